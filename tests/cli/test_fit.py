@@ -23,8 +23,8 @@ from heterolda import (
 from heterolda.cli import judge_fit
 from heterolda.cli.cross_validation import Folds
 from heterolda.inspection import model_text
-from heterolda.statistics import row_sample
-from heterolda.statistics.row_hashes import row_hashes
+from heterolda.statistics import samples
+from heterolda.statistics.samples import row_hashes
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -351,7 +351,7 @@ def test_judging_that_cannot_be_done_does_not_stop_the_fit(rng, tmp_path, monkey
 
 
 def test_of_many_rows_a_sample_is_left_out(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(row_sample, "IN_ALL", 50)
+    monkeypatch.setattr(samples, "IN_ALL", 50)
     data = write(frame, tmp_path / "data.csv")
     arguments = [
         "fit",

@@ -10,7 +10,7 @@ from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs
 from heterolda.solvers import PairMoments, all_pairs, generator
 from heterolda.solvers.left_out import arc_weights, left_out_scores
-from heterolda.statistics.labels import class_order
+from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.skipif(
     kernels_package.compiled is None, reason="no compiled kernels"
@@ -27,7 +27,7 @@ def counted(X, y, weight=None, frequencies=True, layout=np.ascontiguousarray):
     known = statistics.means, statistics.covariances(), weights
     moments = PairMoments(*known, pairs, shares)
     planes = Global().solve(moments.pencil, generator(Global()))
-    order, bounds = class_order(y, weight, k)
+    order, bounds = Rows(X, y, weight, np.arange(k)).by_class
     ones = np.ones(k, bool), np.ones(len(pairs), bool)
     rows = RowsOfPairs(layout(X), weight, order, bounds, ones[0], pairs, ones[1])
     arc = np.column_stack(arc_weights(planes))

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from heterolda import ClassStatistics
 from heterolda.statistics import em
 from heterolda.statistics.em import em_moments, filled
-from heterolda.statistics.factors import factor_of
+from heterolda.statistics.moments import factor_of
 from heterolda.statistics.patterns import GapRows
 
 

@@ -11,6 +11,7 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
 )
+from heterolda.statistics.rows import validated
 from heterolda.statistics.shrinkage import (
     DIAGONALS,
     STRENGTHS,
@@ -31,9 +32,8 @@ def draw(rng, counts=(9, 12, 15, 30), d=3):
 
 
 def scores(X, y, weight=None):
-    return left_out_log_likelihood(
-        X, y, weight, ClassStatistics.from_data(X, y, weight)
-    )
+    rows = validated(X, y, weight, sums=True)
+    return left_out_log_likelihood(rows, ClassStatistics.from_rows(rows))
 
 
 def naive_scores(X, y):

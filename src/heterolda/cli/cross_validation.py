@@ -22,12 +22,13 @@ from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.validation import encode
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.rows import Rows as ClassRows
+from heterolda.statistics.samples import RowSample, as_frequencies
 
 # Is called with the share of the work that is done.
 ShareProgress = Callable[[float], None]
@@ -81,9 +82,8 @@ def cross_validate_files(
     sums: list[ClassStatistics] = []
     samples: list[RowSample] = []
     for k, X, truth, weight in rows_by_fold(0.0):
-        y = classes[truth]
-        batch = ClassStatistics.from_arrays(X, y, classes, weight)
-        sample = RowSample.from_arrays(X, y, weight)
+        batch = ClassStatistics.from_rows(ClassRows(X, truth, weight, classes))
+        sample = RowSample.from_arrays(X, classes[truth], weight)
         if k < len(sums):
             sums[k] += batch
             samples[k] += sample
@@ -164,7 +164,9 @@ def cross_validate_lda(model: Any, rows: Rows, n_folds: int) -> Index:
     classes, priors = model.classes_, getattr(discriminant_of(model), "priors", None)
     winners = np.empty(len(rows[1]), np.intp)
     for held, (X, y, weight) in _folds_of(rows, classes, n_folds):
-        others = ClassStatistics.from_arrays(X, y, classes, weight)
+        others = ClassStatistics.from_rows(
+            ClassRows(X, encode(y, classes).astype(np.int64), weight, classes)
+        )
         winners[held] = PooledLDA(others, priors).winners(rows[0][held])
     return winners
 

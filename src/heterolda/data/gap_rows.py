@@ -10,7 +10,7 @@ from heterolda.data.batches import Batch
 from heterolda.data.labels import LabelNumbers
 from heterolda.foundations.types import Index
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.factors import factor_of
+from heterolda.statistics.moments import factor_of
 from heterolda.statistics.patterns import GapRows
 
 # Copies of the rows that there are at the same time, at most.

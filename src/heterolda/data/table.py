@@ -35,10 +35,10 @@ from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.em import Passes
-from heterolda.statistics.frequencies import frequency_factor
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_sample import RowSample, filled_rows
+from heterolda.statistics.rows import Rows, frequency_factor
+from heterolda.statistics.samples import RowSample, filled_rows
 
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
@@ -398,7 +398,7 @@ def _added(
     names = np.array(batch.file.columns.feature_names, dtype=object)
     with _columns_named(batch.file.name, names):
         classes = np.arange(n_classes)
-        sums = ClassStatistics.from_codes(X, codes, classes, weight, names)
+        sums = ClassStatistics.from_rows(Rows(X, codes, weight, classes), names)
         return sums if total is None else total + sums
 
 

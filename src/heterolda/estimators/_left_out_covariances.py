@@ -11,12 +11,7 @@ import numpy as np
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.principal_axes import EPS
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import (
-    blend,
-    mixtures,
-    pooled_freedom,
-    two_amounts,
-)
+from heterolda.statistics.covariances import blend, pooled_freedom, two_amounts
 from heterolda.statistics.shrinkage import class_covariances, shares_of_pooled
 
 # What is left of a variance is rounding error below this share.
@@ -103,7 +98,7 @@ class Covariances:
         if len(weights) != 2 or not self._shares(weights[None] - 1).any():
             return False
         shares = self._shares(weights[None])[0]
-        same = mixtures(self.statistics, shares, self.to_diagonal)
+        same = self.statistics.mixed(shares, self.to_diagonal)
         return bool(np.allclose(same, self.matrices, rtol=1e-12, atol=0))
 
     def begins_to_borrow(self, k: int) -> bool:

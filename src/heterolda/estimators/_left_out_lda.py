@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.foundations.rounding import SINGULAR
 from heterolda.foundations.types import Array, Index
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import SINGULAR
 
 _BLOCK_SIZE = 1 << 18
 

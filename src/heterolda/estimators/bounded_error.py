@@ -56,7 +56,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
-from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
+from heterolda.statistics.rows import check_frequencies, copies_of_rows
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row

@@ -30,6 +30,7 @@ from heterolda.estimators.gathering import (
     forget_fit,
     keep_statistics,
     training_rows,
+    with_all_classes,
 )
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
@@ -64,15 +65,13 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.solvers import Global, Solver, resolve_solver
 from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.chunks import with_all_classes
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.labels import all_labels
-from heterolda.statistics.moments import too_small, two_amounts
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.rows import Rows, all_labels
+from heterolda.statistics.samples import as_frequencies, sampled
 from heterolda.statistics.shrinkage import is_shrunk, needs_no_rows, shares_of_pooled
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
@@ -380,7 +379,7 @@ class GaussianLinearDiscriminant(
             self._solve(estimated, solver, judges)
             warn_of_discarded_rows(self, statistics, judges)
         else:
-            choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
+            choice = choose_by_rows(self, statistics, rows)
             self._solve(statistics, solver, judges, choice)
         return settle(self, device_of(X))
 
@@ -393,8 +392,8 @@ class GaussianLinearDiscriminant(
         needs_no_rows(self)
         known = check_statistics(statistics).without_empty_classes()
         known, sample = as_frequencies(known, sample)
-        rows = sample.by_class(known.classes)
-        choice = choose_by_rows(self, rows.statistics_of(known), rows)
+        rows = sample.rows(known.classes)
+        choice = choose_by_rows(self, known, rows)
         judges = rows if self.guard else None
         self._solve(known, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, known)
@@ -469,7 +468,7 @@ class GaussianLinearDiscriminant(
         self,
         statistics: ClassStatistics,
         solver: Solver,
-        rows: ClassRows | None = None,
+        rows: Rows | None = None,
         choice: Choice = NO_CHOICE,
         *,
         warn_of_raised: bool = False,
@@ -546,7 +545,7 @@ class GaussianLinearDiscriminant(
         """What judges the rules of the pairs by rows."""
         one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
         return Guard(
-            rows=rows,
+            rows=sampled(rows),
             pairs=pairs,
             priors=priors,
             borrowed=borrowed,

@@ -29,16 +29,15 @@ from scipy.special import ndtri
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.foundations.validation import encode
 from heterolda.solvers import Global, PairMoments, all_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.threshold import bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import pooled_freedom
-from heterolda.statistics.row_hashes import row_hashes
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.covariances import pooled_freedom
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import row_hashes
 from heterolda.statistics.shrinkage import Shrinkage, choose_shrinkage, pooled_basis
-from heterolda.statistics.span import Span, in_span
+from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # The candidates t. One is as if there were as many rows with the diagonal as features.
@@ -178,31 +177,37 @@ def has_few_rows(model: Any) -> bool:
     return chosen or model.statistics_.factors is not None
 
 
-def choose_by_rows(model: Any, statistics: ClassStatistics, rows: ClassRows) -> Choice:
+def choose_by_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> Choice:
     """What the rows of the statistics, all of them, say of the shrinkage of a model.
 
     They are asked by "cv", and by default if they are few.
     """
+    if statistics.estimated_by is not None and _are_all(rows, statistics):
+        statistics = ClassStatistics.from_rows(rows)
     known, span = in_span(statistics, model.shrinkage)
     freedom = pooled_freedom(known.weights)
     few = (
         model.shrinkage is None
         and 0 < freedom < 2 * statistics.n_features
         and freedom < 2 * known.rank
-        and rows.are_all_of(statistics)
+        and _are_all(rows, statistics)
     )
     if not (few or model.shrinkage == "cv") or statistics.n_classes < 2:
         return Choice(span=span)
     known.covariances()  # says what is wrong with too small classes
     X = rows.X if span is None else span.coordinates(rows.X)
     if not few:
-        return Choice(choose_shrinkage(X, rows.y, rows.weight, known), None, span)
+        return Choice(choose_shrinkage(replace(rows, X=X), known), None, span)
     priors = check_priors(model.priors, statistics.classes, statistics.weights)
-    codes = encode(rows.y, statistics.classes)
-    weight = np.ones(len(codes)) if rows.weight is None else rows.weight
-    first, weight = _merged(copies_of(rows.X, codes), weight)
+    first, weight = _merged(copies_of(rows.X, rows.codes), rows.frequencies)
     X = dense(X[first]).astype(np.float64, copy=False)
-    return choose_few(priors, known, X, codes[first], weight)._replace(span=span)
+    codes = rows.codes[first]
+    return choose_few(priors, known, X, codes, weight)._replace(span=span)
+
+
+def _are_all(rows: Rows, statistics: ClassStatistics) -> bool:
+    """Return whether statistics are of these rows, and of no more."""
+    return bool(np.isclose(rows.total, statistics.weights.sum()))
 
 
 def copies_of(X: Any, codes: Index) -> Index:

@@ -18,8 +18,8 @@ from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
 from heterolda.solvers.left_out import arc_weights, left_out_scores
 from heterolda.solvers.threshold import bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import ClassRows
-from heterolda.statistics.span import Span
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.wide import Span
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
@@ -70,7 +70,7 @@ class Guard:
 
     Attributes
     ----------
-    rows : ClassRows
+    rows : Rows
         Rows of each class and their weights.
     pairs : ndarray of shape (n_pairs, 2)
         Classes of each pair; for one against all others, (-1, k).
@@ -91,7 +91,7 @@ class Guard:
         Those of the batches of pairs so far.
     """
 
-    rows: ClassRows
+    rows: Rows
     pairs: Index
     priors: Array
     borrowed: Array
@@ -141,7 +141,7 @@ class Guard:
             return self._errors_of_others(moments, planes, judged, pairs[:, 1])
         least = ROWS_PER_FEATURE * moments.rank.max()
         few = (totals > 2) & (totals < least) & self.leaves_out
-        where = known.arrays
+        where = known.X, known.weights, *known.by_class
         rows = RowsOfPairs(*where, ~few, pairs, judged)
         counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
         if few.any():
@@ -163,7 +163,7 @@ class Guard:
             [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
         )
         known, chosen = self.rows, np.ones(n, bool)
-        where = known.arrays
+        where = known.X, known.weights, *known.by_class
         rows = RowsOfPairs(*where, chosen, classes, judged[pair])
         coef, intercept = moments.fisher
         counts = rule_counts(
@@ -232,10 +232,10 @@ class Guard:
         planes: Hyperplanes,
     ) -> Array:
         """The same for some pairs of class k, by their pencils."""
-        rows, weight = self.rows[k]
-        w = np.ones(len(rows)) if weight is None else weight
+        members = self.rows.of_class(k)
+        rows, w = members.X, members.frequencies
         rules = planes.take(some)
-        known = rules, place, rows, weight
+        known = rules, place, rows, members.weights
         ours, fisher = left_out_scores(
             moments.take(some).pencil,
             *known,

@@ -20,8 +20,8 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode, validate_rows
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import check_frequencies
-from heterolda.statistics.row_hashes import row_hashes, smallest
+from heterolda.statistics.rows import check_frequencies
+from heterolda.statistics.samples import row_hashes, smallest
 
 MOST_ROWS = 20_000
 # Rows are worked on in blocks of so many numbers.

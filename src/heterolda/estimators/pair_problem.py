@@ -17,7 +17,7 @@ from heterolda.foundations.validation import check_several_classes
 from heterolda.solvers import Fisher, Solver, all_pairs, draws, solve_pairs
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import against_all_others
+from heterolda.statistics.covariances import against_all_others
 from heterolda.statistics.shrinkage import Shrinkage, class_covariances
 from heterolda.tradeoff.criteria import Criterion
 

@@ -7,7 +7,7 @@ import numpy as np
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index, Priors
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 
 # Directions in which features, in units of their deviations, vary less are left out; it
 # is the square of scikit-learn's `tol`.

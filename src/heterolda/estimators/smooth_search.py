@@ -213,7 +213,7 @@ class _Judges:
         costs = np.ones(len(rows))
         if data.class_weight is not None:
             costs = data.class_weight[data.codes[rows]]
-        return cls(rows, fold[rows], data.frequencies()[rows], costs)
+        return cls(rows, fold[rows], data.frequencies[rows], costs)
 
     @property
     def weight(self) -> Array:
@@ -276,7 +276,7 @@ class _Transformed:
         wrong = np.zeros(len(self.fold), dtype=bool)
         for f, power in enumerate(self.powers):
             part, out = self.part(f), self.fold == f
-            known = ClassStatistics.from_data(part.X, part.codes, part.weight)
+            known = ClassStatistics.from_data(part.X, part.codes, part.weights)
             held = self.data.take(out).transformed(power)
             wrong[out] = PooledLDA(known).winners(held.float_rows()) != held.codes
         return wrong
@@ -433,10 +433,10 @@ def _estimate(contest: _Contest, given: _Transformed) -> float:
 def _assign_folds(data: TrainingData, rng: np.random.RandomState) -> Index:
     """Fold in which each row is held out, from 0 without gaps; or -1."""
     X = data.float_rows()
-    n, needed = data.totals().sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
+    n, needed = data.totals.sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
     many = n >= max(_MANY_ROWS, needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
-    fold = assign_folds(X, data.codes, data.weight, n_folds, rng)
+    fold = assign_folds(X, data.codes, data.weights, n_folds, rng)
     if many and n >= _VERY_MANY_ROWS:
         fold[fold == n_folds - 1] = -1
     numbers = np.unique(fold[fold >= 0])

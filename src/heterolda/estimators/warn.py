@@ -23,7 +23,8 @@ from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import sampled
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -127,7 +128,7 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
 
 
 def warn_of_discarded_rows(
-    model: Any, statistics: ClassStatistics, rows: ClassRows | None
+    model: Any, statistics: ClassStatistics, rows: Rows | None
 ) -> None:
     """Say that a covariance estimator makes clearly more errors than Fisher's rules.
 
@@ -143,7 +144,7 @@ def warn_of_discarded_rows(
     wrong = np.array(
         [one._blockwise(rows.X, "winners") != rows.codes for one in (model, plain)]
     )
-    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    weight = rows.frequencies
     ours, fisher = errors = (wrong @ weight / weight.sum()).tolist()
     deviation = np.sqrt((wrong[0] != wrong[1]) @ weight) / weight.sum()
     if ours - fisher <= max(MORE * fisher, -ndtri(_CHANCE) * deviation):
@@ -262,7 +263,7 @@ def warn_of_dropped_directions(
     planes: Hyperplanes,
     moments: tuple[Array, Array],
     solved: Index,
-    rows: ClassRows | None,
+    rows: Rows | None,
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
 
@@ -274,13 +275,14 @@ def warn_of_dropped_directions(
         The rules.
     moments, solved : tuple of (means, covariances), ndarray
         What was solved, and the places of the two classes of each rule in it.
-    rows : ClassRows or None
+    rows : Rows or None
         Rows of each class, if there are any, tell the deviations that moments lost.
     """
     dropped = planes.dropped
     if dropped is None or not dropped.any():
         return
     means, covariances = moments
+    rows = None if rows is None else sampled(rows)
     for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
         two = solved[k]
         part = np.abs(dropped[k]) * np.sqrt(np.einsum("kii->i", covariances[two]))
@@ -290,8 +292,8 @@ def warn_of_dropped_directions(
         if rows is not None:
             i, j = pairs[k]
             first = range(len(classes)) if i < 0 else [i]
-            others = np.concatenate([rows[place][0] for place in first if place != j])
-            distance = _distance(others, rows[j][0], w)
+            others = [rows.of_class(place).X for place in first if place != j]
+            distance = _distance(np.concatenate(others), rows.of_class(j).X, w)
         if distance > _SEVERAL:
             break
     else:

@@ -29,7 +29,7 @@ from heterolda.solvers import resolve_solver
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.statistics.arrays import check_factors
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.factors import compressed
+from heterolda.statistics.moments import compressed
 from heterolda.tradeoff.criteria import check_costs
 
 Values = dict[str, Any]

@@ -35,7 +35,7 @@ from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
 _ABOUT = f"The errors of LDA and of the best line are {PLUG_IN}."

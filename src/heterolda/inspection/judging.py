@@ -11,7 +11,7 @@ from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.leave_one_out import winners_without
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode, validate_more_rows
-from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.rows import check_frequencies
 
 _LEAVE_ONE_OUT = "leave-one-out"
 _FOLDS = 10

@@ -62,7 +62,7 @@ class PairResult:
         total = len(data.codes) if weight is None else weight.sum()
         # Scores that are positive for the second class.
         scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
+        one, two = score_moments(scores, data.codes == 0, data.weights).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,

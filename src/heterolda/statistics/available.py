@@ -9,8 +9,12 @@ import numpy as np
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array
-from heterolda.statistics.factors import is_wide
-from heterolda.statistics.moments import RangeError, check_range, check_room
+from heterolda.statistics.moments import (
+    RangeError,
+    check_range,
+    check_room,
+    is_wide,
+)
 from heterolda.statistics.patterns import GapRows
 
 _TINY = float(np.finfo(float).tiny)

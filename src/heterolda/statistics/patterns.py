@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.statistics.factors import compressed, factor_of
-from heterolda.statistics.moments import check_range
+from heterolda.statistics.moments import check_range, compressed, factor_of
 
 # Numbers of the matrices that are worked on at a time, at most.
 _BLOCK_SIZE = 1 << 21

@@ -22,7 +22,7 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.span import Span, in_span
+from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 

@@ -29,7 +29,7 @@ from heterolda.solvers import (
     resolve_solver,
 )
 from heterolda.solvers.pencil import RANK_TOLERANCE
-from heterolda.statistics.span import outside_of
+from heterolda.statistics.wide import outside_of
 
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},
