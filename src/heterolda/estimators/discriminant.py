@@ -21,7 +21,6 @@ from heterolda.estimators.few_rows import (
     has_few_rows,
 )
 from heterolda.estimators.frontiers import Frontiers
-from heterolda.estimators.gaps import chosen_features, restricted
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -34,6 +33,7 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
+from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
@@ -523,7 +523,7 @@ class GaussianLinearDiscriminant(
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
-        self._by_pattern = {}  # rules of rows with gaps, once solved
+        self._by_pattern = {}  # rules of incomplete rows, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         vars(self).pop("_scores", None)

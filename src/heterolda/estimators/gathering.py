@@ -22,7 +22,7 @@ from heterolda.statistics.frequencies import (
 )
 from heterolda.statistics.labels import coded_labels
 from heterolda.statistics.moments import check_decay
-from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.row_sample import ClassRows, filled_rows, most_rows
 
 # Rows on a device with no more numbers than this are fitted on the host.
@@ -55,8 +55,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     classes, codes = coded_labels(y)
     names = getattr(estimator, "feature_names_in_", None)
     if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
-        gaps = GapRows.from_arrays(X, codes, weight, len(classes))
-        statistics = ClassStatistics.from_gaps([gaps], classes, names)
+        gaps = IncompleteRows.from_arrays(X, codes, weight, len(classes))
+        statistics = ClassStatistics.from_incomplete([gaps], classes, names)
         rows = ClassRows(filled_rows(X, statistics), y, weight, classes, codes)
         return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)

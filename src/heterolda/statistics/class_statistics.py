@@ -29,7 +29,6 @@ from heterolda.foundations.wording import count, html, html_weights, listed
 from heterolda.kernels.class_moments import class_moments
 from heterolda.statistics.arrays import arrays_of, check_count, read_moments
 from heterolda.statistics.device_rows import check_rows, device_labels, device_moments
-from heterolda.statistics.em import Passes, class_moments_by_em
 from heterolda.statistics.factors import (
     class_factors,
     compact,
@@ -38,6 +37,7 @@ from heterolda.statistics.factors import (
     squares_of,
 )
 from heterolda.statistics.labels import coded_labels
+from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     UNDERFLOW,
     Coordinates,
@@ -55,7 +55,7 @@ from heterolda.statistics.moments import (
     too_small,
     without,
 )
-from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.sparse_moments import sparse_moments
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
@@ -243,8 +243,9 @@ class ClassStatistics:
             Non-negative frequencies. They are never scaled.
         missing : {"error", "em"}, default="error"
             How to treat NaN. "em" treats it as missing at random and finds the
-            maximum-likelihood means and covariances (:mod:`heterolda.statistics.em`).
-            These are not sums over rows, so they cannot be added to others.
+            maximum-likelihood means and covariances, see
+            :mod:`heterolda.statistics.missing`. These are not sums over rows, so they
+            cannot be added to others.
 
         Returns
         -------
@@ -273,8 +274,8 @@ class ClassStatistics:
         classes, codes = coded_labels(labels, warn=False)
         weight = check_sample_weight(sample_weight, data.shape[0])
         if gaps:
-            rows = GapRows.from_arrays(data, codes, weight, len(classes))
-            return cls.from_gaps([rows], classes, names)
+            rows = IncompleteRows.from_arrays(data, codes, weight, len(classes))
+            return cls.from_incomplete([rows], classes, names)
         return cls.from_codes(data, codes, classes, weight, names)
 
     @classmethod
@@ -322,11 +323,11 @@ class ClassStatistics:
         return stats
 
     @classmethod
-    def from_gaps(
+    def from_incomplete(
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
-        """Statistics of rows with gaps, by EM; class k of the rows is `classes[k]`."""
-        found = class_moments_by_em(passes, classes, names)
+        """Return statistics by EM of incomplete rows with codes of `classes`."""
+        found = em_moments(passes, classes, names)
         return cls(classes, *found, names, estimated_by="EM")
 
     @classmethod

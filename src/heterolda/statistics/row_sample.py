@@ -14,8 +14,8 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.em import filled
 from heterolda.statistics.labels import class_order
+from heterolda.statistics.missing import filled
 from heterolda.statistics.moments import total_moments
 from heterolda.statistics.row_hashes import Hashes, row_hashes, smallest
 
@@ -32,7 +32,7 @@ def most_rows(n_features: int, n_classes: int) -> int:
 
 
 def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
-    """Rows whose gaps are filled in by what is there, whatever their class."""
+    """Return rows with missing values filled in, whatever their class."""
     known = statistics.means, statistics.scatters, statistics.weights
     return filled(X, *total_moments(*known))
 

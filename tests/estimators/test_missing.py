@@ -1,4 +1,4 @@
-"""Fitting to rows with gaps, and predicting them."""
+"""Fitting to rows with missing values, and predicting them."""
 
 import numpy as np
 import pandas as pd
@@ -14,24 +14,24 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.estimators import gaps
+from heterolda.estimators import missing
 
 
 def removed(X, share, seed=0):
-    """Rows with gaps at random."""
+    """Rows with values missing at random."""
     X = np.array(X, float)
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
 
 
-def block(model, there):
+def block(model, mask):
     """The model of some features, fitted to the block of the statistics."""
     known = model.statistics_
     some = ClassStatistics(
         known.classes,
         known.weights,
-        known.means[:, there],
-        known.scatters[:, there][:, :, there],
+        known.means[:, mask],
+        known.scatters[:, mask][:, :, mask],
         given=known.given,
     )
     return GaussianLinearDiscriminant(**model.get_params()).fit_statistics(some)
@@ -52,7 +52,7 @@ def block(model, there):
     ],
 )
 @pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
-def test_a_row_with_gaps_gets_the_rule_of_what_is_there(parameters):
+def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
     X, y = load_wine(return_X_y=True)
     X = X[:, :6]
     if "max_error" in parameters:
@@ -143,23 +143,23 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         model.fit(removed(X, 0.1), y)
         own = model.predict_proba(rows)
         with monkeypatch.context() as patched:
-            patched.setattr(gaps, "_LEAST", 3)
-            patched.setattr(gaps, "_MOST", 3)
+            patched.setattr(missing, "_LEAST", 3)
+            patched.setattr(missing, "_MOST", 3)
             model._by_pattern.clear()
             np.testing.assert_allclose(model.predict_proba(rows), own, atol=1e-6)
             assert len(model._by_pattern) <= 3
     # With unequal ones, nearly.
     model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.1), y)
     own = model.predict(rows)
-    monkeypatch.setattr(gaps, "_LEAST", 3)
-    monkeypatch.setattr(gaps, "_MOST", 3)
+    monkeypatch.setattr(missing, "_LEAST", 3)
+    monkeypatch.setattr(missing, "_MOST", 3)
     model._by_pattern.clear()
     other = model.predict(rows)
     assert np.mean(own != other) < 0.02
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": "cv"}, {"multiclass": "ova"}])
-def test_without_gaps_nothing_changes(parameters):
+def test_complete_rows_are_treated_as_ever(parameters):
     X, y = load_iris(return_X_y=True)
     plain = GaussianLinearDiscriminant(**parameters).fit(X, y)
     same = GaussianLinearDiscriminant(missing="em", **parameters).fit(X, y)
@@ -213,7 +213,7 @@ def test_nan_is_accepted_only_when_asked_for():
         GaussianLinearDiscriminant(missing="drop").fit(X, y)
 
 
-def test_what_gaps_do_not_go_with():
+def test_what_needs_complete_rows():
     X, y = load_iris(return_X_y=True)
     bad = removed(X, 0.1)
     model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
