@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -132,16 +133,25 @@ def predict_incomplete(model, X: Array, method: str):
 def _decisions(model, planes: Hyperplanes, X: Array, of_row: Index, method: str):
     """Yield what a committee says of rows by the rules of their patterns, in parts."""
     n_pairs, d = model.coef_.shape
+    coef, intercept = planes.coef.reshape(-1, n_pairs, d), planes.intercept
     curve = LogOdds.from_hyperplanes(planes).curve
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
     for start in range(0, len(X), step):
-        part = slice(start, start + step)
-        places = of_row[part, None] * n_pairs + np.arange(n_pairs)
-        each = planes.take(places)
-        log_odds = Curve(*(values[..., places] for values in curve)).log_odds
+        pattern = of_row[start : start + step]
+        places = pattern[:, None] * n_pairs + np.arange(n_pairs)
+        scores = linear_scores(
+            X[start : start + step], coef[pattern].mT, intercept[places]
+        )
+        # All that a committee asks of rules with given log-odds are their errors.
+        each = replace(planes, error=planes.error[places])
+        log_odds = partial(_log_odds, curve, places)
         committee = replace(model._committee, planes=each, log_odds=log_odds)
-        scores = linear_scores(X[part], each.coef.mT, each.intercept)
         yield getattr(committee, method)(scores)
+
+
+def _log_odds(curve: Curve, places: Index, scores: Array) -> Array:
+    """Return log-odds at scores, each by the curve at its place."""
+    return Curve(*(values[..., places] for values in curve)).log_odds(scores)
 
 
 def _own_rules(model, patterns: Mask) -> Hyperplanes:

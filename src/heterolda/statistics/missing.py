@@ -147,7 +147,9 @@ def completed(
     """
     k, d = means.shape
     t = rows.Z[:, :1]
-    r = (rows.Z[:, 1:] - t * origin) / scale - t * means[rows.row_codes]
+    r = rows.Z[:, 1:] - t * origin
+    r /= scale
+    r -= t * means[rows.row_codes]
     r[~rows.row_observed] = 0.0
     y = np.empty_like(r)
     for some, precision in zip(rows.class_slices, precisions, strict=True):
