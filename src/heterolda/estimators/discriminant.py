@@ -156,12 +156,12 @@ class GaussianLinearDiscriminant(
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
-        and a row with gaps is classified by the rule of its observed features, as
-        :meth:`for_features` gives it. If one call has too many patterns of gaps to
-        solve them all (2,000, or fewer with many classes and features), the rarest
-        patterns are filled in by their conditional means and classified by the rule of
-        all features. The guard and "cv" use rows whose gaps are filled in by
-        regression.
+        and an incomplete row is classified by the rule of its observed features, as
+        :meth:`for_features` gives it. If one call has too many patterns of missing
+        values to solve them all (2,000, or fewer with many classes and features), the
+        rarest patterns are filled in by their conditional means and classified by the
+        rule of all features. The guard and "cv" use rows whose missing values are
+        filled in by regression.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"

@@ -55,8 +55,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Clas
     classes, codes = coded_labels(y)
     names = getattr(estimator, "feature_names_in_", None)
     if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
-        gaps = IncompleteRows.from_arrays(X, codes, weight, len(classes))
-        statistics = ClassStatistics.from_incomplete([gaps], classes, names)
+        incomplete = IncompleteRows.from_arrays(X, codes, weight, len(classes))
+        statistics = ClassStatistics.from_incomplete([incomplete], classes, names)
         rows = ClassRows(filled_rows(X, statistics), y, weight, classes, codes)
         return statistics, rows
     statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
