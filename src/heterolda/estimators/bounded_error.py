@@ -152,7 +152,7 @@ class BoundedErrorClassifier(
     other class may be any. All are scaled first if their mean is below one.
 
     Rows with missing values, with ``missing="em"`` inside, count like all others: the
-    bound is on the mean over new rows with gaps like those of the rows set aside.
+    bound is on the mean over new rows with missing values like those set aside.
 
     `predict_proba` refers to the priors for which the threshold is optimal, so
     `predict` is its argmax; ``estimator_.predict_proba`` has the priors of the data.
@@ -524,7 +524,7 @@ def _with_threshold(model, threshold: float, bound: ErrorBound | None):
     moved.bayes_error_ = moved.risk_ = planes.error
     moved.bound_ = bound
     moved._settings = {**model._settings, "costs": None}
-    moved._moved_from = model, threshold  # for rows with gaps
+    moved._moved_from = model, threshold  # for incomplete rows
     return moved
 
 

@@ -21,7 +21,6 @@ from heterolda.estimators.few_rows import (
     has_few_rows,
 )
 from heterolda.estimators.frontiers import Frontiers
-from heterolda.estimators.gaps import chosen_features, restricted
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -35,6 +34,7 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.guard import Guard, KeptFisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
+from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
@@ -155,12 +155,12 @@ class GaussianLinearDiscriminant(
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
-        and a row with gaps is classified by the rule of its observed features, as
-        :meth:`for_features` gives it. If one call has too many patterns of gaps to
-        solve them all (2,000, or fewer with many classes and features), the rarest
-        patterns are filled in by their conditional means and classified by the rule of
-        all features. The guard and "cv" use rows whose gaps are filled in by
-        regression.
+        and an incomplete row is classified by the rule of its observed features, as
+        :meth:`for_features` gives it. If one call has too many patterns of missing
+        values to solve them all (2,000, or fewer with many classes and features), the
+        rarest patterns are filled in by their conditional means and classified by the
+        rule of all features. The guard and "cv" use rows whose missing values are
+        filled in by regression.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -522,7 +522,7 @@ class GaussianLinearDiscriminant(
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
-        self._by_pattern = {}  # rules of rows with gaps, once solved
+        self._by_pattern = {}  # rules of incomplete rows, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         vars(self).pop("_scores", None)

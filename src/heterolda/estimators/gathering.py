@@ -17,7 +17,7 @@ from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.wording import listed
 from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
-from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
 from heterolda.statistics.samples import filled_rows, most_rows
 
@@ -50,8 +50,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         return _sampled_on_device(rows, guard=estimator.guard)
     if getattr(estimator, "missing", "error") == "em" and has_gaps(rows.X):
         sizes = rows.weights, len(rows.classes)
-        gaps = GapRows.from_arrays(rows.X, rows.codes, *sizes)
-        statistics = ClassStatistics.from_gaps([gaps], rows.classes, names)
+        incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
+        statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
         return statistics, replace(rows, X=filled_rows(rows.X, statistics))
     return ClassStatistics.from_rows(rows, names), rows
 

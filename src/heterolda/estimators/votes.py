@@ -215,7 +215,14 @@ class OneVsAll(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
     The second class of rule k is class k.
+
+    Attributes
+    ----------
+    log_odds : callable or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
     """
+
+    log_odds: Callable[[Array], Array] | None = None
 
     def winners(self, scores: Array) -> Index:
         """The class of largest log-odds, the first of equals.

@@ -32,7 +32,7 @@ from heterolda.statistics.covariances import (
     too_small,
     two_amounts,
 )
-from heterolda.statistics.em import Passes, class_moments_by_em
+from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
     check_room,
@@ -42,7 +42,7 @@ from heterolda.statistics.moments import (
     squares_of,
     without,
 )
-from heterolda.statistics.patterns import GapRows
+from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
@@ -262,8 +262,9 @@ class ClassStatistics:
             Non-negative frequencies. They are never scaled.
         missing : {"error", "em"}, default="error"
             How to treat NaN. "em" treats it as missing at random and finds the
-            maximum-likelihood means and covariances (:mod:`heterolda.statistics.em`).
-            These are not sums over rows, so they cannot be added to others.
+            maximum-likelihood means and covariances, see
+            :mod:`heterolda.statistics.missing`. These are not sums over rows, so they
+            cannot be added to others.
 
         Returns
         -------
@@ -277,8 +278,8 @@ class ClassStatistics:
         rows = validated(X, y, sample_weight, missing=missing, sums=True)
         if missing == "em" and has_gaps(rows.X):
             sizes = rows.weights, len(rows.classes)
-            gaps = GapRows.from_arrays(rows.X, rows.codes, *sizes)
-            return cls.from_gaps([gaps], rows.classes, names)
+            incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
+            return cls.from_incomplete([incomplete], rows.classes, names)
         return cls.from_rows(rows, names)
 
     @classmethod
@@ -290,14 +291,14 @@ class ClassStatistics:
         return cls(rows.classes, *class_sums(rows), feature_names)
 
     @classmethod
-    def from_gaps(
+    def from_incomplete(
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
         """Estimate the statistics of rows with missing values by EM.
 
         Class k of the rows is `classes[k]`.
         """
-        moments = class_moments_by_em(passes, classes, names)
+        moments = em_moments(passes, classes, names)
         return cls(classes, *moments, names, estimated_by="EM")
 
     @classmethod

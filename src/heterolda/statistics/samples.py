@@ -14,7 +14,7 @@ from heterolda.foundations.types import Array, Mask
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import total_moments
-from heterolda.statistics.em import filled
+from heterolda.statistics.missing import filled
 from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
