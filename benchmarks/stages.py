@@ -20,7 +20,7 @@ from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
 from heterolda.foundations.validation import validate_rows
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments, solve
 from heterolda.statistics.class_statistics import coded_labels
 
 # The columns, in seconds; then the whole fit and LDA's.
@@ -78,7 +78,7 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     return {
         "validation": validation,
         "statistics": statistics,
-        "rules": lambda: solve_pairs(*moments, pairs, Global()),
+        "rules": lambda: solve(Moments(*moments, pairs), Global()),
         "eigh": lambda: np.linalg.eigh(matrices),
         "model": lambda: clone(model).fit(X, y),
         "fit": lambda: GaussianLinearDiscriminant().fit(X, y),

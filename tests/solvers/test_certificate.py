@@ -11,7 +11,8 @@ from benchmarks import certificate, verifier
 from benchmarks.verifier import error_of_rule, verify
 from helpers.problems import random_pairs
 from heterolda import FixedPoint, Global
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments
+from heterolda.solvers import solve as solve_moments
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = pytest.mark.no_cover
@@ -20,7 +21,8 @@ PAIR = np.array([[0, 1]])
 
 
 def solve(means, cov, priors, solver):
-    return solve_pairs(means, cov, priors, np.array([50.0, 50.0]), PAIR, solver)
+    weights = np.array([50.0, 50.0])
+    return solve_moments(Moments(means, cov, priors, weights, PAIR), solver)
 
 
 def problems(rng, n=60):

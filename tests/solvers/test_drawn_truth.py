@@ -13,7 +13,7 @@ from helpers.drawn import RECORDS, UNDERFLOW, deviations, drawn, problem_of
 from helpers.problems import fit
 from helpers.reference import Gaussians, dot, error_of, mp, rule_of
 from helpers.strategies import KINDS
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers.rules import bayes_error, best_threshold
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = [

@@ -19,19 +19,23 @@ from heterolda import (
     Global,
     TrivialRuleWarning,
 )
-from heterolda.solvers import SOLVERS, solve_pairs
-from heterolda.solvers._arc_pieces import proven_bound
+from heterolda.foundations.rounding import VARIANCE_FLOOR
+from heterolda.solvers import SOLVERS, Moments, Pencil, Status
+from heterolda.solvers import solve as solve_moments
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.global_search import _most_variation, branch_and_bound
-from heterolda.solvers.hyperplanes import Status
-from heterolda.solvers.pencil import VARIANCE_FLOOR, Pencil
+from heterolda.solvers.global_search import (
+    _most_variation,
+    branch_and_bound,
+    proven_bound,
+)
 
 PAIR = np.array([[0, 1]])
 
 
 def solve(means, cov, priors, solver="global", weights=(50.0, 70.0)):
     solver = SOLVERS[solver] if isinstance(solver, str) else solver
-    return solve_pairs(means, cov, np.asarray(priors), np.array(weights), PAIR, solver)
+    moments = Moments(means, cov, np.asarray(priors), np.array(weights), PAIR)
+    return solve_moments(moments, solver)
 
 
 def random_problem(rng, condition, singular=None):

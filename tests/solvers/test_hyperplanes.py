@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 
 def test_scores_that_overflow_keep_their_sign(rng):

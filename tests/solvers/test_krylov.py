@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from helpers.problems import random_covariance
 from heterolda import GaussianLinearDiscriminant
 from heterolda.exceptions import SmallClassWarning
-from heterolda.solvers import SOLVERS, PairMoments, all_pairs, krylov, solve_pairs
+from heterolda.solvers import SOLVERS, Moments, all_pairs, krylov, solve
 
 D = 30
 
@@ -84,15 +84,9 @@ def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case, n_c
     means, cov = (each[:n_classes] for each in classes(rng, case))
     priors = np.arange(1.0, n_classes + 1)
     weights, pairs = 50 * priors, all_pairs(n_classes)
-    reviewed = []
-
-    def review(moments, planes, at):
-        reviewed.append((*moments.fisher, moments.rank))
-        return planes
-
-    given = means, cov, priors, weights, pairs, SOLVERS["global"]
-    ours = solve_pairs(*given, review=review)
-    fisher = solve_pairs(*given[:-1], SOLVERS["fisher"])
+    moments = Moments(means, cov, priors, weights, pairs)
+    ours = solve(moments, SOLVERS["global"])
+    fisher = solve(moments, SOLVERS["fisher"])
     assert n_spaces == [len(pairs)] * 2
     for k, pair in enumerate(pairs):
         p = priors[pair] / priors[pair].sum()
@@ -102,18 +96,16 @@ def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case, n_c
     assert (ours.gap <= 1e-3).all()
 
     monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
-    every = solve_pairs(*given, review=review)
-    for few, all_ in (
-        (ours, every),
-        (fisher, solve_pairs(*given[:-1], SOLVERS["fisher"])),
-    ):
+    every = solve(moments, SOLVERS["global"])
+    for few, all_ in ((ours, every), (fisher, solve(moments, SOLVERS["fisher"]))):
         for name in ("error", "means", "deviations", "dropped", "floored"):
             assert_allclose(getattr(few, name), getattr(all_, name), rtol=1e-9)
         unit = np.sqrt(cov.sum(axis=0).diagonal())
         scale = np.abs(all_.coef * unit).max()
         assert_allclose(few.coef * unit, all_.coef * unit, rtol=0, atol=1e-9 * scale)
         assert_allclose(few.intercept, all_.intercept, rtol=1e-8, atol=1e-8)
-    for few, all_ in zip(*reviewed, strict=True):
+    for name in ("fisher_coef", "fisher_intercept", "rank"):
+        few, all_ = getattr(ours, name), getattr(every, name)
         assert_allclose(few, all_, rtol=1e-7, atol=1e-9 * np.abs(all_).max())
 
 
@@ -125,18 +117,14 @@ def test_pairs_that_need_all_directions_keep_their_place(rng, monkeypatch, n_spa
     means[:, 5] = 2.0  # Lanczos's method does not see the direction without variance
     means[3] = means[2] + 0.01
     means[5] = 1e200
-    given = means, cov, np.full(8, 0.125), np.full(8, 90.0), all_pairs(8)
-    given = *given, SOLVERS["global"]
-    kept = []
-    ours = solve_pairs(*given, review=lambda m, planes, at: kept.append(m) or planes)
-    assert 0 < n_spaces[0] < len(given[4])
-    plain = PairMoments(*given[:2], given[3], given[4], np.full((28, 2), 0.5))
-    for few, all_ in zip(kept[0].fisher, plain.fisher, strict=True):
-        assert_allclose(few, all_, rtol=1e-7, atol=1e-9)
-    assert_allclose(kept[0].rank, plain.rank)
+    pairs = all_pairs(8)
+    moments = Moments(means, cov, np.full(8, 0.125), np.full(8, 90.0), pairs)
+    ours = solve(moments, SOLVERS["global"])
+    assert 0 < n_spaces[0] < len(pairs)
     monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
-    every = solve_pairs(*given)
-    for name in ("error", "gap", "status", "coef", "dropped", "floored"):
+    every = solve(moments, SOLVERS["global"])
+    names = "error", "gap", "status", "coef", "dropped", "floored"
+    for name in (*names, "fisher_coef", "fisher_intercept", "rank"):
         one, other = getattr(ours, name), getattr(every, name)
         assert_allclose(one, other, rtol=1e-7, atol=1e-8, err_msg=name)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from heterolda import ClassStatistics, Fisher, Global
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments, solve
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.left_out import LeftOut, arc_weights, left_out_scores
 from heterolda.solvers.left_out_optimum import Minima, best_rules
@@ -94,7 +94,7 @@ def test_best_rules_equal_those_solved_again(rng, weighted):
             assert same[rough.certain & best.certain].all()
             for n in np.flatnonzero(best.certain[0]):
                 m, S, w = moments(X, y, left_out_weight(weight, mine[n]))
-                again = solve_pairs(m, S, w, w, np.array([[0, 1]]), Global(gap=1e-8))
+                again = solve(Moments(m, S, w, w, np.array([[0, 1]])), Global(gap=1e-8))
                 score = again.coef[0] @ X[mine[n]] + again.intercept[0]
                 error = np.array([best.error_own[0, n], best.error_other[0, n]])
                 error = error if k == 0 else error[::-1]
@@ -109,7 +109,7 @@ def test_of_a_trivial_rule_only_the_priors_change(rng):
     X[60:, 0] = X[:60].mean() + np.array([-1, 1]) * X[:60].std(ddof=1) / np.sqrt(2)
     means, cov, weights = moments(X, y, None)
     pairs = np.array([[0, 1]])
-    planes = solve_pairs(means, cov, weights, weights, pairs, Global())
+    planes = solve(Moments(means, cov, weights, weights, pairs), Global())
     assert planes.trivial.all()
     pencil = Pencil.from_moments(
         means[pairs], cov[pairs], weights[pairs] / 62, weights[pairs]

@@ -9,12 +9,10 @@ from sklearn.datasets import load_digits
 
 from helpers.problems import random_covariance, random_pairs
 from heterolda import ClassStatistics
+from heterolda.foundations.rounding import VARIANCE_FLOOR
 from heterolda.solvers import all_pairs
-from heterolda.solvers.pencil import (
-    VARIANCE_FLOOR,
-    Pencil,
-)
-from heterolda.solvers.threshold import best_threshold
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import best_threshold
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])

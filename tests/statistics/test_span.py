@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heterolda import ClassStatistics
-from heterolda.solvers import Fisher, all_pairs, solve_pairs
+from heterolda.solvers import Fisher, Moments, all_pairs, solve
 from heterolda.statistics import factors
 from heterolda.statistics.span import Span
 
@@ -75,7 +75,7 @@ def test_coordinates_of_rows_and_rules_of_features(rng):
     np.testing.assert_allclose(inside.means, known.means, atol=1e-11)
     np.testing.assert_allclose(inside.scatters, known.scatters, atol=1e-9)
     moments = known.means, known.covariances(), np.ones(3) / 3, known.weights
-    planes = solve_pairs(*moments, all_pairs(3), Fisher())
+    planes = solve(Moments(*moments, all_pairs(3)), Fisher())
     rules = span.in_features(planes)
     expected = span.coordinates(X) @ planes.coef.T + planes.intercept
     np.testing.assert_allclose(X @ rules.coef.T + rules.intercept, expected, atol=1e-7)

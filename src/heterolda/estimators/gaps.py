@@ -25,15 +25,15 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.guard import KeptFisher
+from heterolda.estimators.guard import with_fisher
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
-from heterolda.solvers import resolve_solver, solve_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.solvers import Moments, resolve_solver, solve
 from heterolda.solvers.left_out import arc_weights
+from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get the optimum of their own: as many as take some seconds,
@@ -130,10 +130,10 @@ def of_rows_with_gaps(model, X: Array, method: str):
     return result
 
 
-def _decided(model, planes: Hyperplanes, X, rows: Index, of_pattern: Index, method):
+def _decided(model, planes: Rules, X, rows: Index, of_pattern: Index, method):
     """What the committee says of some rows, by the rules of the pattern of each."""
     n_pairs, d = model.coef_.shape
-    curve = LogOdds.from_hyperplanes(planes)
+    curve = LogOdds.from_rules(planes)
     normals = planes.coef.reshape(-1, n_pairs, d).transpose(0, 2, 1)
     found, step = [], max(1, _BLOCK_SIZE // (n_pairs * d))
     for start in range(0, len(rows), step):
@@ -153,7 +153,7 @@ def _each_by_its_own(curve: LogOdds, places: Index):
     return lambda scores: mine(scores.reshape(1, -1)).reshape(scores.shape)
 
 
-def _own_rules(model, patterns: Mask) -> Hyperplanes:
+def _own_rules(model, patterns: Mask) -> Rules:
     """The optima of the features that are there, with zeros for the others."""
     known = model._by_pattern
     if len(known) > 10 * _MOST:
@@ -170,16 +170,21 @@ def _own_rules(model, patterns: Mask) -> Hyperplanes:
             coef[:, there] = planes.coef[:, : there.sum()]
             rules = known[key] = replace(planes, coef=coef)
         found.append(rules)
-    return Hyperplanes.concatenate(found)
+    return Rules.concatenate(found)
 
 
-def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
+def _by_conditional_means(model, patterns: Mask) -> Rules:
     """Rules for patterns by those of all features."""
     settings = clone(model).set_params(**model._fitted_with())
     solver = resolve_solver(settings.solver)
     problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
-    means, cov, shares, weights = problem.moments
-    pairs, n, weighted = problem.solved, len(patterns), problem.weighted_priors()
+    known, n = problem.moments, len(patterns)
+    means, cov, weights, pairs = (
+        known.means,
+        known.covariances,
+        known.weights,
+        known.pairs,
+    )
     part = np.maximum(arc_weights(model._committee.planes), 0.0).T
     part = np.where(model.guarded_[:, None], weights[pairs], part)
     coef = np.empty((n, *model.coef_.shape))
@@ -196,24 +201,19 @@ def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
     none = ~(variance > 0).all(axis=2, keepdims=True)
     along, variance = np.where(none, 0.0, along), np.where(none, 1.0, variance)
     each = np.tile(pairs, (n, 1))
-    moments = (
+    moments = Moments(
         along.reshape(-1, 1),
         variance.reshape(-1, 1, 1),
-        shares[each].ravel(),
+        known.priors[each].ravel(),
         weights[each].ravel(),
+        np.arange(each.size).reshape(-1, 2),
+        None if known.shares is None else np.tile(known.shares, (n, 1)),
     )
-    places = np.arange(each.size).reshape(-1, 2)
-    planes = solve_pairs(
-        *moments,
-        places,
-        problem.criterion.solver,
-        problem.seed,
-        None if weighted is None else np.tile(weighted, (n, 1)),
-        KeptFisher(np.tile(model.guarded_, n), None),
-    )
-    planes = problem.criterion.rate(planes, shares, each).planes
+    planes = solve(moments, problem.criterion.solver, problem.seed)
+    planes = with_fisher(planes, moments, np.tile(model.guarded_, n))
+    planes = problem.criterion.rate(planes, known.priors, each).planes
     if problem.one_vs_all:
-        planes = with_log_odds(planes, moments, places)
+        planes = with_log_odds(planes, moments)
     return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
 
 

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from heterolda.foundations.rounding import VARIANCE_FLOOR
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers import all_pairs
-from heterolda.solvers.pencil import VARIANCE_FLOOR
 from heterolda.statistics.moments import SINGULAR
 
 # A feature that varies by no more than this share of its size is constant.

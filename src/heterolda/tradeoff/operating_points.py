@@ -21,8 +21,8 @@ from scipy.special import log_ndtr, ndtri
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import Rules, Status
 
 # Positions between which every root lies: beyond, the distance from an end underflows.
 _FARTHEST = 700.0
@@ -90,7 +90,7 @@ class Minimax:
     moore_penrose = False
     draws = False
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
         """Rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
 
@@ -126,7 +126,7 @@ class NeymanPearson:
     moore_penrose = False
     draws = False
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
         """Rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pair = np.arange(len(pencil.c))
@@ -179,12 +179,12 @@ def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array,
     return u, t
 
 
-def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Hyperplanes:
+def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
     """Rules at one position x of each arc, with the gap that is proven of them."""
     every = np.arange(len(x))
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)
-    return Hyperplanes.from_coordinates(
+    return Rules.from_coordinates(
         pencil,
         u,
         t,
