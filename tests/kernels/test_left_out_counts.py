@@ -42,7 +42,7 @@ def counted(X, y, weight=None, frequencies=True, layout=np.ascontiguousarray):
         w = np.ones(len(mine)) if weight is None else weight[mine]
         one = np.array([pair])
         scores = left_out_scores(
-            moments.take(one).pencil(),
+            moments.take(one),
             planes.take(one),
             np.array([place]),
             X[mine].astype(float),

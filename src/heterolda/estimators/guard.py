@@ -215,14 +215,14 @@ class Guard:
         rules = planes.take(some)
         known = rules, place, rows, weight
         ours, fisher = left_out_scores(
-            moments.take(some).pencil(),
+            moments.take(some),
             *known,
             borrowed=self.borrowed[k],
             frequencies=self.frequencies,
         )
         if plain is not None:
-            pencil = plain.take(some).pencil()
-            fisher = left_out_scores(pencil, *known, frequencies=self.frequencies)[1]
+            few = plain.take(some)
+            fisher = left_out_scores(few, *known, frequencies=self.frequencies)[1]
         # Off the arc the rule with all rows stands in; where a row alone makes
         # Fisher's matrix regular, that rule is wrong about it.
         seen = linear_scores(rows, rules.coef.T, rules.intercept).T

@@ -41,10 +41,5 @@ class Fisher:
         with np.errstate(invalid="ignore", divide="ignore"):
             error = bayes_error(t, D, sigma1, sigma2, *pencil.priors.T)
         return Rules.from_coordinates(
-            pencil,
-            u,
-            t,
-            error,
-            status=np.full(len(t), Status.CLOSED_FORM, np.intp),
-            n_iter=np.ones(len(t), np.intp),
+            pencil, u, t, error, status=Status.CLOSED_FORM, n_iter=1
         )

@@ -12,7 +12,7 @@ the multiple, Sherman and Morrison's formula is
 
 so a rule costs O(d). The rows are those of the first class of the pairs, which is
 called *own* here, and the second one *other*: b is the weight of own's covariance and a
-that of other's. `Pencil.turned` brings the class to the first place.
+that of other's. `Moments.turned` brings the class to the first place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from heterolda.foundations.rounding import SINGULAR_WITHOUT_ROW
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules
 
 
@@ -202,7 +202,7 @@ def arc_weights(rules: Rules) -> tuple[Array, Array]:
 
 
 def left_out_scores(
-    pencil: Pencil,
+    moments: Moments,
     rules: Rules,
     place: Index,
     rows: Array,
@@ -219,8 +219,9 @@ def left_out_scores(
     positive for the second class of a pair. They are NaN where without the row the
     pair's covariances are singular or the place is off the arc.
     """
+    pencil = moments.turned(place).pencil()
     out = LeftOut.from_pencil(
-        pencil.turned(place), rows, weight, borrowed=borrowed, frequencies=frequencies
+        pencil, rows, weight, borrowed=borrowed, frequencies=frequencies
     )
     first, second = arc_weights(rules)
     is_first = place == 0

@@ -307,8 +307,8 @@ def _best_trial(
         u * size[:, None],
         np.where(found, t * size, np.nan),
         trials.error,
-        status=np.full(len(every), Status.BEST_TRIAL, np.intp),
-        n_iter=np.full(len(every), len(trials.a), np.intp),
+        status=Status.BEST_TRIAL,
+        n_iter=len(trials.a),
     )
 
 

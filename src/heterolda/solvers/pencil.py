@@ -72,6 +72,12 @@ class Moments:
         shares = None if self.shares is None else self.shares[some]
         return replace(self, pairs=self.pairs[some], shares=shares)
 
+    def turned(self, place: Index) -> Moments:
+        """Return the same pairs with the second class first where `place` is 1."""
+        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
+        shares = None if self.shares is None else self.shares[at, order]
+        return replace(self, pairs=self.pairs[at, order], shares=shares)
+
     def pencil(self, *, moore_penrose: bool = False) -> Pencil:
         """Diagonalize the pairs."""
         return Pencil.from_moments(
@@ -235,26 +241,6 @@ class Pencil:
     def take(self, pairs: Index) -> Pencil:
         """Select pairs."""
         return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
-
-    def turned(self, place: Index) -> Pencil:
-        """Return the same pairs with the second class first where `place` is 1."""
-        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
-        same, sign = (place == 0)[:, None], np.where(place == 0, 1.0, -1.0)[:, None]
-        return Pencil(
-            priors=self.priors[at, order],
-            weights=self.weights[at, order],
-            means=self.means[at, order],
-            covariances=self.covariances[at, order],
-            basis=self.basis,
-            alpha=np.where(same, self.alpha, self.beta),
-            beta=np.where(same, self.beta, self.alpha),
-            alpha0=np.where(same, self.alpha0, self.beta0),
-            beta0=np.where(same, self.beta0, self.alpha0),
-            c=sign * self.c,
-            separation=sign * self.separation,
-            dropped=sign * self.dropped,
-            floored=self.floored[at, order],
-        )
 
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Return D and the deviations sigma1, sigma2 along w = V u."""

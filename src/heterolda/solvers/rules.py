@@ -104,9 +104,9 @@ class Rules:
         t: Array,
         error: Array,
         *,
-        status: Index,
-        n_iter: Index,
-        gap: Array | None = None,
+        status: Index | int,
+        n_iter: Index | int,
+        gap: Array | float = np.nan,
     ) -> Rules:
         """Return rules w = V u, given their coordinates in the pencil.
 
@@ -120,7 +120,7 @@ class Rules:
         deviations = np.array([sigma1, sigma2]).T
         separable = (pencil.separation != 0).any(axis=1)
         trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
-        gap = np.full(len(t), np.nan) if gap is None else gap
+        status, n_iter, gap = (np.full(len(t), x) for x in (status, n_iter, gap))
         if separable.any():
             trivial &= ~separable
             gap = np.where(separable & ~np.isnan(gap), 0.0, gap)

@@ -185,11 +185,5 @@ def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)
     return Rules.from_coordinates(
-        pencil,
-        u,
-        t,
-        error,
-        status=np.full(len(x), Status.CERTIFIED, np.intp),
-        n_iter=np.ones(len(x), np.intp),
-        gap=gap,
+        pencil, u, t, error, status=Status.CERTIFIED, n_iter=1, gap=gap
     )
