@@ -51,11 +51,6 @@ def test_optimum_certificate_error_threshold_and_curve(kind):
         assert found.threshold <= rounding(record), name
         assert found.minimax <= rounding(record), name
         assert found.curve <= 100 * rounding(record), name
-
-
-@each_kind
-def test_gap_and_trivial_rule(kind):
-    for name, record, p in drawn(kind):
         model = fit(p)
         assert 0 <= model.gap_[0] <= 1e-3, name
         likelier = mp.mpf(min(p.p1, p.p2))
