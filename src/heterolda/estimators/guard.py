@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heterolda.foundations.rounding import SAME_VARIANCE
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
@@ -29,8 +30,6 @@ _ROUNDING = 1e-12
 ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
-# How far variances may be from those that the solver went by, some of which it raised.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -286,8 +285,8 @@ def _direct_fisher(moments: Moments, rules: Rules) -> tuple[Rules, Mask]:
     D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
     share = weights / weights.sum(axis=1, keepdims=True)
     expected = rules.deviations**2
-    good = (variances > 0) & (np.abs(ours - expected) <= _SAME * expected)
-    bad = np.abs((share * variances).sum(axis=1) - D) > _SAME * D
+    good = (variances > 0) & (np.abs(ours - expected) <= SAME_VARIANCE * expected)
+    bad = np.abs((share * variances).sum(axis=1) - D) > SAME_VARIANCE * D
     priors = moments.pair_priors
     t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):

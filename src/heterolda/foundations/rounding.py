@@ -25,9 +25,12 @@ WEAK_AXIS = 1e-8
 # the root of the number of rows, should every row have been merged on its own.
 NOISE_UNITS = 12.0
 NOISE_UNITS_OF_ROWS = 1 / 32
-# Up to this trace of the inverse of S1 + S2, with unit diagonal, a Cholesky factor
+# Up to this size of the inverse of S1 + S2, with unit diagonal, a Cholesky factor
 # loses half of the digits at most, and does all that the eigenvectors do.
-REGULAR_TRACE = 1e8
+REGULAR = 1e8
+# A class that has this share of the variance of all classes in every direction has no
+# variance that rounding may have made, and spaces of few directions suffice.
+SOUND_CLASS = 1e-4
 # A class variance that cannot be distinguished from zero is raised to this share of
 # S1 + S2: far above rounding (EPS), and far below what rows can tell from zero. The
 # pair with raised variances is the model from there on.
@@ -67,3 +70,8 @@ UNDERFLOW = 1e-290
 # A matrix that keeps less than this share of its size in some direction, once a row is
 # left out, is next to singular: more than half of the digits are lost.
 SINGULAR_WITHOUT_ROW = 1e-9
+# Variances that differ by less than this share are those that the solver went by: it
+# raises others by far more.
+SAME_VARIANCE = 1e-6
+# Positions on an arc: beyond this x, the distance from its end underflows.
+FARTHEST_POSITION = 700.0

@@ -9,7 +9,12 @@ from numpy.random import Generator
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import interpolated_roots, newton_roots
-from heterolda.foundations.rounding import LOG_ERROR_ROUNDING, NO_GAIN, UNDERFLOW
+from heterolda.foundations.rounding import (
+    FARTHEST_POSITION,
+    LOG_ERROR_ROUNDING,
+    NO_GAIN,
+    UNDERFLOW,
+)
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.arc import Arc, ArcPoints
@@ -25,7 +30,6 @@ _NEAREST = 1e-14  # points of the arc are no closer than this, relative to x
 _MOST_ROUNDS = 100
 _MOST_OPEN = 1 << 12  # pieces of an arc: where more stay open, all rules are alike
 _NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
-_FARTHEST = 700.0  # beyond this x, a distance from the end underflows
 
 
 @dataclass(frozen=True)
@@ -340,7 +344,7 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
             scale = np.maximum(np.abs(a.x), np.abs(b.x))
             is_open &= np.where(
                 np.isinf(scale),
-                np.minimum(np.abs(a.x), np.abs(b.x)) < _FARTHEST,
+                np.minimum(np.abs(a.x), np.abs(b.x)) < FARTHEST_POSITION,
                 b.x - a.x > _NEAREST * (1 + scale),
             )
     return is_open
@@ -350,7 +354,9 @@ def _cut(a: Array, b: Array) -> Array:
     """Return inner points of the pieces, evenly spaced; geometrically at an end."""
     share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
-    outward = np.minimum(outward + 4.0 ** np.arange(1, _CUT_INTO), _FARTHEST + share)
+    outward = np.minimum(
+        outward + 4.0 ** np.arange(1, _CUT_INTO), FARTHEST_POSITION + share
+    )
     with np.errstate(invalid="ignore"):
         inner = a[:, None] + (b - a)[:, None] * share
     inner = np.where(np.isinf(a)[:, None], -outward[:, ::-1], inner)

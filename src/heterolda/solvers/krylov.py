@@ -27,16 +27,11 @@ import numpy as np
 from scipy.linalg.blas import dnrm2, dsymv, dtrsv
 from scipy.linalg.lapack import dpocon, dpotrf
 
-from heterolda.foundations.rounding import FARTHEST_MEANS
+from heterolda.foundations.rounding import FARTHEST_MEANS, REGULAR, SOUND_CLASS
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import Moments, Units
 from heterolda.solvers.rules import Rules
 
-# In every direction a class must have this share of the variance of all classes: it
-# bounds mu, and variances that rounding may have made are far below.
-_LEAST_VARIANCE = 1e-4
-# The inverse of S1 + S2, in units of the features, may be as large as this.
-_REGULAR = 1e7
 # The residuals that are asked for. Where they take more steps than this, or look as if
 # they would, all directions at once take no longer.
 _CONVERGED = 1e-11
@@ -80,7 +75,7 @@ class KrylovSpaces:
         self.constant: Mask = total.diagonal() == 0
         self.inverse = np.where(self.constant, 1.0, total.diagonal()) ** -0.5
         self.sound: Mask = np.zeros(len(covariances), bool)
-        total *= _LEAST_VARIANCE
+        total *= SOUND_CLASS
         for k in classes:
             self.sound[k] = self._factor(covariances[k] - total) is not None
 
@@ -121,7 +116,7 @@ class KrylovSpaces:
         for p in np.flatnonzero(usable).tolist():
             first, second = (moments.covariances[k] for k in pairs[p])
             factor = self._factor(first + second)
-            if factor is None or dpocon(factor, 1.0, uplo="L")[0] * _REGULAR < 1:
+            if factor is None or dpocon(factor, 1.0, uplo="L")[0] * REGULAR < 1:
                 continue
             space = _krylov_space(first, factor, units.delta[p], self.inverse)
             if space is not None:

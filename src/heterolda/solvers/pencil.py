@@ -31,7 +31,7 @@ from heterolda.foundations.rounding import (
     RANK_TOLERANCE,
     REAL_PART,
     REAL_SEPARATION,
-    REGULAR_TRACE,
+    REGULAR,
     VARIANCE_FLOOR,
     WEAK_AXIS,
     ZERO_SUM,
@@ -433,7 +433,7 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
     factor, ill = _cholesky(total)
     inverse: Array = np.linalg.inv(factor).astype(np.float64, copy=False)
     # The sum of squares is the trace of the inverse of S1 + S2.
-    ill |= np.einsum("pij,pij->p", inverse, inverse) > REGULAR_TRACE
+    ill |= np.einsum("pij,pij->p", inverse, inverse) > REGULAR
     if constant.any():
         inverse *= ~constant[:, :, None]
     return inverse.mT, ill

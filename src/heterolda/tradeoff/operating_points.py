@@ -19,13 +19,12 @@ from numpy.random import Generator
 from scipy.special import log_ndtr, ndtri
 
 from heterolda.foundations.roots import bracketed_roots
+from heterolda.foundations.rounding import FARTHEST_POSITION
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
 
-# Positions between which every root lies: beyond, the distance from an end underflows.
-_FARTHEST = 700.0
 # A Neyman-Pearson rule is proven by a point this far (relatively) beyond its own.
 _BEYOND = 1e-13
 
@@ -162,7 +161,7 @@ def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
 
 def _roots(function: Any, index: Index) -> Array:
     """Roots of functions that are monotone along whole arcs."""
-    a = np.full(len(index), -_FARTHEST)
+    a = np.full(len(index), -FARTHEST_POSITION)
     return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
 
 
