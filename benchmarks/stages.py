@@ -19,7 +19,7 @@ from benchmarks.methods import PEERS
 from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments, solve
 from heterolda.statistics.rows import validated
 
 # The columns, in seconds; then the whole fit and LDA's.
@@ -76,7 +76,7 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     return {
         "validation": validation,
         "statistics": statistics,
-        "rules": lambda: solve_pairs(*moments, pairs, Global()),
+        "rules": lambda: solve(Moments(*moments, pairs), Global()),
         "eigh": lambda: np.linalg.eigh(matrices),
         "model": lambda: clone(model).fit(X, y),
         "fit": lambda: GaussianLinearDiscriminant().fit(X, y),

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from heterolda import ClassStatistics
 from heterolda.exceptions import ParameterError
-from heterolda.solvers import Fisher, all_pairs, solve_pairs
+from heterolda.solvers import Fisher, Moments, all_pairs, solve
 from heterolda.statistics import moments
 from heterolda.statistics.moments import compressed
 from heterolda.statistics.wide import Span
@@ -279,7 +279,7 @@ def test_coordinates_of_rows_and_rules_of_features(rng):
     assert_allclose(inside.means, known.means, atol=1e-11)
     assert_allclose(inside.scatters, known.scatters, atol=1e-9)
     given = known.means, known.covariances(), np.ones(3) / 3, known.weights
-    planes = solve_pairs(*given, all_pairs(3), Fisher())
+    planes = solve(Moments(*given, all_pairs(3)), Fisher())
     rules = span.in_features(planes)
     expected = span.coordinates(X) @ planes.coef.T + planes.intercept
     assert_allclose(X @ rules.coef.T + rules.intercept, expected, atol=1e-7)

@@ -9,7 +9,7 @@ from heterolda.estimators._left_out_pairs import PairsWithoutRows
 from heterolda.estimators.votes import vote_weights, winners_of_votes
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.votes import count_votes
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 # A winner that leads by fewer votes, and this share of the errors, is in doubt as long
 # as the rules are known roughly.

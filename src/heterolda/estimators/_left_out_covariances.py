@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.foundations.rounding import EPS
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.principal_axes import EPS
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import blend, pooled_freedom, two_amounts
 from heterolda.statistics.shrinkage import class_covariances, shares_of_pooled

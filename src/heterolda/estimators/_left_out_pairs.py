@@ -9,7 +9,7 @@ import numpy as np
 from heterolda.estimators._left_out_covariances import VANISHED
 from heterolda.estimators._left_out_fit import Fit
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers import Fisher, Solver, solve_pairs
+from heterolda.solvers import Fisher, Moments, Solver, solve
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.left_out import LeftOut
 from heterolda.solvers.left_out_optimum import (
@@ -94,14 +94,14 @@ class PairsWithoutRows:
         shares = [
             fit.shares(one, two[None]) for one, two in zip(priors, pairs, strict=True)
         ]
-        planes = solve_pairs(
+        moments = Moments(
             means.reshape(-1, means.shape[2]),
             cov.reshape(-1, *cov.shape[2:]),
             np.ravel(shares),
             weights.ravel(),
             np.arange(2 * len(p)).reshape(-1, 2),
-            self.solver,
         )
+        planes = solve(moments, self.solver)
         score = (planes.coef * rows).sum(axis=1) + planes.intercept
         return score, *error_rates(planes).T
 

@@ -31,7 +31,7 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_all_classes,
 )
-from heterolda.estimators.guard import Guard, KeptFisher
+from heterolda.estimators.guard import Guard, with_fisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.leave_one_out import leave_one_out
 from heterolda.estimators.missing import chosen_features, restricted
@@ -64,13 +64,13 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import Global, Solver, resolve_solver
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import Rows, all_labels
 from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.shrinkage import is_shrunk, needs_no_rows, shares_of_pooled
+from heterolda.statistics.shrinkage import needs_no_rows, shares_of_pooled
 from heterolda.statistics.wide import in_span
 
 _SAME = object()
@@ -486,22 +486,26 @@ class GaussianLinearDiscriminant(
         if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(statistics)
-        review = choice.review
+        solved, verdict = problem.solve(), None
+        guarded = np.zeros(len(pairs), bool)
         if self.guard and choice.scores is not None and not problem.one_vs_all:
-            review = choice.scores.for_solver(criterion.solver)
+            scores = choice.scores.for_solver(criterion.solver)
+            if scores is not None:
+                solved = scores.moved(solved, problem.moments.pair_priors)
         elif rows is not None and isinstance(criterion.solver, Global):
-            review = self._make_guard(rows, known, pairs, problem.priors, borrowed)
-        rules = problem.rate(problem.solve(review))
+            guard = self._make_guard(rows, known, problem, borrowed)
+            solved, verdict = guard.review(solved, problem.moments)
+            guarded = verdict.guarded
+        elif choice.guarded is not None:
+            guarded, unshrunk = choice.guarded, problem.unshrunk
+            solved = with_fisher(solved, problem.moments, guarded, unshrunk)
+        rules = problem.rate(solved)
         planes = rules.planes if span is None else span.in_features(rules.planes)
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
-        guarded = np.zeros(len(pairs), bool)
-        if isinstance(review, KeptFisher):
-            guarded = review.guarded
-        elif isinstance(review, Guard):
-            guarded = review.verdict().guarded
-            warn_of_misfit(statistics, pairs, review.verdict().in_features(span))
-        looked_at = planes, problem.moments[:2], problem.solved, rows
+        if verdict is not None:
+            warn_of_misfit(statistics, pairs, verdict.in_features(span))
+        looked_at = planes, problem.moments, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
@@ -541,24 +545,22 @@ class GaussianLinearDiscriminant(
             rows = replace(rows, X=span.coordinates(rows.X)) if wanted else None
         return known, span, rows
 
-    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
+    def _make_guard(self, rows, statistics, problem, borrowed) -> Guard:
         """What judges the rules of the pairs by rows."""
-        one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
         return Guard(
             rows=sampled(rows),
-            pairs=pairs,
-            priors=priors,
+            pairs=problem.pairs,
+            priors=problem.priors,
             borrowed=borrowed,
             borrows=shares_of_pooled(statistics, None, None) > 0,
-            unshrunk=statistics if shrunk and not one_vs_all else None,
+            unshrunk=problem.unshrunk,
             frequencies=self.priors is None,
             leaves_out=statistics.estimated_by is None,
         )
 
-    def _make_committee(self, planes: Hyperplanes) -> Committee:
+    def _make_committee(self, planes: Rules) -> Committee:
         """How the rules decide together."""
-        if planes.dropped is not None or planes.floored is not None:
-            planes = replace(planes, dropped=None, floored=None)  # of no more use
+        planes = planes.alone()
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)
@@ -659,9 +661,7 @@ class GaussianLinearDiscriminant(
     def _for_features(self, there):
         """The same for a mask, in which no feature may be left."""
         statistics = restricted(self.statistics_, there)
-        shrunk = is_shrunk(self._settings["shrinkage"]) and self.pairs_[0, 0] >= 0
-        kept = KeptFisher(self.guarded_, statistics if shrunk else None)
-        choice = Choice(self.shrinkage_, review=kept)
+        choice = Choice(self.shrinkage_, guarded=self.guarded_)
         copy = solved_again(self, self._fitted_with(), statistics, choice)
         copy.n_features_in_ = int(there.sum())
         if hasattr(copy, "feature_names_in_"):

@@ -29,9 +29,8 @@ from scipy.special import ndtri
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers import Global, PairMoments, all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers import Global, all_pairs
+from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows
@@ -56,8 +55,7 @@ _NO_DISTANCE = 0.05
 class LeftOutScores:
     """Scores of left-out rows of both classes of pairs, in units of their deviations.
 
-    As a review of solved pairs, it moves their thresholds to where these scores are
-    told apart best.
+    They move thresholds to where they are told apart best.
 
     Attributes
     ----------
@@ -76,7 +74,7 @@ class LeftOutScores:
     solver: Any = None
 
     def for_solver(self, solver: Any) -> LeftOutScores | None:
-        """A review of the rules of a solver, if its thresholds are to be moved."""
+        """The scores for rules of a solver, if its thresholds are to be moved."""
         moved = isinstance(solver, Global | Minimax | NeymanPearson)
         return replace(self, solver=solver) if moved else None
 
@@ -108,30 +106,22 @@ class LeftOutScores:
             error = bayes_error(t, distance, first, second, p1, p2)
         return t, deviations, error
 
-    def __call__(
-        self, moments: PairMoments, planes: Hyperplanes, at: slice
-    ) -> Hyperplanes:
-        """The rules of a batch of pairs with other thresholds."""
-        here = replace(
-            self,
-            means=self.means[at],
-            deviations=self.deviations[at],
-            judged=self.judged[at],
-        )
+    def moved(self, planes: Rules, priors: Array) -> Rules:
+        """Return the rules of the pairs with other thresholds."""
         known = (planes.status != Status.SEPARABLE) & ~planes.trivial
-        moved = known & here.judged
+        moved = known & self.judged
         # Of a class of one row nothing is known: no rule has been seen to be better
         # than always choosing the likelier class.
-        blind = known & ~here.judged
-        error = np.where(blind, moments.priors.min(axis=1), planes.error)
+        blind = known & ~self.judged
+        error = np.where(blind, priors.min(axis=1), planes.error)
         gap = np.where(blind, np.nan, planes.gap)
         planes = replace(planes, error=error, gap=gap)
-        t, deviations, error = here.rules(moments.priors)
+        t, deviations, error = self.rules(priors)
         unit = planes.deviations[:, :1]
-        distance = np.maximum(np.diff(here.means)[:, 0], _NO_DISTANCE)
+        distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
         # Means of the score from the threshold: t below that of the second class.
         means = unit * np.column_stack([t - distance, t])
-        cut = here.means.mean(axis=1) + distance / 2 - t
+        cut = self.means.mean(axis=1) + distance / 2 - t
         intercept = planes.intercept - planes.means.mean(axis=1) - unit[:, 0] * cut
         found = replace(
             planes,
@@ -141,7 +131,7 @@ class LeftOutScores:
             error=error,
             gap=np.full(len(error), np.nan),
         )
-        return Hyperplanes.where(moved, found, planes)
+        return planes.replaced(np.flatnonzero(moved), found.take(moved))
 
 
 class Choice(NamedTuple):
@@ -155,14 +145,14 @@ class Choice(NamedTuple):
         What moves the thresholds, if rows are few.
     span : Span or None
         The space of the rows, if the statistics have factors.
-    review : callable or None
-        What else replaces rules of pairs.
+    guarded : ndarray of bool or None
+        Pairs that are to have Fisher's rule.
     """
 
     shrinkage: Shrinkage | None = None
     scores: LeftOutScores | None = None
     span: Span | None = None
-    review: Any = None
+    guarded: Mask | None = None
 
 
 NO_CHOICE = Choice()

@@ -42,7 +42,7 @@ from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import validated
 
@@ -463,7 +463,7 @@ class LocalNeighborhoodSearch(
         error = choice.error if start.error is None else start.error
         if error is None:
             error = np.array([r.error_rate for r in results])
-        planes = Hyperplanes.from_projections(
+        planes = Rules.from_projections(
             self.coef_,
             self.intercept_,
             error,

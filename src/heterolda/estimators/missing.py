@@ -26,16 +26,16 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.guard import KeptFisher
+from heterolda.estimators.guard import with_fisher
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
-from heterolda.solvers import resolve_solver, solve_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.solvers import Moments, resolve_solver, solve
 from heterolda.solvers.left_out import arc_weights
+from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get an optimum of their own: as many as take some seconds,
@@ -130,11 +130,11 @@ def predict_incomplete(model, X: Array, method: str):
     return result
 
 
-def _decisions(model, planes: Hyperplanes, X: Array, of_row: Index, method: str):
+def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
     """Yield what a committee says of rows by the rules of their patterns, in parts."""
     n_pairs, d = model.coef_.shape
     coef, intercept = planes.coef.reshape(-1, n_pairs, d), planes.intercept
-    curve = LogOdds.from_hyperplanes(planes).curve
+    curve = LogOdds.from_rules(planes).curve
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
     for start in range(0, len(X), step):
         pattern = of_row[start : start + step]
@@ -154,7 +154,7 @@ def _log_odds(curve: Curve, places: Index, scores: Array) -> Array:
     return Curve(*(values[..., places] for values in curve)).log_odds(scores)
 
 
-def _own_rules(model, patterns: Mask) -> Hyperplanes:
+def _own_rules(model, patterns: Mask) -> Rules:
     """Return the optima of observed features, with zeros for the others."""
     cache = model._by_pattern
     if len(cache) > 10 * _MOST:
@@ -171,16 +171,16 @@ def _own_rules(model, patterns: Mask) -> Hyperplanes:
             coef[:, mask] = planes.coef[:, : mask.sum()]
             planes = cache[key] = replace(planes, coef=coef)
         rules.append(planes)
-    return Hyperplanes.concatenate(rules)
+    return Rules.concatenate(rules)
 
 
-def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
+def _by_conditional_means(model, patterns: Mask) -> Rules:
     """Return rules for patterns that follow from those of all features."""
     settings = clone(model).set_params(**model._fitted_with())
     solver = resolve_solver(settings.solver)
     problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
-    means, cov, priors, weights = problem.moments
-    pairs, n = problem.solved, len(patterns)
+    whole, n = problem.moments, len(patterns)
+    cov, weights, pairs = whole.covariances, whole.weights, whole.pairs
     shares = np.maximum(arc_weights(model._committee.planes), 0.0).T
     shares = np.where(model.guarded_[:, None], weights[pairs], shares)
     coef = np.empty((n, *model.coef_.shape))
@@ -188,32 +188,26 @@ def _by_conditional_means(model, patterns: Mask) -> Hyperplanes:
         mixture = np.tensordot(shares[p] / shares[p].sum(), cov[pair], axes=1)
         coef[:, p] = _conditional(c, mixture, patterns)
     # Along each normal, a problem of one feature.
-    mean = np.einsum("npj,pkj->npk", coef, means[pairs])
+    mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
     variance = np.empty(mean.shape)
     for p, pair in enumerate(pairs):
         products = coef[:, p] @ cov[pair]
         variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
     none = ~(variance > 0).all(axis=2, keepdims=True)
     each = np.tile(pairs, (n, 1))
-    moments = (
+    moments = Moments(
         np.where(none, 0.0, mean).reshape(-1, 1),
         np.where(none, 1.0, variance).reshape(-1, 1, 1),
-        priors[each].ravel(),
+        whole.priors[each].ravel(),
         weights[each].ravel(),
+        np.arange(each.size).reshape(-1, 2),
+        None if whole.shares is None else np.tile(whole.shares, (n, 1)),
     )
-    places = np.arange(each.size).reshape(-1, 2)
-    weighted = problem.weighted_priors()
-    planes = solve_pairs(
-        *moments,
-        places,
-        problem.criterion.solver,
-        problem.seed,
-        None if weighted is None else np.tile(weighted, (n, 1)),
-        KeptFisher(np.tile(model.guarded_, n), None),
-    )
-    planes = problem.criterion.rate(planes, priors, each).planes
+    planes = solve(moments, problem.criterion.solver, problem.seed)
+    planes = with_fisher(planes, moments, np.tile(model.guarded_, n))
+    planes = problem.criterion.rate(planes, whole.priors, each).planes
     if problem.one_vs_all:
-        planes = with_log_odds(planes, moments, places)
+        planes = with_log_odds(planes, moments)
     return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
 
 

@@ -25,7 +25,7 @@ from heterolda.search.selection import (
 )
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 
@@ -89,7 +89,7 @@ class Choice:
         chosen["transformed"] = self.transforms
         return explained(**chosen, candidates=list(self.table))
 
-    def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
+    def committee(self, planes: Rules, pairs: Index, units: Array) -> Committee:
         """How rules with the given units decide together."""
         log_odds = self.log_odds
         if log_odds is not None:
@@ -467,10 +467,10 @@ def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
     }
 
 
-def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
+def _planes(coef: Array, intercept: Array, error: Array) -> Rules:
     """Rules of which only the votes are wanted."""
     two = np.ones((len(coef), 2))
     n_iter = np.zeros(len(coef), dtype=np.intp)
-    return Hyperplanes.from_projections(
+    return Rules.from_projections(
         coef, intercept, error, n_iter=n_iter, means=two, deviations=two
     )

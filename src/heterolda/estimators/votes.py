@@ -30,7 +30,7 @@ from heterolda.kernels.votes import (
     leaders,
     vote_winners,
 )
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 
 Float = TypeVar("Float", np.float64, np.float32)
 
@@ -43,11 +43,11 @@ class Committee(ABC):
 
     Attributes
     ----------
-    planes : Hyperplanes
+    planes : Rules
         The rules.
     """
 
-    planes: Hyperplanes
+    planes: Rules
 
     @abstractmethod
     def winners(self, scores: Array) -> Index:
@@ -77,7 +77,7 @@ class Committee(ABC):
         The latter take root finding. Threads that ask at the same time find the same.
         """
         given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
-        return given or LogOdds.from_hyperplanes(self.planes)
+        return given or LogOdds.from_rules(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

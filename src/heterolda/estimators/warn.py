@@ -21,7 +21,8 @@ from heterolda.exceptions import (
 )
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import Moments
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import sampled
@@ -260,9 +261,8 @@ def warn_of_raised_variances(
 def warn_of_dropped_directions(
     classes: NDArray[Any],
     pairs: Index,
-    planes: Hyperplanes,
-    moments: tuple[Array, Array],
-    solved: Index,
+    planes: Rules,
+    moments: Moments,
     rows: Rows | None,
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
@@ -271,20 +271,20 @@ def warn_of_dropped_directions(
     ----------
     classes, pairs : ndarray
         Labels, and indices of the two classes of each rule; -1 means all others.
-    planes : Hyperplanes
+    planes : Rules
         The rules.
-    moments, solved : tuple of (means, covariances), ndarray
-        What was solved, and the places of the two classes of each rule in it.
+    moments : Moments
+        What was solved.
     rows : Rows or None
         Rows of each class, if there are any, tell the deviations that moments lost.
     """
     dropped = planes.dropped
     if dropped is None or not dropped.any():
         return
-    means, covariances = moments
+    means, covariances = moments.means, moments.covariances
     rows = None if rows is None else sampled(rows)
     for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
-        two = solved[k]
+        two = moments.pairs[k]
         part = np.abs(dropped[k]) * np.sqrt(np.einsum("kii->i", covariances[two]))
         # Small entries are rounding errors of the large ones.
         w = np.where(part > _NO_PART * part.max(), dropped[k], 0.0)

@@ -16,6 +16,7 @@ from heterolda.foundations.devices import on_host
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Amount, Array, Index, Priors
 from heterolda.foundations.wording import html, html_table, named, text_table
@@ -30,9 +31,8 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
     wide_sentence,
 )
-from heterolda.solvers import Fisher, Global, solve_pairs
+from heterolda.solvers import Fisher, Global, Moments, solve
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
 from heterolda.statistics.wide import in_span
@@ -438,10 +438,8 @@ def heteroscedasticity_report(
     cov = class_covariances(known, shrinkage, getattr(model, "shrinkage_", None))
     shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
-    fisher, best = (
-        solve_pairs(means, cov, shares, weights, pairs, solver)
-        for solver in (Fisher(), Global())
-    )
+    moments = Moments(means, cov, shares, weights, pairs)
+    fisher, best = (solve(moments, solver) for solver in (Fisher(), Global()))
     wide = span is not None
     spectra = [_spectra(means[p], cov[p], weights[p], wide) for p in pairs]
     return HeteroscedasticityReport(

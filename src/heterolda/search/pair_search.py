@@ -10,7 +10,7 @@ import numpy as np
 from heterolda.foundations.types import Array, Mask
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 # Margins up to two to this power are left as they are.
 _LARGEST_EXPONENT = 300

@@ -17,7 +17,7 @@ from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5

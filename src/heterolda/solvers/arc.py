@@ -26,22 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_ndtr
 
+from heterolda.foundations.rounding import LIFTED_COMPONENT, ZERO_SLOPE, ZERO_SUM
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.principal_axes import EPS
 
-# In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
-# w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
-# turn, without any visible change to the problem.
-_LIFT = 1e-30
-# A component of the difference of the means below this share of its terms is rounding.
-_NO_COMPONENT = 64 * EPS
 # Rows of `ArcPoints` at the low and the high end, all but the priors.
 with np.errstate(divide="ignore", invalid="ignore"):
     _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
-# A slope below this share of its terms is taken for zero: the error of such a point is
-# that of the minimum up to the square of this.
-_FLAT = 1e-10
 
 
 class _Row:
@@ -120,8 +111,8 @@ class Arc:
         diagonals = np.array([alpha, beta])
         zeros = np.arctan2(diagonals, diagonals[::-1])  # psi and phi: they sum to pi/2
         rows = np.arange(len(c))
-        lift = _LIFT * np.abs(c).max(axis=1)
-        lift[lift == 0] = _LIFT
+        lift = LIFTED_COMPONENT * np.abs(c).max(axis=1)
+        lift[lift == 0] = LIFTED_COMPONENT
         for pole in zeros.argmin(axis=2):
             at_pole, axis = c[rows, pole], pencil.basis[rows, :, pole]
             # Where rounding would choose between two rules that mirror each other, the
@@ -129,7 +120,7 @@ class Arc:
             size = np.abs(axis)
             delta = np.abs(pencil.means[:, 0] - pencil.means[:, 1])
             small = np.abs(at_pole) < np.maximum(
-                lift, _NO_COMPONENT * (size * delta).sum(axis=1)
+                lift, ZERO_SUM * (size * delta).sum(axis=1)
             )
             if small.any():
                 size *= np.sqrt(np.einsum("pkii->pi", pencil.covariances))
@@ -206,7 +197,7 @@ class Arc:
             slope = log_priors[0] - log_priors[1] - grid[6]
             slope -= 0.5 * (squares[0] - squares[1])
             # What cannot be told from zero is a minimum, up to rounding.
-            slope[np.abs(slope) < _FLAT * (1 + squares[0] + squares[1])] = 0.0
+            slope[np.abs(slope) < ZERO_SLOPE * (1 + squares[0] + squares[1])] = 0.0
             grid[7] = slope
         return ArcPoints(table)
 

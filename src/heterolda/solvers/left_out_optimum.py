@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, ndtr
@@ -10,7 +10,8 @@ from scipy.special import expit, ndtr
 from heterolda.foundations.roots import newton_roots
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.left_out import LeftOut
+from heterolda.solvers.left_out import LeftOut, sums
+from heterolda.solvers.pencil import rounding_noise
 
 # Points between which minima are looked for, in x of the arc.
 _HALF = np.concatenate([np.arange(0.25, 8, 0.25), [8, 9, 10, 12, 16, 24, 48]])
@@ -140,11 +141,11 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
         score=-out.log_odds,
         error_own=(out.log_odds < 0).astype(float),
         error_other=(out.log_odds >= 0).astype(float),
-        certain=out.well_posed.copy(),
+        certain=_well_posed(out),
     )
     least, second = np.minimum(p_own, p_other), np.full(p_own.shape, np.inf)
     score, y1, y2, found = follow(
-        out.of_pairs(minima.pair), minima.theta[:, None], minima.rise[:, None]
+        _of_pairs(out, minima.pair), minima.theta[:, None], minima.rise[:, None]
     )
     own, other = ndtr(-y1), ndtr(-y2)
     error = p_own[minima.pair] * own + p_other[minima.pair] * other
@@ -162,11 +163,49 @@ def best_rules(out: LeftOut, minima: Minima, *, nearby: bool = False) -> BestRul
             mine[p] = np.where(better, new[k], mine[p])
         best.certain[p] &= found[k]
     best.certain[...] &= second > least * (1 + alike)
-    slope = _evaluate(out.of_pairs(minima.nearly_pair), minima.nearly_theta[:, None])[0]
+    slope = _evaluate(_of_pairs(out, minima.nearly_pair), minima.nearly_theta[:, None])[
+        0
+    ]
     with np.errstate(invalid="ignore"):
         still = slope / minima.nearly_slope[:, None] > _STILL
     np.logical_and.at(best.certain, minima.nearly_pair, still)
     return best
+
+
+def _of_pairs(out: LeftOut, pairs: Index) -> LeftOut:
+    """Select pairs; one may come several times."""
+    if np.array_equal(pairs, np.arange(len(out.v))):
+        return out
+    return replace(
+        out,
+        pencil=out.pencil.take(pairs),
+        v=out.v[pairs],
+        squares=out.squares[pairs],
+        log_odds=out.log_odds[pairs],
+        own=out.own[pairs],
+    )
+
+
+def _well_posed(out: LeftOut) -> Mask:
+    """Return whether the class keeps its variance in all directions, (P, n).
+
+    own - e - k v v' is positive definite if k sum v^2 / (own - e) < 1. Here e is
+    what the pencil would take for rounding errors, so that nothing is raised. Of
+    raised variances nothing is known if rows of several weights are left out.
+    """
+    pencil = out.pencil
+    scale = np.sqrt(np.einsum("pkii->pi", pencil.covariances))
+    scale[scale == 0] = 1.0
+    units = scale[:, None]
+    scaled = pencil.covariances / units[..., None] / units[:, :, None]
+    noise = rounding_noise(scaled, pencil.means / units, pencil.basis * units.mT)
+    raised = pencil.alpha0 < pencil.alpha
+    rest = out.own - 2 * noise[:, 0] / out.grown.min()
+    rest = np.where(raised, np.inf, np.where(rest > 0, rest, np.nan))
+    posed: Mask = out.taken * sums(out.squares, 1 / rest[:, None]) < 1
+    if len(out.left) > 1:
+        posed &= ~raised.any(axis=1, keepdims=True)
+    return posed
 
 
 def _follow(

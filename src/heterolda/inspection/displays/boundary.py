@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
@@ -28,7 +29,6 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
-from heterolda.solvers.pencil import RANK_TOLERANCE
 from heterolda.statistics.wide import outside_of
 
 _STYLES = {
