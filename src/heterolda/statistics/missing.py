@@ -233,8 +233,9 @@ class Likelihood:
     ) -> tuple[Array, Array, list[Array], bool]:
         """Take steps until they lead no further, two at a time and an extrapolation.
 
-        Classes that are not `exact` may stop where the likelihood grows slowly. Returns
-        moments, scatters, likelihoods, which never fall, and whether it converged.
+        Classes that are not `exact`, or not regular, may stop where the likelihood
+        grows slowly. Returns moments, scatters, likelihoods, which never fall, and
+        whether it converged.
         """
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
@@ -250,7 +251,8 @@ class Likelihood:
             last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
             rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
             distance = last * rate / (1 - rate)
-            going = (distance > _DISTANCE) & (exact | (after - before > gain))
+            fast = after - before > gain
+            going = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
             left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
             if show is None:
                 far, seconds = left, (monotonic() - begin) * left / np.log(_PACE)
@@ -274,6 +276,13 @@ class Likelihood:
         units = np.insert(sd, 0, 1.0, axis=1)[:, :, None] * sd[:, None]
         squares: Array = ((changes / units) ** 2).sum(axis=(1, 2))
         return np.sqrt(np.full(len(sd), squares.mean()) if self.shared else squares)
+
+
+def _regular(moments: Array) -> Mask:
+    """Return which classes have features that do not nearly depend on each other."""
+    sd = np.sqrt(np.einsum("kjj->kj", moments[:, 1:]))
+    correlations = moments[:, 1:] / (sd[:, :, None] * sd[:, None])
+    return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] > _DEPENDENT)
 
 
 def em_moments(
@@ -308,9 +317,7 @@ def em_moments(
 
     rough, none = np.full(len(seen), _ROUGH_VARIANCE), np.zeros(len(seen), bool)
     after, scatters, _, converged = climb(start, rough, none)
-    sd = np.sqrt(np.einsum("kjj->kj", after[:, 1:]))
-    correlations = after[:, 1:] / (sd[:, :, None] * sd[:, None])
-    exact = ~few & (np.linalg.eigvalsh(correlations)[:, 0] > _DEPENDENT)
+    exact = ~few & _regular(after)
     if exact.any():
         least = np.where(exact, _LEAST_VARIANCE, rough)
         after, scatters, _, converged = climb(after, least, exact)
