@@ -308,8 +308,8 @@ def test_rounding_is_no_direction(rng, shrinkage):
 def test_constant_features_that_tell_classes_apart_in_the_same_way(rng, n_ways):
     """They share a coordinate, in units of their distance; many span their shifts."""
     X, y = draw(rng, 12, 3)
-    ways = rng.normal(size=(3, n_ways))
-    X[:, :100] = ways[:, np.arange(100) % n_ways][y] * rng.uniform(-9, 9, 100) + 5.0
+    ways = rng.normal(size=(3, n_ways))[:, np.arange(100) % n_ways]
+    X[:, :100] = ways[y] * rng.uniform(1, 9, 100) * rng.choice([-1, 1], 100) + 5.0
     X[:, 100] = 7.1  # the mean of three means is another number
     span = Span.of(of(X, y))
     known = span.statistics
