@@ -1,5 +1,8 @@
 """The compiled solver of pairs against the NumPy solver, which is its reference."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,6 +10,7 @@ from sklearn.datasets import load_digits
 
 import heterolda.kernels
 from heterolda import ClassStatistics, Global
+from heterolda.foundations import rounding
 from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSURE, solve_pairs
 from heterolda.solvers import Moments, all_pairs
 from heterolda.solvers.compiled import solve_compiled
@@ -146,3 +150,30 @@ def test_arguments_that_do_not_fit_are_refused(change, message):
     }
     with pytest.raises(ValueError, match=message):
         solve_pairs(**given | change)
+
+
+def test_constants_in_c_are_those_of_rounding():
+    """Else both solvers would differ where rounding decides."""
+    folder = Path(__file__).parents[2] / "src/heterolda/kernels/c"
+    for file, names in {
+        "pair_algebra.c": {
+            "FLOOR": rounding.VARIANCE_FLOOR,
+            "NO_DIFFERENCE": rounding.EQUAL_MEANS,
+            "FARTHEST": rounding.FARTHEST_MEANS,
+            "REGULAR": rounding.REGULAR,
+        },
+        "pair_solver.c": {
+            "UNDERFLOW_": rounding.UNDERFLOW,
+            "NO_GAIN": rounding.NO_GAIN,
+            "REGULAR": rounding.REGULAR,
+        },
+        "arc.c": {
+            "LIFT": rounding.LIFTED_COMPONENT,
+            "FLAT": rounding.ZERO_SLOPE,
+            "ROUNDING": rounding.LOG_ERROR_ROUNDING,
+            "FARTHEST": rounding.FARTHEST_POSITION,
+        },
+    }.items():
+        text = (folder / file).read_text(encoding="utf-8")
+        for name, value in names.items():
+            assert float(re.search(rf"\b{name} = ([\d.e-]+)", text)[1]) == value, name

@@ -142,15 +142,15 @@ class Arc:
         )
 
     def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Coordinates u = c / g of w = V u at points x of the arcs of some pairs.
+        """Return coordinates u = c / g of w = V u at points x of the arcs of pairs.
 
-        Also returned are the weights b = cos(theta) of S1 and a = sin(theta) of S2.
+        Return also the weights b = cos(theta) of S1 and a = sin(theta) of S2.
         """
         g, (cos, sin), _ = self._forms_at(pair, x[:, None])
         return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
 
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """The g_i, the cosine and sine of theta, and d theta / dx.
+        """Return the g_i, the cosine and sine of theta, and d theta / dx.
 
         On each arc any number of points: x is of shape (m, k).
         """
@@ -173,7 +173,7 @@ class Arc:
         return g, np.sin(circle, out=circle), near * (1 - share)
 
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
-        """Points x on the arcs of some pairs, with their errors.
+        """Return points x on the arcs of pairs, with their errors.
 
         For a table x of shape (m, k), k points on each of m arcs, they come row after
         row.
@@ -202,7 +202,7 @@ class Arc:
         return ArcPoints(table)
 
     def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """The slope, its derivative with respect to x, and rows y1, y2 and -dy1/dx."""
+        """Return the slope, its derivative in x, and rows y1, y2 and -dy1/dx."""
         g, circle, speed = self._forms_at(pair, x[:, None])
         g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
         log1, log2 = self.log_priors[:, pair]
@@ -226,7 +226,7 @@ class Arc:
         return slope, derivative, motion
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
-        """The limits at the two ends: each class in turn is always right."""
+        """Return the limits at both ends: each class in turn is always right."""
         log1, log2 = self.log_priors[:, pair]
         low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
         low[2], low[3] = log2, log2
@@ -236,7 +236,7 @@ class Arc:
     def slope_bounds(
         self, pair: Index, a: ArcPoints, b: ArcPoints
     ) -> tuple[Array, Array]:
-        """Bounds of the slope on the pieces from a to b, by monotonicity."""
+        """Return bounds of the slope on the pieces from a to b, by monotonicity."""
         log1, log2 = self.log_priors[:, pair]
         prior = log1 - log2
         sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])

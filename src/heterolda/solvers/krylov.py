@@ -55,7 +55,7 @@ class _Space:
 
 
 class KrylovSpaces:
-    """Solves pairs of classes in spaces of few directions, where these suffice.
+    """Solver of pairs of classes in spaces of few directions, where these suffice.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class KrylovSpaces:
         return Rules.concatenate([rules.take(good), others]).take(order)
 
     def _spaces(self, moments: Moments) -> dict[int, _Space]:
-        """Spaces of the pairs that have one, by the number of the pair."""
+        """Find spaces of the pairs that have one, by the number of the pair."""
         pairs, means = moments.pairs, moments.means[moments.pairs]
         variances = np.einsum("kii->ki", moments.covariances)[pairs].sum(axis=1)
         units = Units.of(means, variances)
@@ -147,7 +147,7 @@ class KrylovSpaces:
         )
 
     def _factor(self, matrix: Array) -> Array | None:
-        """Cholesky factor of a matrix in units of the features, or None.
+        """Return the Cholesky factor of a matrix in units of the features, or None.
 
         The matrix is overwritten; what is above the factor's diagonal means nothing.
         """
@@ -162,7 +162,7 @@ class KrylovSpaces:
 def _krylov_space(
     first: Array, factor: Array, delta: Array, inverse: Array
 ) -> _Space | None:
-    """The space of a pair by Lanczos's method, unless it takes too many steps.
+    """Find the space of a pair by Lanczos's method, if that takes few steps.
 
     `first` is S1, and `factor` that of S1 + S2 in units whose inverses are given.
     """
@@ -198,7 +198,7 @@ def _krylov_space(
 
 
 def _reduced(moments: Moments, spaces: list[_Space]) -> Moments:
-    """The pairs in coordinates of their spaces, with the second mean at the origin."""
+    """Return the pairs in their spaces, with the second mean at the origin."""
     n, m = len(spaces), max(len(space.basis) for space in spaces)
     means, covariances = np.zeros((n, 2, m)), np.zeros((n, 2, m, m))
     for p, space in enumerate(spaces):
