@@ -76,12 +76,12 @@ def validate_rows(
     missing = missing or getattr(estimator, "missing", None)
     with readable_rows(X), gaps_as(missing) as finite:
         checks = {"dtype": NUMERIC_TYPES, **finite, **checks}
+        checked: tuple[Any, NDArray[Any]]
         if estimator is None:
             checked = check_X_y(X, labels, **checks)
         else:
             checked = validate_data(estimator, X, labels, reset=reset, **checks)
-    X, y = checked
-    return X, y
+    return checked
 
 
 def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
