@@ -169,7 +169,7 @@ def mutation() -> dict[str, Any]:
         return {name: status_by_exit_code[code] for name, code in found.items()}
 
     if not Path("mutants").exists():
-        subprocess.run([*command, "heterolda.solvers.threshold.*"], check=True)
+        subprocess.run([*command, "heterolda.solvers.rules.*"], check=True)
     names = [name for name in sorted(statuses()) if name.startswith(MUTATED)]
     names = np.random.default_rng(0).choice(names, MUTANTS, replace=False).tolist()
     try:

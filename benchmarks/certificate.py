@@ -22,7 +22,7 @@ from benchmarks.pages import compose, section
 from benchmarks.verifier import error_of_rule, verify
 from heterolda import Global, kernels
 from heterolda.kernels import pair_solver
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments, solve
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array]
@@ -96,11 +96,11 @@ class Tally:
         """Solve a problem and verify what is claimed of it."""
         means, S, priors = problem
         weights = np.full(2, 50.0)
-        planes = solve_pairs(means, S, priors, weights, _PAIR, Global(gap=gap))
+        planes = solve(Moments(means, S, priors, weights, _PAIR), Global(gap=gap))
         if kernels.compiled is not None:
-            outcome = pair_solver.solve_pairs(
+            _, outcome = pair_solver.solve_pairs(
                 means, S, weights, _PAIR, priors[None], gap
-            ).outcome
+            )
             self.handed_over += int(outcome[0] != pair_solver.DONE)
         error = float(planes.error[0])
         verdict = verify(means, S, priors, error * (1 - float(planes.gap[0])))

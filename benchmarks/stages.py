@@ -19,9 +19,8 @@ from benchmarks.methods import PEERS
 from benchmarks.runner import Settings
 from benchmarks.shapes import PAPER_SHAPES, Shape, load
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, Global
-from heterolda.foundations.validation import validate_rows
-from heterolda.solvers import solve_pairs
-from heterolda.statistics.class_statistics import coded_labels
+from heterolda.solvers import Moments, solve
+from heterolda.statistics.rows import validated
 
 # The columns, in seconds; then the whole fit and LDA's.
 STAGES = ("validation", "statistics", "rules", "eigh", "model")
@@ -62,14 +61,13 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     with warnings.catch_warnings(action="ignore"):
         model.fit(X, y)
     pairs = model.pairs_
-    classes, codes = coded_labels(y)
+    rows = validated(X, y)
 
     def validation() -> None:
-        validate_rows(model, X, y)
-        coded_labels(y)
+        validated(X, y, estimator=model)
 
     def statistics() -> np.ndarray:
-        return ClassStatistics.from_codes(X, codes, classes).covariances()
+        return ClassStatistics.from_rows(rows).covariances()
 
     covariances = statistics()
     weights = model.statistics_.weights
@@ -78,7 +76,7 @@ def stages(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
     return {
         "validation": validation,
         "statistics": statistics,
-        "rules": lambda: solve_pairs(*moments, pairs, Global()),
+        "rules": lambda: solve(Moments(*moments, pairs), Global()),
         "eigh": lambda: np.linalg.eigh(matrices),
         "model": lambda: clone(model).fit(X, y),
         "fit": lambda: GaussianLinearDiscriminant().fit(X, y),

@@ -23,8 +23,8 @@ from heterolda import (
 from heterolda.cli import judge_fit
 from heterolda.estimators.held_out import deal, held_out
 from heterolda.inspection import model_text
-from heterolda.statistics import row_sample
-from heterolda.statistics.row_hashes import fold_of, row_hashes
+from heterolda.statistics import samples
+from heterolda.statistics.samples import fold_of, row_hashes
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -405,8 +405,8 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
 
 
 def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(row_sample, "IN_ALL", 50)
-    monkeypatch.setattr(row_sample, "most_rows", lambda d, k: 20)
+    monkeypatch.setattr(samples, "IN_ALL", 50)
+    monkeypatch.setattr(samples, "most_rows", lambda d, k: 20)
     data = write(frame, tmp_path / "data.csv")
     arguments = ["-t", "kind", "--exclude", "id", "-o", tmp_path / "m.json"]
     shown = succeed("fit", data, *arguments)

@@ -253,7 +253,7 @@ def test_very_many_columns():
 def test_covariances_larger_than_the_machine(monkeypatch):
     monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 2**20)
     monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
-    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 3000)
+    monkeypatch.setattr("heterolda.statistics.moments.NARROW", 3000)
     d = 3000
     header = ",".join(f"c{k}" for k in range(d)) + ",kind\n"
     rows = "".join("1," * d + f"{k % 4}\n" for k in range(8))

@@ -12,7 +12,7 @@ from heterolda import (
     ParameterError,
 )
 from heterolda.data import fit_batches, sampling, statistics_from_batches
-from heterolda.statistics import row_sample
+from heterolda.statistics import samples
 
 KINDS = np.array(["north", "south", "east", "west"])
 MOMENTS = "weights", "means", "scatters"
@@ -71,7 +71,7 @@ def test_gaps_of_an_array_are_treated_as_those_of_files(rows):
 @pytest.mark.parametrize("room", [(500, 40), (500, 2000), (5, 7), (30, 1)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_sample_of_batches_is_that_of_all_rows(rng, monkeypatch, room, weighted):
-    for module in (row_sample, sampling):  # rows of all classes, and of one
+    for module in (samples, sampling):  # rows of all classes, and of one
         monkeypatch.setattr(module, "IN_ALL", room[0])
         monkeypatch.setattr(module, "most_rows", lambda d, k: room[1])
     X = rng.normal(size=(3000, 2)).round(1)  # with copies
@@ -81,7 +81,7 @@ def test_the_sample_of_batches_is_that_of_all_rows(rng, monkeypatch, room, weigh
     for start in range(0, 3000, 70):
         rows = slice(start, start + 70)
         pool.add(X[rows], y[rows], None if weight is None else weight[rows])
-    found, expected = pool.total(), row_sample.RowSample.from_arrays(X, y, weight)
+    found, expected = pool.total(), samples.RowSample.from_arrays(X, y, weight)
     for name in ("X", "y", "weight", "hashes", "n_rows"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
 

@@ -26,7 +26,7 @@ from heterolda import (
     ParameterError,
     TrivialRuleWarning,
 )
-from heterolda.estimators import gaps
+from heterolda.estimators import missing as missing_values
 from heterolda.estimators.error_bound import rows_needed, smallest_rank
 
 SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
@@ -117,8 +117,8 @@ def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
 @pytest.mark.parametrize("parameters", [{}, {"costs": {"ill": {"well": 3}}}])
 def test_the_bound_holds_for_rows_with_gaps(two, rng, monkeypatch, parameters):
     # Of more than one pattern, others would get rules that hang on the whole call.
-    monkeypatch.setattr(gaps, "_LEAST", 1)
-    monkeypatch.setattr(gaps, "_MOST", 1)
+    monkeypatch.setattr(missing_values, "_LEAST", 1)
+    monkeypatch.setattr(missing_values, "_MOST", 1)
     X, y = two
     X[rng.random(X.shape) < 0.3] = np.nan
     inside = GaussianLinearDiscriminant(missing="em", **parameters).fit(X[::2], y[::2])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import heterolda.statistics.row_sample as row_sample
+import heterolda.statistics.samples as samples
 from heterolda import (
     ClassStatistics,
     Fisher,
@@ -128,8 +128,8 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
 @pytest.mark.parametrize("k", [2, 4])
 def test_all_ways_to_the_rows_give_the_same_model(rng, k, tmp_path, monkeypatch):
     da = pytest.importorskip("dask.array")
-    monkeypatch.setattr(row_sample, "_LEAST", 50)
-    monkeypatch.setattr(row_sample, "_NUMBERS", 1)
+    monkeypatch.setattr(samples, "_LEAST", 50)
+    monkeypatch.setattr(samples, "_NUMBERS", 1)
     X = np.round(rng.standard_t(2, size=(900, 3)), 1)
     y = rng.integers(k, size=900)
     X[y == 0] += 1
@@ -163,7 +163,7 @@ def test_all_ways_to_the_rows_give_the_same_model(rng, k, tmp_path, monkeypatch)
     assert_allclose(batched.coef_, whole.coef_, rtol=1e-8)
     # Units, offsets, rotations and the order of the labels do not matter either.
     A = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [1e3, 1.0, 1e-3]
-    monkeypatch.setattr(row_sample, "_LEAST", 900)
+    monkeypatch.setattr(samples, "_LEAST", 900)
     whole = discriminant().fit(X, y)
     moved, renamed = discriminant().fit(X @ A + 7, y), discriminant().fit(X, k - 1 - y)
     assert_array_equal(moved.guarded_, whole.guarded_)

@@ -12,8 +12,7 @@ from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda.estimators.held_out import deal, held_out, held_out_parts
 from heterolda.estimators.pooled_lda import PooledLDA
-from heterolda.statistics.row_hashes import fold_of, row_hashes
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
 
 @pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])

@@ -39,6 +39,7 @@ from heterolda.search import pair_search
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.pair_search import PairResult
 from heterolda.search.training_data import TrainingData
+from heterolda.statistics.rows import validated
 
 STARTS = [
     GaussianLinearDiscriminant(),
@@ -571,7 +572,7 @@ def test_memory_is_less_than_a_copy_of_the_data(rng):
 def test_deviations_of_extreme_scores(rng, unit):
     """The squares of the scores overflowed; found by an outlier of 1e90."""
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
-    data = TrainingData.from_arrays(X, y, None, None, None)
+    data = TrainingData.from_rows(validated(X, y))
     rule = rng.normal(size=3)
     counts = {"errors_start": 0, "errors": 0, "history": np.zeros(1)}
     plain = PairResult.from_rows(data, rule, **counts)

@@ -311,7 +311,7 @@ def test_fewer_rows_than_features(rng, monkeypatch, method):
         ValueError, match=r"than the number of features, 150|classes dif"
     ):
         clone(model).set_params(n_components=151).fit(X, y)
-    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 10**9)
+    monkeypatch.setattr("heterolda.statistics.moments.NARROW", 10**9)
     square = model.fit(X, y)
     np.testing.assert_allclose(wide.mean_, square.mean_, rtol=1e-12)
     # A search ends where its tolerance says, in either.

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-import heterolda.statistics.row_sample as row_sample
+import heterolda.statistics.samples as samples
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
@@ -46,8 +46,8 @@ def counts(rng):
 )
 def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monkeypatch):
     # Few rows of each class for the guard, which must be the same ones.
-    monkeypatch.setattr(row_sample, "_NUMBERS", 500)
-    monkeypatch.setattr(row_sample, "_LEAST", 100)
+    monkeypatch.setattr(samples, "_NUMBERS", 500)
+    monkeypatch.setattr(samples, "_LEAST", 100)
     X, y = counts
     weight = rng.integers(0, 3, len(X))
     sparse = sp.csr_array(X)

@@ -12,6 +12,7 @@ from heterolda.estimators import smooth_search
 from heterolda.foundations.choices import STRATEGIES
 from heterolda.search.training_data import TrainingData
 from heterolda.statistics.power import PowerTransformation
+from heterolda.statistics.rows import validated
 
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
@@ -76,7 +77,7 @@ def test_features_are_transformed_unless_lda_clearly_prefers_them_as_they_are(rn
         tail, noise = rng.exponential(size=(2, n))
         shared = np.column_stack([tail - y, tail + 0.2 * noise])
         for X in (skewed, shared):
-            data = TrainingData.from_arrays(X, y, None, None, None)
+            data = TrainingData.from_rows(validated(X, y))
             fold = smooth_search._assign_folds(data, check_random_state(0))
             plain, bent = (naive_lda_errors(X, y, fold, t) for t in (False, True))
             gain = bent.sum() - plain.sum()

@@ -34,7 +34,7 @@ from heterolda.estimators.votes import (
 from heterolda.exceptions import TrivialRuleWarning
 from heterolda.kernels.coupling import couple, couple_numpy
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.rules import Rules, Status
 
 
 def make_planes(error, means=None, deviations=None, status=None):
@@ -42,7 +42,7 @@ def make_planes(error, means=None, deviations=None, status=None):
     n = len(error)
     means = np.tile([-1.0, 1.0], (n, 1)) if means is None else means
     deviations = np.ones((n, 2)) if deviations is None else deviations
-    return Hyperplanes(
+    return Rules(
         coef=np.ones((n, 1)),
         intercept=np.zeros(n),
         error=np.asarray(error, float),
@@ -210,7 +210,7 @@ def test_probabilities_equal_isotonic_regression(p1, means, deviations):
     """The monotone posterior is the isotonic regression of the posterior."""
     means, error = bayes_threshold(p1, means, deviations)
     assert error < min(p1, 1 - p1)
-    odds = LogOdds.from_hyperplanes(make_planes([error], [means], [deviations]))
+    odds = LogOdds.from_rules(make_planes([error], [means], [deviations]))
     s = np.linspace(-40, 40, 400_001)
     d1 = p1 * norm.pdf(s, means[0], deviations[0])
     d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
@@ -298,7 +298,7 @@ def test_a_rule_not_worth_its_threshold_still_agrees_with_itself(means, deviatio
     planes = make_planes([0.6], [means], [deviations])
     s = np.array([-1e300, -50, -1e-30, 0.0, 1e-30, 2.0, 1e300])
     with np.errstate(all="raise"):
-        p = expit(LogOdds.from_hyperplanes(planes)(s[:, None]))[:, 0]
+        p = expit(LogOdds.from_rules(planes)(s[:, None]))[:, 0]
     assert_array_equal(p > 0.5, s > 0)
     assert np.all(np.diff(p) >= 0)
 
@@ -306,7 +306,7 @@ def test_a_rule_not_worth_its_threshold_still_agrees_with_itself(means, deviatio
 def test_the_trivial_rule_predicts_its_prior():
     prior = np.log(0.2 / 0.8)
     planes = make_planes([0.2], [[prior, prior]], [[0.0, 0.0]], [Status.TRIVIAL])
-    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[prior]])))
+    p = expit(LogOdds.from_rules(planes)(np.array([[prior]])))
     assert_allclose(p, 0.2)
 
 
@@ -315,14 +315,14 @@ def test_probabilities_of_extreme_scores(unit):
     """Squares of the deviations leave the range, and the probabilities do not care."""
     means, deviations = np.array([[-1.0, 2.0]]), np.array([[0.5, 1.5]])
     s = np.linspace(-4, 4, 41)[:, None]
-    plain = LogOdds.from_hyperplanes(make_planes([0.1], means, deviations))
+    plain = LogOdds.from_rules(make_planes([0.1], means, deviations))
     scaled = make_planes([0.1], unit * means, unit * deviations)
-    assert_allclose(LogOdds.from_hyperplanes(scaled)(unit * s), plain(s), rtol=1e-9)
+    assert_allclose(LogOdds.from_rules(scaled)(unit * s), plain(s), rtol=1e-9)
 
 
 def test_probabilities_of_deviations_that_differ_beyond_measure():
     planes = make_planes([0.1], [[-1e-200, 1e100]], [[1e-200, 1e100]])
-    p = expit(LogOdds.from_hyperplanes(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
+    p = expit(LogOdds.from_rules(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
     assert np.isfinite(p).all()
     assert p[0] <= 0.5 < p[1] <= p[2]
 

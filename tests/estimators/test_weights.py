@@ -15,7 +15,7 @@ from heterolda import (
     heteroscedasticity_report,
 )
 from heterolda.data import fit_batches
-from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.rows import check_frequencies
 
 MODELS = {
     "default": GaussianLinearDiscriminant(),

@@ -8,7 +8,7 @@ import pytest
 
 import heterolda
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.statistics import factors
+from heterolda.statistics import moments
 
 D = 120
 SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
@@ -51,9 +51,9 @@ def both(monkeypatch):
     """A model, and the same by matrices of all features."""
 
     def fit(X, y, weight=None, **parameters):
-        monkeypatch.setattr(factors, "NARROW", 100)
+        monkeypatch.setattr(moments, "NARROW", 100)
         wide = fitted(X, y, weight, **parameters)
-        monkeypatch.setattr(factors, "NARROW", 10**9)
+        monkeypatch.setattr(moments, "NARROW", 10**9)
         full = fitted(X, y, weight, **parameters)
         assert full.statistics_.factors is None
         return wide, full

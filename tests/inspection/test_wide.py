@@ -30,7 +30,7 @@ from heterolda import (
 from heterolda.estimators.pooled_lda import PooledLDA
 
 mpl.use("Agg")
-MATRICES = "heterolda.statistics.factors.NARROW", 10**9
+MATRICES = "heterolda.statistics.moments.NARROW", 10**9
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import heterolda.kernels as kernels_package
 from heterolda import ClassStatistics, Global
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs
-from heterolda.solvers import PairMoments, all_pairs, generator
+from heterolda.solvers import Moments, all_pairs, solve
 from heterolda.solvers.left_out import arc_weights, left_out_scores
-from heterolda.statistics.labels import class_order
+from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.skipif(
     kernels_package.compiled is None, reason="no compiled kernels"
@@ -25,16 +25,16 @@ def counted(X, y, weight=None, frequencies=True, layout=np.ascontiguousarray):
     priors = weights / weights.sum() if frequencies else np.arange(1, k + 1) / k
     shares = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True)
     known = statistics.means, statistics.covariances(), weights
-    moments = PairMoments(*known, pairs, shares)
-    planes = Global().solve(moments.pencil, generator(Global()))
-    order, bounds = class_order(y, weight, k)
+    moments = Moments(known[0], known[1], priors, weights, pairs)
+    planes = solve(moments, Global())
+    order, bounds = Rows(X, y, weight, np.arange(k)).by_class
     ones = np.ones(k, bool), np.ones(len(pairs), bool)
     rows = RowsOfPairs(layout(X), weight, order, bounds, ones[0], pairs, ones[1])
     arc = np.column_stack(arc_weights(planes))
     log_odds = np.log(shares[:, 0] / shares[:, 1])
     rules = arc, planes.deviations, planes.trivial, planes.coef
     counts, handed = left_out_counts(
-        rows, known, log_odds, rules, moments.fisher[0], frequencies=frequencies
+        rows, known, log_odds, rules, planes.fisher_coef, frequencies=frequencies
     )
     expected = np.zeros_like(counts)
     for pair, place in np.ndindex(handed.shape):
@@ -42,7 +42,7 @@ def counted(X, y, weight=None, frequencies=True, layout=np.ascontiguousarray):
         w = np.ones(len(mine)) if weight is None else weight[mine]
         one = np.array([pair])
         scores = left_out_scores(
-            moments.take(one).pencil,
+            moments.take(one),
             planes.take(one),
             np.array([place]),
             X[mine].astype(float),

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heterolda.kernels as kernels_package
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import all_pairs
-from heterolda.statistics.labels import class_order
+from heterolda.statistics.rows import Rows
 
 
 def draw(rng, n, d, n_classes, weighted=False):
@@ -21,7 +21,7 @@ def draw(rng, n, d, n_classes, weighted=False):
         (rng.normal(size=(len(pairs), d)), rng.normal(size=len(pairs)))
         for _ in range(2)
     )
-    order, bounds = class_order(codes, weight, n_classes)
+    order, bounds = Rows(X, codes, weight, np.arange(n_classes)).by_class
     chosen, judged = np.ones(n_classes, bool), np.ones(len(pairs), bool)
     return RowsOfPairs(X, weight, order, bounds, chosen, pairs, judged), rules, others
 

@@ -12,6 +12,7 @@ from heterolda.search.refinement import refine_folds, refine_rows
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
+from heterolda.statistics.rows import validated
 
 LOSS_NAMES = ["error", "logistic"]
 MIXED = [
@@ -30,7 +31,7 @@ def pair(make_classes):
 
 
 def as_data(X, y, weight=None, class_weight=None):
-    return TrainingData.from_arrays(X, y, weight, class_weight, None)
+    return TrainingData.from_rows(validated(X, y, weight, sums=True), class_weight)
 
 
 def refined(data, start, *candidates, factors=None, report=lambda *_: None):

@@ -23,8 +23,7 @@ from helpers.strategies import (
     regular,
 )
 from heterolda import FixedPoint
-from heterolda.solvers import solve_pairs
-from heterolda.solvers.hyperplanes import Status
+from heterolda.solvers import Moments, Status, solve
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = [
@@ -150,14 +149,14 @@ def test_where_algorithm_1_converges_it_is_stationary_and_often_the_optimum():
         )
     )
     def compare(p):
-        planes = solve_pairs(
+        moments = Moments(
             np.stack([p.m1, p.m2]),
             np.stack([p.S1, p.S2]),
             np.array([p.p1, p.p2]),
             np.array([50.0, 50.0]),
             np.array([[0, 1]]),
-            FixedPoint(max_iter=300, tol=1e-13, keep="last"),
         )
+        planes = solve(moments, FixedPoint(max_iter=300, tol=1e-13, keep="last"))
         if planes.status[0] != Status.CONVERGED or planes.error[0] < 1e-200:
             return
         assert_stationary(p, -planes.coef[0])

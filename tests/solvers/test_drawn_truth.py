@@ -13,7 +13,7 @@ from helpers.drawn import RECORDS, UNDERFLOW, deviations, drawn, problem_of
 from helpers.problems import fit
 from helpers.reference import Gaussians, dot, error_of, mp, rule_of
 from helpers.strategies import KINDS
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers.rules import bayes_error, best_threshold
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = [
@@ -51,11 +51,6 @@ def test_optimum_certificate_error_threshold_and_curve(kind):
         assert found.threshold <= rounding(record), name
         assert found.minimax <= rounding(record), name
         assert found.curve <= 100 * rounding(record), name
-
-
-@each_kind
-def test_gap_and_trivial_rule(kind):
-    for name, record, p in drawn(kind):
         model = fit(p)
         assert 0 <= model.gap_[0] <= 1e-3, name
         likelier = mp.mpf(min(p.p1, p.p2))

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
-from scipy.optimize import minimize_scalar
-from scipy.special import ndtr
 
 from helpers.problems import random_covariance
 from heterolda import GaussianLinearDiscriminant
 from heterolda.exceptions import SmallClassWarning
-from heterolda.solvers import SOLVERS, PairMoments, all_pairs, krylov, solve_pairs
+from heterolda.solvers import SOLVERS, Moments, all_pairs, krylov, solve
 
 D = 30
 
@@ -56,65 +54,38 @@ def classes(rng, case):
     return 3 * means if case != "zeros" else 10 * means, cov
 
 
-def naive_error(means, cov, p1, p2):
-    """Least error of (b S1 + a S2)^-1 delta for a, b >= 0, by all eigenvectors."""
-    some = cov.sum(axis=0).diagonal() > 0
-    unit = np.sqrt(cov.sum(axis=0).diagonal()[some])
-    S1, S2 = (S[np.ix_(some, some)] / unit / unit[:, None] for S in cov)
-    alpha, V = eigh(S1, S1 + S2)
-    c = V.T @ ((means[0] - means[1])[some] / unit)
+SAME = "error", "means", "deviations", "dropped", "floored", "rank"
 
-    def error(theta):
-        a, b = np.sin(theta), np.cos(theta)
-        u = c / (b * alpha + a * (1 - alpha))
-        y1, y2 = b * np.sqrt(u**2 @ alpha), a * np.sqrt(u**2 @ (1 - alpha))
-        return p1 * ndtr(-y1) + p2 * ndtr(-y2)
 
-    grid = np.linspace(0, np.pi / 2, 201)
-    near = np.clip(np.argmin([error(theta) for theta in grid]), 1, 199)
-    tight = {"bounds": grid[[near - 1, near + 1]], "options": {"xatol": 1e-13}}
-    return minimize_scalar(error, method="bounded", **tight).fun
+def assert_same(few, every, unit=1.0):
+    """Rules found in few directions are those found in all."""
+    for name in SAME:
+        one, other = getattr(few, name), getattr(every, name)
+        assert_allclose(one, other, rtol=1e-7, atol=1e-8, err_msg=name)
+    assert_allclose(few.error, every.error, rtol=1e-9)
+    for name in ("", "fisher_"):
+        one, other = (getattr(rules, name + "coef") * unit for rules in (few, every))
+        assert_allclose(one, other, rtol=0, atol=1e-9 * np.abs(other).max())
+        one, other = (getattr(rules, name + "intercept") for rules in (few, every))
+        assert_allclose(one, other, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize(
     "case", ["general", "equal", "repeated", "zeros", "constant", "units"]
 )
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case, n_classes):
-    means, cov = (each[:n_classes] for each in classes(rng, case))
-    priors = np.arange(1.0, n_classes + 1)
-    weights, pairs = 50 * priors, all_pairs(n_classes)
-    reviewed = []
-
-    def review(moments, planes, at):
-        reviewed.append((*moments.fisher, moments.rank))
-        return planes
-
-    given = means, cov, priors, weights, pairs, SOLVERS["global"]
-    ours = solve_pairs(*given, review=review)
-    fisher = solve_pairs(*given[:-1], SOLVERS["fisher"])
+def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case):
+    means, cov = classes(rng, case)
+    priors, pairs = np.arange(1.0, 5), all_pairs(4)
+    moments = Moments(means, cov, priors, 50 * priors, pairs)
+    solvers = SOLVERS["global"], SOLVERS["fisher"]
+    few = [solve(moments, solver) for solver in solvers]
     assert n_spaces == [len(pairs)] * 2
-    for k, pair in enumerate(pairs):
-        p = priors[pair] / priors[pair].sum()
-        least = naive_error(means[pair], cov[pair], *p)
-        assert least < 0.5 * p.min()
-        assert_allclose(ours.error[k], least, rtol=1e-10)
-    assert (ours.gap <= 1e-3).all()
-
+    assert (few[0].error < 0.5 * moments.pair_priors.min(axis=1)).all()
+    assert (few[0].gap <= 1e-3).all()
     monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
-    every = solve_pairs(*given, review=review)
-    for few, all_ in (
-        (ours, every),
-        (fisher, solve_pairs(*given[:-1], SOLVERS["fisher"])),
-    ):
-        for name in ("error", "means", "deviations", "dropped", "floored"):
-            assert_allclose(getattr(few, name), getattr(all_, name), rtol=1e-9)
-        unit = np.sqrt(cov.sum(axis=0).diagonal())
-        scale = np.abs(all_.coef * unit).max()
-        assert_allclose(few.coef * unit, all_.coef * unit, rtol=0, atol=1e-9 * scale)
-        assert_allclose(few.intercept, all_.intercept, rtol=1e-8, atol=1e-8)
-    for few, all_ in zip(*reviewed, strict=True):
-        assert_allclose(few, all_, rtol=1e-7, atol=1e-9 * np.abs(all_).max())
+    unit = np.sqrt(cov.sum(axis=0).diagonal())
+    for rules, solver in zip(few, solvers, strict=True):
+        assert_same(rules, solve(moments, solver), unit)
 
 
 def test_pairs_that_need_all_directions_keep_their_place(rng, monkeypatch, n_spaces):
@@ -125,20 +96,15 @@ def test_pairs_that_need_all_directions_keep_their_place(rng, monkeypatch, n_spa
     means[:, 5] = 2.0  # Lanczos's method does not see the direction without variance
     means[3] = means[2] + 0.01
     means[5] = 1e200
-    given = means, cov, np.full(8, 0.125), np.full(8, 90.0), all_pairs(8)
-    given = *given, SOLVERS["global"]
-    kept = []
-    ours = solve_pairs(*given, review=lambda m, planes, at: kept.append(m) or planes)
-    assert 0 < n_spaces[0] < len(given[4])
-    plain = PairMoments(*given[:2], given[3], given[4], np.full((28, 2), 0.5))
-    for few, all_ in zip(kept[0].fisher, plain.fisher, strict=True):
-        assert_allclose(few, all_, rtol=1e-7, atol=1e-9)
-    assert_allclose(kept[0].rank, plain.rank)
+    pairs = all_pairs(8)
+    moments = Moments(means, cov, np.full(8, 0.125), np.full(8, 90.0), pairs)
+    ours = solve(moments, SOLVERS["global"])
+    assert 0 < n_spaces[0] < len(pairs)
     monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
-    every = solve_pairs(*given)
-    for name in ("error", "gap", "status", "coef", "dropped", "floored"):
-        one, other = getattr(ours, name), getattr(every, name)
-        assert_allclose(one, other, rtol=1e-7, atol=1e-8, err_msg=name)
+    every = solve(moments, SOLVERS["global"])
+    assert_same(ours, every)
+    assert_array_equal(ours.status, every.status)
+    assert_allclose(ours.gap, every.gap, atol=1e-8)
 
 
 @pytest.mark.parametrize(("asked", "ratio"), [(0.1, 1), (1e-3, 0.03), (1e-3, 30)])

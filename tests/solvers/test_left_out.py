@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from heterolda import ClassStatistics, Fisher, Global
-from heterolda.solvers import solve_pairs
+from heterolda.solvers import Moments, solve
 from heterolda.solvers.left_out import arc_weights, left_out_scores
-from heterolda.solvers.pencil import Pencil
 
 
 def rows_of_classes(rng, sizes, d):
@@ -52,12 +51,11 @@ def test_scores_with_the_place_kept_equal_the_definition(rng, weighted, frequenc
     priors = weights / weights.sum() if frequencies else np.array([0.5, 0.2, 0.3])
     pairs = np.array([[0, 1], [1, 2]])
     place = np.array([1, 0])
-    shares = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True)
-    pencil = Pencil.from_moments(means[pairs], cov[pairs], shares, weights[pairs])
-    planes = Global().solve(pencil, rng)
+    known = Moments(means, cov, priors, weights, pairs)
+    planes = solve(known, Global())
     mine = np.flatnonzero(y == 1)
     arc, fisher = left_out_scores(
-        pencil, planes, place, X[mine], weight[mine], frequencies=frequencies
+        known, planes, place, X[mine], weight[mine], frequencies=frequencies
     )
     b, a = arc_weights(planes)
     assert_allclose(a + b, 1, rtol=1e-6)
@@ -76,12 +74,10 @@ def test_of_a_trivial_rule_only_the_priors_change(rng):
     X[60:, 0] = X[:60].mean() + np.array([-1, 1]) * X[:60].std(ddof=1) / np.sqrt(2)
     means, cov, weights = moments(X, y, None)
     pairs = np.array([[0, 1]])
-    planes = solve_pairs(means, cov, weights, weights, pairs, Global())
+    known = Moments(means, cov, weights, weights, pairs)
+    planes = solve(known, Global())
     assert planes.trivial.all()
-    pencil = Pencil.from_moments(
-        means[pairs], cov[pairs], weights[pairs] / 62, weights[pairs]
-    )
-    arc, _ = left_out_scores(pencil, planes, np.zeros(1, int), X[:60])
+    arc, _ = left_out_scores(known, planes, np.zeros(1, int), X[:60])
     assert_allclose(arc, np.log(2 / 59))
 
 
@@ -90,9 +86,7 @@ def test_a_class_of_which_nothing_is_left_has_no_score(rng):
     X, y = rows_of_classes(rng, (20, 2), 1)
     means, cov, weights = moments(X, y, None)
     pairs = np.array([[0, 1]])
-    pencil = Pencil.from_moments(
-        means[pairs], cov[pairs], np.array([[0.5, 0.5]]), weights[pairs]
-    )
-    planes = Fisher().solve(pencil, rng)
-    for scores in left_out_scores(pencil, planes, np.ones(1, int), X[20:]):
+    known = Moments(means, cov, np.ones(2), weights, pairs)
+    planes = solve(known, Fisher())
+    for scores in left_out_scores(known, planes, np.ones(1, int), X[20:]):
         assert np.isnan(scores).all()

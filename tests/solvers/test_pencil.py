@@ -1,4 +1,4 @@
-"""The diagonal form, the best threshold and the errors, against naive formulas."""
+"""The diagonal form, against naive formulas, and what rounding leaves of it."""
 
 from itertools import product
 
@@ -9,12 +9,9 @@ from sklearn.datasets import load_digits
 
 from helpers.problems import random_covariance, random_pairs
 from heterolda import ClassStatistics
+from heterolda.foundations.rounding import VARIANCE_FLOOR
 from heterolda.solvers import all_pairs
-from heterolda.solvers.pencil import (
-    VARIANCE_FLOOR,
-    Pencil,
-)
-from heterolda.solvers.threshold import best_threshold
+from heterolda.solvers.pencil import Pencil
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
@@ -192,21 +189,3 @@ def test_raised_variances_are_told_by_class():
     ):
         pencil = two_features(cov, [1.0, 0.0])
         assert pencil.floored.tolist() == [expected]
-
-
-@pytest.mark.parametrize("factor", [1e-140, 1.0, 1e140])
-def test_best_threshold_as_printed(rng, factor):
-    """Equation (39) itself, for both signs of D, and at any length of w."""
-    for _ in range(100):
-        mu1, mu2 = rng.normal(size=2)
-        s1, s2 = np.exp(rng.normal(size=2))
-        tau = rng.uniform(0.2, 5)
-        inside = (mu1 - mu2) ** 2 + 2 * (s1**2 - s2**2) * np.log(tau * s1 / s2)
-        scaled = factor * np.array([[mu1 - mu2], [s1], [s2]])
-        t = best_threshold(*scaled, np.log([tau]))[0] / factor
-        if inside < 0:
-            assert np.isnan(t)
-            continue
-        w0 = mu2 * s1**2 - mu1 * s2**2 + s1 * s2 * np.sqrt(inside)
-        w0 /= s1**2 - s2**2
-        assert_allclose(t, w0 - mu2, rtol=1e-6, atol=1e-8)

@@ -7,10 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from heterolda import (
-    ClassStatistics,
-    GaussianLinearDiscriminant,
-)
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.statistics.rows import validated
 from heterolda.statistics.shrinkage import (
     DIAGONALS,
     STRENGTHS,
@@ -31,9 +29,8 @@ def draw(rng, counts=(9, 12, 15, 30), d=3):
 
 
 def scores(X, y, weight=None):
-    return left_out_log_likelihood(
-        X, y, weight, ClassStatistics.from_data(X, y, weight)
-    )
+    rows = validated(X, y, weight, sums=True)
+    return left_out_log_likelihood(rows, ClassStatistics.from_rows(rows))
 
 
 def naive_scores(X, y):
@@ -89,23 +86,14 @@ def test_units_offsets_and_order_do_not_matter(rng):
         assert chosen.shrinkage_.to_diagonal == plain.shrinkage_.to_diagonal
 
 
-def test_equal_covariances_are_pooled(rng):
-    X = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6))
-    y = np.repeat(range(4), 15)
-    chosen = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y).shrinkage_
-    assert chosen.to_pooled.min() > 0.6
-
-
-def test_unequal_covariances_of_many_rows_stay_their_own(rng):
-    X, y = draw(rng, (2000, 2000, 2000, 2000), 3)
-    chosen = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y).shrinkage_
-    assert chosen.to_pooled.max() < 0.01
-
-
-def test_the_diagonal_is_chosen_for_independent_features_only(rng):
-    y = np.repeat(range(4), 10)
-    X = rng.normal(size=(40, 20))
+def test_what_is_chosen(rng):
+    """Equal covariances are pooled, and independent features take the diagonal."""
     model = GaussianLinearDiscriminant(shrinkage="cv")
+    X, y = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)), np.repeat(range(4), 15)
+    assert model.fit(X, y).shrinkage_.to_pooled.min() > 0.6
+    X, y = draw(rng, (2000, 2000, 2000, 2000), 3)
+    assert model.fit(X, y).shrinkage_.to_pooled.max() < 0.01
+    X, y = rng.normal(size=(40, 20)), np.repeat(range(4), 10)
     assert model.fit(X, y).shrinkage_.to_diagonal >= 0.3
     X = X[:, :4] + 5 * rng.normal(size=(40, 1))  # one common factor
     assert model.fit(X, y).shrinkage_.to_diagonal <= 0.1
@@ -125,7 +113,12 @@ def test_very_small_classes(rng, rows):
     assert np.all(model.shrinkage_.to_pooled > 0)
 
 
-def test_constant_and_dependent_features_tell_nothing(rng):
+def test_singular_candidates_are_no_choice(rng):
+    found = scores(rng.normal(size=(12, 20)), np.repeat(range(4), 3))
+    assert np.all(found[0] == -np.inf)
+    assert np.all(found[:, 0] == -np.inf)
+    assert np.isfinite(found[1:, 1:]).all()
+    # Constant and dependent features tell nothing.
     X, y = draw(rng, (30, 30, 30, 30), 3)
     more = np.column_stack([X, np.full(len(X), 7.0), X[:, 0] + X[:, 1]])
     found = scores(more, y)
@@ -135,14 +128,6 @@ def test_constant_and_dependent_features_tell_nothing(rng):
         warnings.simplefilter("ignore")
         model = GaussianLinearDiscriminant(shrinkage="cv").fit(constant, [0, 1] * 4)
     assert_array_equal(model.shrinkage_.to_pooled, 0)
-
-
-def test_singular_candidates_are_no_choice(rng):
-    X = rng.normal(size=(12, 20))
-    found = scores(X, np.repeat(range(4), 3))
-    assert np.all(found[0] == -np.inf)
-    assert np.all(found[:, 0] == -np.inf)
-    assert np.isfinite(found[1:, 1:]).all()
 
 
 def test_only_rows_can_be_left_out(rng):

@@ -449,6 +449,6 @@ def test_fewer_rows_than_features(rng, monkeypatch, shrinkage):
         return found
 
     wide = everything()
-    monkeypatch.setattr("heterolda.statistics.factors.NARROW", 10**9)
+    monkeypatch.setattr("heterolda.statistics.moments.NARROW", 10**9)
     for one, two in zip(wide, everything(), strict=True):
         assert_allclose(one, two, rtol=1e-6, atol=1e-8)

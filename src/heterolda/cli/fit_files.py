@@ -20,9 +20,9 @@ from heterolda.foundations.types import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import as_frequencies, check_frequencies
 from heterolda.statistics.moments import RangeError
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.rows import check_frequencies
+from heterolda.statistics.samples import RowSample, as_frequencies
 
 Numbers = dict[str, float]
 # Features, labels and weights.

@@ -23,6 +23,7 @@ from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.rows import Rows, coded_labels
 
 
 def judge_fit(
@@ -82,7 +83,8 @@ def _own_estimate(fitted: Fitted) -> Judgement:
     priors = getattr(discriminant_of(fitted.model), "priors", None)
 
     def fit(X: Any, y: Any, weight: Any) -> list[PooledLDA]:
-        stats = ClassStatistics.from_arrays(X, y, np.unique(y), weight)
+        classes, codes = coded_labels(y)
+        stats = ClassStatistics.from_rows(Rows(X, codes, weight, classes))
         return [PooledLDA(stats, priors)]
 
     (right,) = right_in_folds(fit, X, y, weight, FOLDS)

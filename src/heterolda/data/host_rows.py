@@ -18,7 +18,7 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
-from heterolda.statistics.labels import coded_labels
+from heterolda.statistics.rows import coded_labels
 
 LABELS, WEIGHTS = "target", "sample_weight"  # in messages, in place of names of columns
 

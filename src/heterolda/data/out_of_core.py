@@ -30,7 +30,7 @@ def fit_batches(
     """Fit an estimator to files, Arrow data or an array, batch by batch.
 
     The rows are read once, to gather class statistics; again only if too many of them
-    have gaps, see `memory`.
+    have missing values, see `memory`.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def fit_batches(
         How to treat missing values, as for
         :func:`heterolda.data.statistics_from_batches`. If None, the parameter `missing`
         of the estimator, or "error" if it has none. "em" requires
-        ``GaussianLinearDiscriminant(missing="em")``, which also predicts rows with
-        gaps.
+        ``GaussianLinearDiscriminant(missing="em")``, which also predicts
+        incomplete rows.
     memory : float, default=2**29
-        Bytes for rows with gaps. More memory means fewer passes over the source.
+        Bytes for incomplete rows. More memory means fewer passes over the source.
     progress : callable
         Called with the number of rows so far after each batch of the first pass.
 

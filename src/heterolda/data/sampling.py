@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.types import Array, Index
-from heterolda.statistics.row_hashes import Hashes, row_hashes
-from heterolda.statistics.row_sample import IN_ALL, RowSample, most_rows
+from heterolda.statistics.samples import (
+    IN_ALL,
+    Hashes,
+    RowSample,
+    most_rows,
+    row_hashes,
+)
 
 _ANY = np.iinfo(np.uint64).max
 

@@ -15,14 +15,14 @@ from heterolda.data.batches import Batch, decoded
 from heterolda.data.categories import Category, UnseenLevels
 from heterolda.data.columns import Columns
 from heterolda.data.diagnosis import diagnosed
-from heterolda.data.gap_rows import (
-    GapPool,
+from heterolda.data.host_rows import LABELS, WEIGHTS, HostRows
+from heterolda.data.labels import LabelNumbers
+from heterolda.data.missing_rows import (
+    IncompletePool,
     RereadRows,
     complete_rows,
     too_large_for_one_pass,
 )
-from heterolda.data.host_rows import LABELS, WEIGHTS, HostRows
-from heterolda.data.labels import LabelNumbers
 from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.sampling import SamplePool
@@ -34,12 +34,11 @@ from heterolda.foundations.devices import device_of, is_numpy, to_host
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.em import Passes
-from heterolda.statistics.frequencies import frequency_factor
+from heterolda.statistics.missing import Passes
 from heterolda.statistics.moments import RangeError
-from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_hashes import fold_of, row_hashes
-from heterolda.statistics.row_sample import RowSample, filled_rows
+from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.rows import Rows, frequency_factor
+from heterolda.statistics.samples import RowSample, filled_rows, fold_of, row_hashes
 
 # Is called with the number of rows so far.
 RowProgress = Callable[[int], None]
@@ -96,7 +95,7 @@ def statistics_from_batches(
         How to treat rows in which a feature, the label or the weight is missing (null
         or NaN). "drop" leaves them out, with a warning. "em" leaves out only rows
         without label or weight, and finds the maximum-likelihood moments as
-        :meth:`ClassStatistics.from_data` does. If the rows with gaps do not fit in
+        :meth:`ClassStatistics.from_data` does. If the incomplete rows do not fit in
         512 MB, it reads the source again for each of its steps.
     batch_size : int or None, default=None
         Maximum number of rows to decode at a time. If None, about 16 MB. It does not
@@ -253,7 +252,8 @@ class Table:
     ) -> tuple[ClassStatistics, RowSample]:
         """Gather the class statistics and some rows of each class, in one pass.
 
-        Rows with gaps are read again and again if they take more than that memory.
+        Incomplete rows are read again for each step of EM if they take more than
+        that memory.
         """
         (total,), sample = self._gather(progress, memory, sampled=True)
         return total, sample
@@ -274,7 +274,7 @@ class Table:
         """Return statistics of all rows and of folds, and some rows if asked for."""
         if self.target is None:
             raise TypeError("target must be the name of a column, got None")
-        numbers, gaps = LabelNumbers(), GapPool(memory)
+        numbers, incomplete = LabelNumbers(), IncompletePool(memory)
         parts: list[ClassStatistics | None] = []
         pool = SamplePool()
         n_rows = n_dropped = 0
@@ -299,8 +299,8 @@ class Table:
             ]
             files[batch.file.name] = batch.file.columns
             if batch.n_gaps:
-                gaps.add(batch, codes, len(numbers))
-                if gaps.parts is None and is_read_once(self.source):
+                incomplete.add(batch, codes, len(numbers))
+                if incomplete.parts is None and is_read_once(self.source):
                     raise too_large_for_one_pass(self.source)
             if sampled:
                 pool.add(batch.X, codes, batch.weight)
@@ -309,14 +309,15 @@ class Table:
         warn_of_similar_labels(classes.tolist())
         sample = pool.total() if sampled and len(numbers) else None
         present = [part for part in parts if part is not None]
-        if gaps.n_rows:
+        if incomplete.n_rows:
             total = present[0] if present else None
             factor = 1.0
             if sample is not None:  # weights of a fit are frequencies
-                weight = gaps.weight + (0 if total is None else total.weights.sum())
+                complete = 0 if total is None else total.weights.sum()
+                weight = incomplete.weight + complete
                 factor = frequency_factor(weight, sample.n_rows)
                 sample = replace(sample, weight=sample.weight * factor)
-            present = [self._with_gaps(total, gaps, numbers, factor, files)]
+            present = [self._by_em(total, incomplete, numbers, factor, files)]
         if not present:
             raise _no_rows(n_dropped)
         found = [_with_labels(part, classes) for part in present]
@@ -324,31 +325,32 @@ class Table:
             for part in found:
                 part.feature_names = None  # numbers, for messages
         if sample is not None:
-            X = filled_rows(sample.X, found[0]) if gaps.n_rows else sample.X
+            X = filled_rows(sample.X, found[0]) if incomplete.n_rows else sample.X
             sample = replace(sample, X=X, y=classes[sample.y])
         return found, sample
 
-    def _with_gaps(
+    def _by_em(
         self,
         total: ClassStatistics | None,
-        gaps: GapPool,
+        incomplete: IncompletePool,
         numbers: LabelNumbers,
         factor: float,
         files: dict[str, Columns],
     ) -> ClassStatistics:
-        """Statistics of all rows, those with gaps included; weights are scaled."""
+        """Return statistics of all rows by EM, with weights times a factor."""
         parts = complete_rows(total, len(numbers))
-        if gaps.parts is not None:
-            passes: Passes = [GapRows.merged([*parts, *gaps.parts]).scaled(factor)]
+        if incomplete.parts is not None:
+            rows = IncompleteRows.merged([*parts, *incomplete.parts])
+            passes: Passes = [rows.scaled(factor)]
         else:
             parts = [part.scaled(factor) for part in parts]
-            known = numbers, gaps.n_rows, factor, self.source
+            known = numbers, incomplete.n_rows, factor, self.source
             passes = RereadRows(parts, self.batches, *known)
         where, columns = next(iter(files.items()))
         where = where if len(files) == 1 else f"{len(files)} files"
         names = np.array(columns.feature_names, dtype=object)
         with _columns_named(where, names):
-            return ClassStatistics.from_gaps(passes, numbers.classes, names)
+            return ClassStatistics.from_incomplete(passes, numbers.classes, names)
 
     def in_memory(
         self, progress: RowProgress = silent
@@ -430,7 +432,7 @@ def _added(
     names = np.array(batch.file.columns.feature_names, dtype=object)
     with _columns_named(batch.file.name, names):
         classes = np.arange(n_classes)
-        sums = ClassStatistics.from_codes(X, codes, classes, weight, names)
+        sums = ClassStatistics.from_rows(Rows(X, codes, weight, classes), names)
         return sums if total is None else total + sums
 
 

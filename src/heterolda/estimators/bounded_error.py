@@ -56,7 +56,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
-from heterolda.statistics.frequencies import check_frequencies, copies_of_rows
+from heterolda.statistics.rows import check_frequencies, copies_of_rows
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row
@@ -152,7 +152,7 @@ class BoundedErrorClassifier(
     other class may be any. All are scaled first if their mean is below one.
 
     Rows with missing values, with ``missing="em"`` inside, count like all others: the
-    bound is on the mean over new rows with gaps like those of the rows set aside.
+    bound is on the mean over new rows with missing values like those set aside.
 
     `predict_proba` refers to the priors for which the threshold is optimal, so
     `predict` is its argmax; ``estimator_.predict_proba`` has the priors of the data.
@@ -524,7 +524,7 @@ def _with_threshold(model, threshold: float, bound: ErrorBound | None):
     moved.bayes_error_ = moved.risk_ = planes.error
     moved.bound_ = bound
     moved._settings = {**model._settings, "costs": None}
-    moved._moved_from = model, threshold  # for rows with gaps
+    moved._moved_from = model, threshold  # for incomplete rows
     return moved
 
 

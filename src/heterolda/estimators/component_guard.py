@@ -12,7 +12,7 @@ import numpy as np
 
 from heterolda.estimators.guard import MORE
 from heterolda.foundations.types import Array, Mask
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.rows import Rows
 from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance that are tried, one after the other.
@@ -61,7 +61,7 @@ def judged_subspaces(
     n_components: int | None,
     method: str,
     progress: Progress | None,
-    rows: ClassRows,
+    rows: Rows,
 ) -> list[Judged]:
     """The components of a method and, if rows are told apart badly there, of others.
 
@@ -93,22 +93,21 @@ class _Judge:
 
     def __init__(
         self,
-        rows: ClassRows,
+        rows: Rows,
         means: Array,
         covariances: Array,
         priors: Array,
         fisher: Subspace,
     ):
         self._classes = means, covariances, priors
-        self._rows = [rows[k] for k in range(len(priors))]
+        self._rows = [rows.of_class(k) for k in range(len(priors))]
         self._fisher_wrong = self._wrong(fisher)
 
     def __call__(self, subspace: Subspace, added: float) -> Judged:
         errors, variance = np.zeros(2), 0.0
         both = zip(self._wrong(subspace), self._fisher_wrong, strict=True)
         for k, wrong in enumerate(both):
-            weight = self._rows[k][1]
-            share = np.ones(len(wrong[0])) if weight is None else weight
+            share = self._rows[k].frequencies
             share = share / (share.sum() or 1.0)  # a class may have no rows here
             rates = np.array(wrong) @ share
             prior = self._classes[2][k]
@@ -123,6 +122,6 @@ class _Judge:
         A, (means, covariances, priors) = subspace.scalings, self._classes
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         return [
-            rule.winners(subspace.project(X)) != k
-            for k, (X, _) in enumerate(self._rows)
+            rule.winners(subspace.project(rows.X)) != k
+            for k, rows in enumerate(self._rows)
         ]

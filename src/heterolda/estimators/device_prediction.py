@@ -44,7 +44,7 @@ from heterolda.kernels.device.votes import (
     scores_of_rows,
     winners_of_scores,
 )
-from heterolda.statistics.device_rows import check_real, check_rows
+from heterolda.statistics.rows import check_device_rows, check_real
 
 # Numbers of a block: enough to keep a GPU busy, or what stays in a processor's cache.
 _BLOCK_SIZE = {True: 1 << 25, False: 1 << 17}
@@ -60,7 +60,7 @@ def rows_on_device(estimator, X, device: Device):
     if sound and "feature_names_in_" not in known:
         return X
     X = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
-    return check_rows(device, X)
+    return check_device_rows(device, X)
 
 
 def format_of(X, device: Device):

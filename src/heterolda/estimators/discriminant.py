@@ -21,7 +21,6 @@ from heterolda.estimators.few_rows import (
     has_few_rows,
 )
 from heterolda.estimators.frontiers import Frontiers
-from heterolda.estimators.gaps import chosen_features, restricted
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -30,9 +29,11 @@ from heterolda.estimators.gathering import (
     forget_fit,
     keep_statistics,
     training_rows,
+    with_all_classes,
 )
-from heterolda.estimators.guard import Guard, KeptFisher
+from heterolda.estimators.guard import Guard, with_fisher
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
+from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
@@ -62,16 +63,14 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import listed
 from heterolda.solvers import Global, Solver, resolve_solver
-from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.chunks import with_all_classes
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.labels import all_labels
-from heterolda.statistics.moments import too_small, two_amounts
-from heterolda.statistics.row_sample import ClassRows
-from heterolda.statistics.shrinkage import is_shrunk, needs_no_rows, shares_of_pooled
-from heterolda.statistics.span import in_span
+from heterolda.statistics.rows import Rows, all_labels
+from heterolda.statistics.samples import as_frequencies, sampled
+from heterolda.statistics.shrinkage import needs_no_rows, shares_of_pooled
+from heterolda.statistics.wide import in_span
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
@@ -155,12 +154,12 @@ class GaussianLinearDiscriminant(
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
-        and a row with gaps is classified by the rule of its observed features, as
-        :meth:`for_features` gives it. If one call has too many patterns of gaps to
-        solve them all (2,000, or fewer with many classes and features), the rarest
-        patterns are filled in by their conditional means and classified by the rule of
-        all features. The guard and "cv" use rows whose gaps are filled in by
-        regression.
+        and an incomplete row is classified by the rule of its observed features, as
+        :meth:`for_features` gives it. If one call has too many patterns of missing
+        values to solve them all (2,000, or fewer with many classes and features), the
+        rarest patterns are filled in by their conditional means and classified by the
+        rule of all features. The guard and "cv" use rows whose missing values are
+        filled in by regression.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
@@ -379,7 +378,7 @@ class GaussianLinearDiscriminant(
             self._solve(estimated, solver, judges)
             warn_of_discarded_rows(self, statistics, judges)
         else:
-            choice = choose_by_rows(self, rows.statistics_of(statistics), rows)
+            choice = choose_by_rows(self, statistics, rows)
             self._solve(statistics, solver, judges, choice)
         return settle(self, device_of(X))
 
@@ -392,8 +391,8 @@ class GaussianLinearDiscriminant(
         needs_no_rows(self)
         known = check_statistics(statistics).without_empty_classes()
         known, sample = as_frequencies(known, sample)
-        rows = sample.by_class(known.classes)
-        choice = choose_by_rows(self, rows.statistics_of(known), rows)
+        rows = sample.rows(known.classes)
+        choice = choose_by_rows(self, known, rows)
         judges = rows if self.guard else None
         self._solve(known, resolve_solver(self.solver), judges, choice)
         keep_statistics(self, known)
@@ -468,7 +467,7 @@ class GaussianLinearDiscriminant(
         self,
         statistics: ClassStatistics,
         solver: Solver,
-        rows: ClassRows | None = None,
+        rows: Rows | None = None,
         choice: Choice = NO_CHOICE,
         *,
         warn_of_raised: bool = False,
@@ -486,22 +485,26 @@ class GaussianLinearDiscriminant(
         if self.shrinkage is None and chosen is None:
             warn_of_small_classes(statistics, borrowed)
         warn_of_coarse_features(statistics)
-        review = choice.review
+        solved, verdict = problem.solve(), None
+        guarded = np.zeros(len(pairs), bool)
         if self.guard and choice.scores is not None and not problem.one_vs_all:
-            review = choice.scores.for_solver(criterion.solver)
+            scores = choice.scores.for_solver(criterion.solver)
+            if scores is not None:
+                solved = scores.moved(solved, problem.moments.pair_priors)
         elif rows is not None and isinstance(criterion.solver, Global):
-            review = self._make_guard(rows, known, pairs, problem.priors, borrowed)
-        rules = problem.rate(problem.solve(review))
+            guard = self._make_guard(rows, known, problem, borrowed)
+            solved, verdict = guard.review(solved, problem.moments)
+            guarded = verdict.guarded
+        elif choice.guarded is not None:
+            guarded, unshrunk = choice.guarded, problem.unshrunk
+            solved = with_fisher(solved, problem.moments, guarded, unshrunk)
+        rules = problem.rate(solved)
         planes = rules.planes if span is None else span.in_features(rules.planes)
         trivial, costly = planes.trivial, criterion.costs is not None
         warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
-        guarded = np.zeros(len(pairs), bool)
-        if isinstance(review, KeptFisher):
-            guarded = review.guarded
-        elif isinstance(review, Guard):
-            guarded = review.verdict().guarded
-            warn_of_misfit(statistics, pairs, review.verdict().in_features(span))
-        looked_at = planes, problem.moments[:2], problem.solved, rows
+        if verdict is not None:
+            warn_of_misfit(statistics, pairs, verdict.in_features(span))
+        looked_at = planes, problem.moments, rows
         warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
         if warn_of_raised:
             warn_of_raised_variances(statistics.classes, pairs, planes.floored)
@@ -522,7 +525,7 @@ class GaussianLinearDiscriminant(
         self.guarded_ = guarded
         self.n_iter_ = planes.n_iter
         self._committee = self._make_committee(planes)
-        self._by_pattern = {}  # rules of rows with gaps, once solved
+        self._by_pattern = {}  # rules of incomplete rows, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         vars(self).pop("_scores", None)
@@ -541,24 +544,22 @@ class GaussianLinearDiscriminant(
             rows = replace(rows, X=span.coordinates(rows.X)) if wanted else None
         return known, span, rows
 
-    def _make_guard(self, rows, statistics, pairs, priors, borrowed) -> Guard:
+    def _make_guard(self, rows, statistics, problem, borrowed) -> Guard:
         """What judges the rules of the pairs by rows."""
-        one_vs_all, shrunk = pairs[0, 0] < 0, is_shrunk(self.shrinkage)
         return Guard(
-            rows=rows,
-            pairs=pairs,
-            priors=priors,
+            rows=sampled(rows),
+            pairs=problem.pairs,
+            priors=problem.priors,
             borrowed=borrowed,
             borrows=shares_of_pooled(statistics, None, None) > 0,
-            unshrunk=statistics if shrunk and not one_vs_all else None,
+            unshrunk=problem.unshrunk,
             frequencies=self.priors is None,
             leaves_out=statistics.estimated_by is None,
         )
 
-    def _make_committee(self, planes: Hyperplanes) -> Committee:
+    def _make_committee(self, planes: Rules) -> Committee:
         """How the rules decide together."""
-        if planes.dropped is not None or planes.floored is not None:
-            planes = replace(planes, dropped=None, floored=None)  # of no more use
+        planes = planes.alone()
         k = len(self.classes_)
         if k == 2:
             return Binary(planes)
@@ -659,9 +660,7 @@ class GaussianLinearDiscriminant(
     def _for_features(self, there):
         """The same for a mask, in which no feature may be left."""
         statistics = restricted(self.statistics_, there)
-        shrunk = is_shrunk(self._settings["shrinkage"]) and self.pairs_[0, 0] >= 0
-        kept = KeptFisher(self.guarded_, statistics if shrunk else None)
-        choice = Choice(self.shrinkage_, review=kept)
+        choice = Choice(self.shrinkage_, guarded=self.guarded_)
         copy = solved_again(self, self._fitted_with(), statistics, choice)
         copy.n_features_in_ = int(there.sum())
         if hasattr(copy, "feature_names_in_"):

@@ -29,16 +29,14 @@ from scipy.special import ndtri
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.foundations.validation import encode
-from heterolda.solvers import Global, PairMoments, all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers import Global, all_pairs
+from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import pooled_freedom
-from heterolda.statistics.row_hashes import row_hashes
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.covariances import pooled_freedom
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import row_hashes
 from heterolda.statistics.shrinkage import Shrinkage, choose_shrinkage, pooled_basis
-from heterolda.statistics.span import Span, in_span
+from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # The candidates t. One is as if there were as many rows with the diagonal as features.
@@ -57,8 +55,7 @@ _NO_DISTANCE = 0.05
 class LeftOutScores:
     """Scores of left-out rows of both classes of pairs, in units of their deviations.
 
-    As a review of solved pairs, it moves their thresholds to where these scores are
-    told apart best.
+    They move thresholds to where they are told apart best.
 
     Attributes
     ----------
@@ -77,7 +74,7 @@ class LeftOutScores:
     solver: Any = None
 
     def for_solver(self, solver: Any) -> LeftOutScores | None:
-        """A review of the rules of a solver, if its thresholds are to be moved."""
+        """The scores for rules of a solver, if its thresholds are to be moved."""
         moved = isinstance(solver, Global | Minimax | NeymanPearson)
         return replace(self, solver=solver) if moved else None
 
@@ -109,30 +106,22 @@ class LeftOutScores:
             error = bayes_error(t, distance, first, second, p1, p2)
         return t, deviations, error
 
-    def __call__(
-        self, moments: PairMoments, planes: Hyperplanes, at: slice
-    ) -> Hyperplanes:
-        """The rules of a batch of pairs with other thresholds."""
-        here = replace(
-            self,
-            means=self.means[at],
-            deviations=self.deviations[at],
-            judged=self.judged[at],
-        )
+    def moved(self, planes: Rules, priors: Array) -> Rules:
+        """Return the rules of the pairs with other thresholds."""
         known = (planes.status != Status.SEPARABLE) & ~planes.trivial
-        moved = known & here.judged
+        moved = known & self.judged
         # Of a class of one row nothing is known: no rule has been seen to be better
         # than always choosing the likelier class.
-        blind = known & ~here.judged
-        error = np.where(blind, moments.priors.min(axis=1), planes.error)
+        blind = known & ~self.judged
+        error = np.where(blind, priors.min(axis=1), planes.error)
         gap = np.where(blind, np.nan, planes.gap)
         planes = replace(planes, error=error, gap=gap)
-        t, deviations, error = here.rules(moments.priors)
+        t, deviations, error = self.rules(priors)
         unit = planes.deviations[:, :1]
-        distance = np.maximum(np.diff(here.means)[:, 0], _NO_DISTANCE)
+        distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
         # Means of the score from the threshold: t below that of the second class.
         means = unit * np.column_stack([t - distance, t])
-        cut = here.means.mean(axis=1) + distance / 2 - t
+        cut = self.means.mean(axis=1) + distance / 2 - t
         intercept = planes.intercept - planes.means.mean(axis=1) - unit[:, 0] * cut
         found = replace(
             planes,
@@ -142,7 +131,7 @@ class LeftOutScores:
             error=error,
             gap=np.full(len(error), np.nan),
         )
-        return Hyperplanes.where(moved, found, planes)
+        return planes.replaced(np.flatnonzero(moved), found.take(moved))
 
 
 class Choice(NamedTuple):
@@ -156,14 +145,14 @@ class Choice(NamedTuple):
         What moves the thresholds, if rows are few.
     span : Span or None
         The space of the rows, if the statistics have factors.
-    review : callable or None
-        What else replaces rules of pairs.
+    guarded : ndarray of bool or None
+        Pairs that are to have Fisher's rule.
     """
 
     shrinkage: Shrinkage | None = None
     scores: LeftOutScores | None = None
     span: Span | None = None
-    review: Any = None
+    guarded: Mask | None = None
 
 
 NO_CHOICE = Choice()
@@ -178,31 +167,37 @@ def has_few_rows(model: Any) -> bool:
     return chosen or model.statistics_.factors is not None
 
 
-def choose_by_rows(model: Any, statistics: ClassStatistics, rows: ClassRows) -> Choice:
+def choose_by_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> Choice:
     """What the rows of the statistics, all of them, say of the shrinkage of a model.
 
     They are asked by "cv", and by default if they are few.
     """
+    if statistics.estimated_by is not None and _are_all(rows, statistics):
+        statistics = ClassStatistics.from_rows(rows)
     known, span = in_span(statistics, model.shrinkage)
     freedom = pooled_freedom(known.weights)
     few = (
         model.shrinkage is None
         and 0 < freedom < 2 * statistics.n_features
         and freedom < 2 * known.rank
-        and rows.are_all_of(statistics)
+        and _are_all(rows, statistics)
     )
     if not (few or model.shrinkage == "cv") or statistics.n_classes < 2:
         return Choice(span=span)
     known.covariances()  # says what is wrong with too small classes
     X = rows.X if span is None else span.coordinates(rows.X)
     if not few:
-        return Choice(choose_shrinkage(X, rows.y, rows.weight, known), None, span)
+        return Choice(choose_shrinkage(replace(rows, X=X), known), None, span)
     priors = check_priors(model.priors, statistics.classes, statistics.weights)
-    codes = encode(rows.y, statistics.classes)
-    weight = np.ones(len(codes)) if rows.weight is None else rows.weight
-    first, weight = _merged(copies_of(rows.X, codes), weight)
+    first, weight = _merged(copies_of(rows.X, rows.codes), rows.frequencies)
     X = dense(X[first]).astype(np.float64, copy=False)
-    return choose_few(priors, known, X, codes[first], weight)._replace(span=span)
+    codes = rows.codes[first]
+    return choose_few(priors, known, X, codes, weight)._replace(span=span)
+
+
+def _are_all(rows: Rows, statistics: ClassStatistics) -> bool:
+    """Return whether statistics are of these rows, and of no more."""
+    return bool(np.isclose(rows.total, statistics.weights.sum()))
 
 
 def copies_of(X: Any, codes: Index) -> Index:

@@ -10,7 +10,7 @@ from functools import cached_property
 from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.warn import warn_of_plug_in
 from heterolda.statistics.shrinkage import class_covariances
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 from heterolda.tradeoff.frontier import Frontier
 
 

@@ -4,6 +4,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
@@ -12,18 +14,12 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import device_of, on_host, to_host
 from heterolda.foundations.gaps import has_gaps
-from heterolda.foundations.validation import check_sample_weight, validate_rows
+from heterolda.foundations.wording import listed
 from heterolda.kernels.device.row_sample import sample_rows
-from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.device_rows import check_rows, device_labels
-from heterolda.statistics.frequencies import (
-    check_frequencies,
-    without_empty_classes,
-)
-from heterolda.statistics.labels import coded_labels
-from heterolda.statistics.moments import check_decay
-from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.row_sample import ClassRows, filled_rows, most_rows
+from heterolda.statistics.class_statistics import ClassStatistics, check_decay
+from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.rows import Rows, validated
+from heterolda.statistics.samples import filled_rows, most_rows
 
 # Rows on a device with no more numbers than this are fitted on the host.
 FEW_NUMBERS = 1 << 17
@@ -39,28 +35,25 @@ def check_statistics(statistics) -> ClassStatistics:
     return statistics.copy()
 
 
-def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, ClassRows]:
-    """Statistics of rows in memory, and the rows class by class, for `fit`.
+def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows]:
+    """Return statistics of rows in memory, and the rows, for `fit`.
 
-    Both are in NumPy; of many rows on a device, a sample stays there.
+    Both are in NumPy; of many rows on a device there is a sample.
     """
-    device = device_of(X)
-    if device is not None:
-        if not _needs_host(estimator, X):
-            return _rows_on_device(estimator, device, X, y, sample_weight)
+    on_device = device_of(X) is not None
+    if on_device and _needs_host(estimator, X):
         X, y, sample_weight = on_host(X, y, sample_weight)
-    X, y = validate_rows(estimator, X, y, accept_sparse="csr")
-    weight = check_frequencies(sample_weight, len(y))
-    X, y, weight = without_empty_classes(X, y, weight)
-    classes, codes = coded_labels(y)
+        on_device = False
+    rows = validated(X, y, sample_weight, estimator=estimator)
     names = getattr(estimator, "feature_names_in_", None)
-    if getattr(estimator, "missing", "error") == "em" and has_gaps(X):
-        gaps = GapRows.from_arrays(X, codes, weight, len(classes))
-        statistics = ClassStatistics.from_gaps([gaps], classes, names)
-        rows = ClassRows(filled_rows(X, statistics), y, weight, classes, codes)
-        return statistics, rows
-    statistics = ClassStatistics.from_codes(X, codes, classes, weight, names)
-    return statistics, ClassRows(X, y, weight, classes, codes)
+    if on_device:
+        return _sampled_on_device(rows, guard=estimator.guard)
+    if getattr(estimator, "missing", "error") == "em" and has_gaps(rows.X):
+        sizes = rows.weights, len(rows.classes)
+        incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
+        statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
+        return statistics, replace(rows, X=filled_rows(rows.X, statistics))
+    return ClassStatistics.from_rows(rows, names), rows
 
 
 def _needs_host(estimator, X) -> bool:
@@ -73,30 +66,25 @@ def _needs_host(estimator, X) -> bool:
     return not many or by_rows or (isinstance(shrinkage, str) and shrinkage == "cv")
 
 
-def _rows_on_device(estimator, device, X, y, sample_weight):
-    """The same for many rows on a device, whose statistics need no more than sums."""
-    X = check_rows(device, X)
-    vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
-    estimator.n_features_in_ = X.shape[1]
-    classes, codes = device_labels(device, y, X.shape[0])
-    (weight,) = on_host(sample_weight)
-    weight = check_frequencies(weight, X.shape[0])
-    statistics = ClassStatistics.from_codes(X, codes, classes, weight)
+def _sampled_on_device(rows, *, guard) -> tuple[ClassStatistics, Rows]:
+    """Return statistics of many rows on a device, and a sample of the rows."""
+    X, codes, weights, classes = rows.X, rows.codes, rows.weights, rows.classes
+    device = device_of(X)
+    statistics = ClassStatistics.from_rows(rows)
     chosen = own = np.zeros(0, np.int64)
-    if estimator.guard:
-        there, counts = None, statistics.weights.astype(np.int64)
-        if weight is not None:
-            there = device.put(weight)
-            counts = np.bincount(to_host(codes)[weight > 0], minlength=len(classes))
+    if guard:
+        on_device, counts = None, statistics.weights.astype(np.int64)
+        if weights is not None:
+            on_device = device.put(weights)
+            counts = np.bincount(to_host(codes)[weights > 0], minlength=len(classes))
         most = most_rows(X.shape[1], len(classes))
-        chosen, own = sample_rows(device, X, codes, there, counts, most)
+        chosen, own = sample_rows(device, X, codes, on_device, counts, most)
     if not statistics.weights.all() and statistics.weights.any():
         kept = statistics.weights > 0
         own, statistics = (np.cumsum(kept) - 1)[own], statistics.without_empty_classes()
-    some = to_host(device.xp.take(X, device.put(chosen), axis=0))
-    known = statistics.classes
-    part = None if weight is None else weight[chosen]
-    return statistics, ClassRows(some, known[own], part, known, own)
+    sample = to_host(device.xp.take(X, device.put(chosen), axis=0))
+    weights = None if weights is None else weights[chosen]
+    return statistics, Rows(sample, own, weights, statistics.classes)
 
 
 def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
@@ -120,25 +108,28 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
         if not first:  # says what is wrong before it goes through the data
             validate_data(estimator, lazy.sample(X), reset=False)
         return lazy.statistics(X, y, sample_weight)
-    if (device := device_of(X)) is not None:
-        X = check_rows(device, X, None if first else estimator.n_features_in_)
-        found = ClassStatistics.from_data(X, y, sample_weight)
-        if first:
-            set_features(estimator, found)
-        return found
-    checks = {"accept_sparse": "csr", "ensure_min_samples": 0}
-    X, y = validate_rows(estimator, X, y, reset=first, **checks)
-    if has_gaps(X):
+    rows = validated(X, y, sample_weight, estimator=estimator, first=first, sums=True)
+    if device_of(X) is None and has_gaps(rows.X):
         raise ParameterError(
             "X",
             "has missing values, and their moments depend on all rows, not only on a "
             "chunk: pass all rows to fit at once, or files to "
             "heterolda.data.fit_batches",
         )
-    weight = check_sample_weight(sample_weight, len(y))
     names = getattr(estimator, "feature_names_in_", None)
-    labels, codes = coded_labels(y, warn=False)
-    return ClassStatistics.from_codes(X, codes, labels, weight, names)
+    return ClassStatistics.from_rows(rows, names)
+
+
+def with_all_classes(known, chunk: ClassStatistics) -> ClassStatistics:
+    """Return the statistics of a chunk with an entry for every known label."""
+    unseen = np.setdiff1d(chunk.classes, known)
+    if len(unseen):
+        raise ValueError(
+            f"y has labels {listed(unseen)} that are not among the classes "
+            f"{listed(known)} of the first call of partial_fit: list every label in "
+            "classes from the start"
+        )
+    return chunk.with_classes(known)
 
 
 def forget_fit(estimator) -> None:

@@ -6,20 +6,20 @@ it may be far worse than the rule for equal covariances, which asks less of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heterolda.foundations.rounding import SAME_VARIANCE
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
-from heterolda.solvers import Fisher, PairMoments, generator
-from heterolda.solvers.hyperplanes import Hyperplanes, Status, linear_scores
+from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import arc_weights, left_out_scores
-from heterolda.solvers.threshold import bayes_error
+from heterolda.solvers.rules import Rules, Status, bayes_error, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import ClassRows
-from heterolda.statistics.span import Span
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.wide import Span
 
 # A rule gives way to Fisher's if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
@@ -30,8 +30,6 @@ _ROUNDING = 1e-12
 ROWS_PER_FEATURE = 5
 # Numbers that the rules without a row take at a time.
 _BLOCK = 1 << 20
-# How far variances may be from those that the solver went by, some of which it raised.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Guard:
-    """Judges the rules of pairs by rows of the classes, and replaces the worse ones.
+    """Evaluates the rules of pairs on rows of the classes, and replaces worse ones.
 
     Attributes
     ----------
-    rows : ClassRows
+    rows : Rows
         Rows of each class and their weights.
     pairs : ndarray of shape (n_pairs, 2)
         Classes of each pair; for one against all others, (-1, k).
@@ -87,11 +85,9 @@ class Guard:
     leaves_out : bool
         Whether classes of few rows are judged by leaving rows out. An estimator's
         moments without a row do not follow from those with it.
-    verdicts : list of Verdict
-        Those of the batches of pairs so far.
     """
 
-    rows: ClassRows
+    rows: Rows
     pairs: Index
     priors: Array
     borrowed: Array
@@ -99,73 +95,63 @@ class Guard:
     unshrunk: ClassStatistics | None
     frequencies: bool
     leaves_out: bool
-    verdicts: list[Verdict] = field(default_factory=list)
 
-    def __call__(
-        self, moments: PairMoments, planes: Hyperplanes, at: slice
-    ) -> Hyperplanes:
-        """The rules of a batch of pairs, some replaced by Fisher's."""
-        judged = planes.status != Status.SEPARABLE
+    def review(self, rules: Rules, moments: Moments) -> tuple[Rules, Verdict]:
+        """Return the rules of the pairs, some replaced by Fisher's, and the verdict."""
+        judged = rules.status != Status.SEPARABLE
         if self.borrows.any():
             # What was borrowed has seen the rows: errors on these are too few.
-            first, second = self.pairs[at].T  # -1 stands for all others
+            first, second = self.pairs.T  # -1 stands for all others
             judged &= ~self.borrows[second] & ((first < 0) | ~self.borrows[first])
         errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
-        plain = moments
+        plain = _unshrunk(moments, self.unshrunk) if judged.any() else None
         if judged.any():
-            if self.unshrunk is not None:
-                plain = moments.with_covariances(self.unshrunk.covariances())
-            errors, deviation = self._errors(moments, plain, planes, judged, at)
+            errors, deviation = self._errors(moments, plain, rules, judged)
         # Weights are not always summed in the same order: rounding makes no errors.
         errors = np.where(errors > _ROUNDING, errors, 0.0)
         guarded = errors[0] > (1 + MORE) * errors[1]
-        self.verdicts.append(
-            Verdict(guarded, errors, deviation, planes.error, planes.coef)
-        )
-        if not guarded.any():
-            return planes
-        return _with_fisher(np.flatnonzero(guarded), moments, plain, planes)
+        verdict = Verdict(guarded, errors, deviation, rules.error, rules.coef)
+        return _with_fisher(np.flatnonzero(guarded), moments, plain, rules), verdict
 
     def _errors(
         self,
-        moments: PairMoments,
-        plain: PairMoments,
-        planes: Hyperplanes,
+        moments: Moments,
+        plain: Moments | None,
+        rules: Rules,
         judged: Mask,
-        at: slice,
     ) -> tuple[Array, Array]:
         """Errors on rows of the rules and of Fisher's; deviations of the difference."""
-        known, fisher = self.rows, plain.fisher
-        totals, pairs = known.totals, self.pairs[at]
         if self.pairs[0, 0] < 0:
-            return self._errors_of_others(moments, planes, judged, pairs[:, 1])
-        least = ROWS_PER_FEATURE * moments.rank.max()
+            return self._errors_of_others(moments, rules, judged)
+        fisher = (rules if plain is None else solve_fisher(plain)).fisher
+        known, totals, pairs = self.rows, self.rows.totals, self.pairs
+        least = 0 if rules.rank is None else ROWS_PER_FEATURE * rules.rank.max()
         few = (totals > 2) & (totals < least) & self.leaves_out
-        where = known.arrays
+        where = known.X, known.weights, *known.by_class
         rows = RowsOfPairs(*where, ~few, pairs, judged)
-        counts = rule_counts(rows, (planes.coef, planes.intercept), fisher)
+        counts = rule_counts(rows, (rules.coef, rules.intercept), fisher)
         if few.any():
             rows = RowsOfPairs(*where, few, pairs, judged)
-            counts += self._left_out(rows, moments, plain, planes)
-        share = moments.priors / totals[pairs]
+            counts += self._left_out(rows, moments, plain, rules)
+        share = moments.pair_priors / totals[pairs]
         errors = (share[:, :, None] * counts).sum(axis=1)
         variance = (share**2 * counts[:, :, 2]).sum(axis=1)
         return errors.T[:2], np.sqrt(variance)
 
     def _errors_of_others(
-        self, moments: PairMoments, planes: Hyperplanes, judged: Mask, one: Index
+        self, moments: Moments, planes: Rules, judged: Mask
     ) -> tuple[Array, Array]:
         """The same for one class against all others, which count by their priors."""
-        n = len(self.priors)
+        n, one = len(self.priors), self.pairs[:, 1]
         kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
         is_one = one[pair] == kind
         classes = np.column_stack(
             [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
         )
         known, chosen = self.rows, np.ones(n, bool)
-        where = known.arrays
+        where = known.X, known.weights, *known.by_class
         rows = RowsOfPairs(*where, chosen, classes, judged[pair])
-        coef, intercept = moments.fisher
+        coef, intercept = planes.fisher
         counts = rule_counts(
             rows,
             (planes.coef[pair], planes.intercept[pair]),
@@ -173,34 +159,25 @@ class Guard:
         ).sum(axis=1)
         rest = np.where(np.eye(n), 0.0, self.priors).sum(axis=1)[one[pair]]
         part = np.where(is_one, 1.0, self.priors[kind] / rest)
-        share = moments.priors[pair, is_one.astype(int)] * part / known.totals[kind]
+        share = (
+            moments.pair_priors[pair, is_one.astype(int)] * part / known.totals[kind]
+        )
         errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
         variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
         return errors.T[:2], np.sqrt(variance)
 
-    def verdict(self) -> Verdict:
-        """The verdict on all pairs."""
-        return Verdict(
-            *(
-                np.concatenate([getattr(v, f.name) for v in self.verdicts], axis=-1)
-                if f.name != "coef"
-                else np.concatenate([v.coef for v in self.verdicts])
-                for f in fields(Verdict)
-            )
-        )
-
     def _left_out(
         self,
         rows: RowsOfPairs,
-        moments: PairMoments,
-        plain: PairMoments,
-        planes: Hyperplanes,
+        moments: Moments,
+        plain: Moments | None,
+        planes: Rules,
     ) -> Array:
         """Counts of `rule_counts` by rules without the row in question."""
         careful = np.ones(rows.classes.shape, bool)
         counts = np.zeros((*careful.shape, 3))
-        if self.unshrunk is None and planes.floored is not None:
-            first, second = np.log(moments.priors).T
+        if plain is None and planes.floored is not None:
+            first, second = np.log(moments.pair_priors).T
             arc = np.column_stack(arc_weights(planes))
             raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
             counts, careful = left_out_counts(
@@ -208,7 +185,7 @@ class Guard:
                 (moments.means, moments.covariances, moments.weights),
                 first - second,
                 (arc, planes.deviations, planes.trivial, planes.coef),
-                moments.fisher[0],
+                planes.fisher[0],
                 frequencies=self.frequencies,
             )
         for k in np.flatnonzero(rows.chosen).tolist():
@@ -227,24 +204,24 @@ class Guard:
         k: int,
         some: Index,
         place: Index,
-        moments: PairMoments,
-        plain: PairMoments,
-        planes: Hyperplanes,
+        moments: Moments,
+        plain: Moments | None,
+        planes: Rules,
     ) -> Array:
         """The same for some pairs of class k, by their pencils."""
-        rows, weight = self.rows[k]
-        w = np.ones(len(rows)) if weight is None else weight
+        members = self.rows.of_class(k)
+        rows, w = members.X, members.frequencies
         rules = planes.take(some)
-        known = rules, place, rows, weight
+        known = rules, place, rows, members.weights
         ours, fisher = left_out_scores(
-            moments.take(some).pencil,
+            moments.take(some),
             *known,
             borrowed=self.borrowed[k],
             frequencies=self.frequencies,
         )
-        if self.unshrunk is not None:
-            pencil = plain.take(some).pencil
-            fisher = left_out_scores(pencil, *known, frequencies=self.frequencies)[1]
+        if plain is not None:
+            few = plain.take(some)
+            fisher = left_out_scores(few, *known, frequencies=self.frequencies)[1]
         # Off the arc the rule with all rows stands in; where a row alone makes
         # Fisher's matrix regular, that rule is wrong about it.
         seen = linear_scores(rows, rules.coef.T, rules.intercept).T
@@ -254,92 +231,69 @@ class Guard:
         return np.array([one @ w, two @ w, (one != two) @ w]).T
 
 
-@dataclass(frozen=True)
-class KeptFisher:
-    """Gives Fisher's rules to pairs that were guarded in another fit.
+def with_fisher(
+    rules: Rules,
+    moments: Moments,
+    guarded: Mask,
+    unshrunk: ClassStatistics | None = None,
+) -> Rules:
+    """Return rules with Fisher's for pairs that were guarded in another fit.
 
-    Attributes
-    ----------
-    guarded : ndarray of bool of shape (n_pairs,)
-        These pairs.
-    unshrunk : ClassStatistics or None
-        As for `Guard`.
+    `unshrunk` is as for `Guard`.
     """
+    some = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
+    return _with_fisher(some, moments, _unshrunk(moments, unshrunk), rules)
 
-    guarded: Mask
-    unshrunk: ClassStatistics | None
 
-    def __call__(
-        self, moments: PairMoments, planes: Hyperplanes, at: slice
-    ) -> Hyperplanes:
-        """The rules of a batch of pairs, some replaced by Fisher's."""
-        some = np.flatnonzero(self.guarded[at] & (planes.status != Status.SEPARABLE))
-        if not len(some):
-            return planes
-        plain = moments
-        if self.unshrunk is not None:
-            plain = moments.with_covariances(self.unshrunk.covariances())
-        return _with_fisher(some, moments, plain, planes)
+def _unshrunk(moments: Moments, statistics: ClassStatistics | None) -> Moments | None:
+    """Return the moments for Fisher's rules, if they are not those of the model."""
+    if statistics is None:
+        return None
+    return replace(moments, covariances=statistics.covariances())
 
 
 def _with_fisher(
-    some: Index, moments: PairMoments, plain: PairMoments, planes: Hyperplanes
-) -> Hyperplanes:
-    """The rules, with Fisher's for some pairs."""
-    few, before = moments.take(some), planes.take(some)
-    if plain is moments:
-        coef, intercept = moments.fisher
-        fisher, bad = _direct_fisher(coef[some], intercept[some], few, before)
+    some: Index, moments: Moments, plain: Moments | None, rules: Rules
+) -> Rules:
+    """Return the rules, with Fisher's for some pairs."""
+    if not len(some):
+        return rules
+    few, before = moments.take(some), rules.take(some)
+    if plain is None:
+        fisher, bad = _direct_fisher(few, before)
         if bad.any():
             again = np.flatnonzero(bad)
-            fisher = _replaced(fisher, again, _solved_fisher(few.take(again)))
+            fisher = fisher.replaced(again, solve_fisher(few.take(again)))
     else:
-        fisher = _under_model(_solved_fisher(plain.take(some)), few)
+        fisher = _under_model(solve_fisher(plain.take(some)), few)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = 1 - before.error * (1 - before.gap) / fisher.error
     fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
-    return _replaced(planes, some, fisher)
+    return rules.replaced(some, fisher)
 
 
-def _replaced(planes: Hyperplanes, some: Index, rules: Hyperplanes) -> Hyperplanes:
-    """Rules of which some are replaced."""
-    if len(some) == len(planes.error):
-        return rules
-    index = np.arange(len(planes.error))
-    index[some] = np.arange(len(index), len(index) + len(some))
-    return Hyperplanes.concatenate([planes, rules]).take(index)
+def _direct_fisher(moments: Moments, rules: Rules) -> tuple[Rules, Mask]:
+    """Return Fisher's rules without pencils, and for which pairs that will not do.
 
-
-def _solved_fisher(moments: PairMoments) -> Hyperplanes:
-    """Fisher's rules by the pencils of the pairs."""
-    return Fisher().solve(moments.pencil, generator(Fisher()))
-
-
-def _direct_fisher(
-    coef: Array, intercept: Array, moments: PairMoments, planes: Hyperplanes
-) -> tuple[Hyperplanes, Mask]:
-    """Fisher's rules without pencils, and for which pairs that will not do.
-
-    These are pairs whose covariances, by the rules of the model (`planes`) or by
+    These are pairs whose covariances, by the rules of the model (`rules`) or by
     Fisher's, are not those that the solver went by, since they are next to singular.
     """
     pairs, weights = moments.pairs, moments.weights[moments.pairs]
-    both = np.array([coef, planes.coef]).swapaxes(0, 1)[:, None]  # (n, 1, 2, d)
-    products = both @ moments.covariances[pairs]
-    variances, ours = np.einsum("pkri,pkri->rpk", products, both)
+    coef, intercept = rules.fisher
+    variances, ours = _variances(coef, moments), _variances(rules.coef, moments)
     D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
     share = weights / weights.sum(axis=1, keepdims=True)
-    expected = planes.deviations**2
-    good = (variances > 0) & (np.abs(ours - expected) <= _SAME * expected)
-    bad = np.abs((share * variances).sum(axis=1) - D) > _SAME * D
-    log_priors = np.log(moments.priors)
-    t = 0.5 * D + log_priors[:, 1] - log_priors[:, 0]
+    expected = rules.deviations**2
+    good = (variances > 0) & (np.abs(ours - expected) <= SAME_VARIANCE * expected)
+    bad = np.abs((share * variances).sum(axis=1) - D) > SAME_VARIANCE * D
+    priors = moments.pair_priors
+    t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = np.sqrt(variances)
-        error = bayes_error(t, D, *deviations.T, *moments.priors.T)
+        error = bayes_error(t, D, *deviations.T, *priors.T)
     fisher = replace(
-        planes,
+        rules,
         coef=coef,
         intercept=intercept,
         error=error,
@@ -351,16 +305,26 @@ def _direct_fisher(
     return fisher, bad | ~good.all(axis=1)
 
 
-def _under_model(planes: Hyperplanes, moments: PairMoments) -> Hyperplanes:
-    """The rules with deviations and errors under the covariances of the model."""
-    w, cov = planes.coef, moments.covariances[moments.pairs]
-    deviations = np.sqrt(np.maximum(np.einsum("pi,pkij,pj->pk", w, cov, w), 0.0))
-    usable = (deviations > 0).all(axis=1) & ~planes.trivial
-    t, D = planes.means[:, 1], planes.means[:, 1] - planes.means[:, 0]
+def _under_model(rules: Rules, moments: Moments) -> Rules:
+    """Return rules with deviations and errors under the covariances of the model."""
+    deviations = np.sqrt(np.maximum(_variances(rules.coef, moments), 0.0))
+    usable = (deviations > 0).all(axis=1) & ~rules.trivial
+    t, D = rules.means[:, 1], rules.means[:, 1] - rules.means[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = bayes_error(t, D, *deviations.T, *moments.priors.T)
+        error = bayes_error(t, D, *deviations.T, *moments.pair_priors.T)
     return replace(
-        planes,
-        deviations=np.where(usable[:, None], deviations, planes.deviations),
-        error=np.where(usable, error, planes.error),
+        rules,
+        deviations=np.where(usable[:, None], deviations, rules.deviations),
+        error=np.where(usable, error, rules.error),
     )
+
+
+def _variances(normals: Array, moments: Moments) -> Array:
+    """Return variances of both classes of each pair along its normal, (n_pairs, 2)."""
+    variances = np.empty(moments.pairs.shape)
+    for k in np.unique(moments.pairs):
+        pair, place = np.nonzero(moments.pairs == k)
+        w = normals[pair]
+        product = w @ moments.covariances[k]
+        variances[pair, place] = np.einsum("pi,pi->p", product, w)
+    return variances

@@ -20,8 +20,8 @@ from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_hashes import fold_of, row_hashes
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.rows import Rows, coded_labels
+from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 from heterolda.tradeoff.criteria import check_costs
 
 FOLDS = 10
@@ -161,7 +161,7 @@ def _refitted(model, X, y, weight: Array):
         lda = GaussianLinearDiscriminant(**settings, priors=priors)
         fitted = getattr(again, "estimator_", again)
         return again, lda.fit_statistics(fitted.statistics_)
-    stats = ClassStatistics.from_arrays(X, y, classes, weight)
+    stats = ClassStatistics.from_rows(Rows(X, coded_labels(y)[1], weight, classes))
     return again, PooledLDA(stats, priors)
 
 

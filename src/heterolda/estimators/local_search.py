@@ -36,15 +36,15 @@ from heterolda.foundations.sklearn_private import (
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.validation import validate_parameters, validate_rows
+from heterolda.foundations.validation import validate_parameters
 from heterolda.search.pair_search import search_pair
 from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.statistics.frequencies import check_frequencies, without_empty_classes
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.power import PowerTransformation
+from heterolda.statistics.rows import validated
 
 
 class LocalNeighborhoodSearch(
@@ -324,7 +324,7 @@ class LocalNeighborhoodSearch(
             )
         device = device_of(X)
         data = self._training_data(*on_host(X, y, sample_weight))
-        X, y = data.X, data.y
+        X, y = data.X, data.labels
         self._check_transformation()
         labels = list(combinations(data.classes.tolist(), 2))
         max_reports = self.max_iter if self.strategy == "paper" else None
@@ -353,11 +353,9 @@ class LocalNeighborhoodSearch(
 
     def _training_data(self, X, y, sample_weight):
         """Valid rows with their labels and weights."""
-        X, y = validate_rows(self, X, y)
-        weight = check_frequencies(sample_weight, len(X))
-        rows = without_empty_classes(X, y, weight)
+        rows = validated(X, y, sample_weight, estimator=self, sparse=False)
         names = getattr(self, "feature_names_in_", None)
-        return TrainingData.from_arrays(*rows, self.class_weight, names)
+        return TrainingData.from_rows(rows, self.class_weight, names)
 
     def _check_transformation(self):
         """Refuse transformations that would not do what they say."""
@@ -377,9 +375,9 @@ class LocalNeighborhoodSearch(
 
     def _find_transformation(self, data):
         """The transformation that features need, if any; rows must not be fewer."""
-        if self.transformation is None or data.totals().sum() <= data.X.shape[1]:
+        if self.transformation is None or data.totals.sum() <= data.X.shape[1]:
             return None
-        found = PowerTransformation.fit(data.X, data.codes, data.weight)
+        found = PowerTransformation.fit(data.X, data.codes, data.weights)
         return None if np.all(found.lambdas == 1) else found
 
     def _fit_start(self, data):
@@ -465,7 +463,7 @@ class LocalNeighborhoodSearch(
         error = choice.error if start.error is None else start.error
         if error is None:
             error = np.array([r.error_rate for r in results])
-        planes = Hyperplanes.from_projections(
+        planes = Rules.from_projections(
             self.coef_,
             self.intercept_,
             error,

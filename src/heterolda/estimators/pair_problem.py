@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_several_classes
-from heterolda.solvers import Fisher, Solver, all_pairs, draws, solve_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers import Fisher, Moments, Solver, all_pairs, draws, solve
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import against_all_others
-from heterolda.statistics.shrinkage import Shrinkage, class_covariances
+from heterolda.statistics.covariances import against_all_others
+from heterolda.statistics.shrinkage import Shrinkage, class_covariances, is_shrunk
 from heterolda.tradeoff.criteria import Criterion
 
 
@@ -33,10 +33,11 @@ class PairProblem(NamedTuple):
         Class priors.
     pairs : ndarray of shape (n_pairs, 2)
         Classes of each pair; for one against all others, (-1, k).
-    solved : ndarray of shape (n_pairs, 2)
-        Their places in the moments.
-    moments : tuple of ndarray
-        Means, covariances, priors and weights of classes, and of all others of each.
+    moments : Moments
+        Those of classes, and of all others of each, with the places of the pairs and
+        their priors times costs.
+    unshrunk : ClassStatistics or None
+        For Fisher's rules in the place of others, if the moments are shrunk.
     seed : int
         For solvers that draw.
     """
@@ -44,8 +45,8 @@ class PairProblem(NamedTuple):
     criterion: Criterion
     priors: Array
     pairs: Index
-    solved: Index
-    moments: tuple[Array, Array, Array, Array]
+    moments: Moments
+    unshrunk: ClassStatistics | None
     seed: int
 
     @classmethod
@@ -69,27 +70,25 @@ class PairProblem(NamedTuple):
         if one_vs_all:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            moments = against_all_others(means, cov, priors, weights)
+            moments = Moments(*against_all_others(means, cov, priors, weights), solved)
         else:
-            pairs = solved = all_pairs(k)
-            moments = means, cov, priors, weights
-        return cls(criterion, priors, pairs, solved, moments, seed)
+            pairs = all_pairs(k)
+            shares = criterion.cost_weighted_priors(priors, pairs)
+            moments = Moments(means, cov, priors, weights, pairs, shares)
+        shrunk = is_shrunk(model.shrinkage) and not one_vs_all
+        unshrunk = statistics if shrunk else None
+        return cls(criterion, priors, pairs, moments, unshrunk, seed)
 
-    def weighted_priors(self) -> Array | None:
-        """Priors times costs of each pair, if there are costs."""
-        return self.criterion.cost_weighted_priors(self.moments[2], self.solved)
-
-    def solve(self, review) -> Hyperplanes:
+    def solve(self) -> Rules:
         """Rules of all pairs, not rated yet."""
-        how = self.criterion.solver, self.seed, self.weighted_priors(), review
-        return solve_pairs(*self.moments, self.solved, *how)
+        return solve(self.moments, self.criterion.solver, self.seed)
 
-    def rate(self, planes: Hyperplanes):
+    def rate(self, planes: Rules):
         """The rules with what they cost."""
-        rated = self.criterion.rate(planes, self.moments[2], self.solved)
+        rated = self.criterion.rate(planes, self.moments.priors, self.moments.pairs)
         if not self.one_vs_all:
             return rated
-        planes = with_log_odds(rated.planes, self.moments, self.solved)
+        planes = with_log_odds(rated.planes, self.moments)
         return replace(rated, planes=planes)
 
     @property
@@ -98,7 +97,7 @@ class PairProblem(NamedTuple):
         return bool(self.pairs[0, 0] < 0)
 
 
-def with_log_odds(planes: Hyperplanes, moments, pairs: Index) -> Hyperplanes:
+def with_log_odds(planes: Rules, moments: Moments) -> Rules:
     """Return one-vs-all rules whose scores depend on the row even if they are trivial.
 
     A trivial rule has one score for all rows, so among several of them the order of the
@@ -108,7 +107,7 @@ def with_log_odds(planes: Hyperplanes, moments, pairs: Index) -> Hyperplanes:
     some = np.flatnonzero(planes.trivial)
     if not len(some):
         return planes
-    fisher = solve_pairs(*moments, pairs[some], Fisher())
+    fisher = solve(moments.take(some), Fisher())
     coef, intercept = planes.coef.copy(), planes.intercept.copy()
     coef[some], intercept[some] = fisher.coef, fisher.intercept
     return replace(planes, coef=coef, intercept=intercept)

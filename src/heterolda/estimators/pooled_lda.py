@@ -11,7 +11,7 @@ from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Priors
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 
 # Directions in which features, in units of their deviations, vary less are left out; it
 # is the square of scikit-learn's `tol`.

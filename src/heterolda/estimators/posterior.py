@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.coupling import MOST_LOG_ODDS, Curve
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 
 # Numbers beyond this, or below its inverse, are too near to those without a square.
 _EXTREME = 1e140
@@ -57,7 +57,7 @@ class LogOdds:
     unit: Array
 
     @classmethod
-    def from_hyperplanes(cls, planes: Hyperplanes) -> LogOdds:
+    def from_rules(cls, planes: Rules) -> LogOdds:
         """Log-odds of each pair, from the projected means and deviations.
 
         The priors are those that make the threshold the Bayes one along w, condition

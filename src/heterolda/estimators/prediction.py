@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.gaps import of_rows_with_gaps
+from heterolda.estimators.missing import predict_incomplete
 from heterolda.estimators.placement import OnDevices
 from heterolda.estimators.votes import logarithms, rounded
 from heterolda.foundations.devices import device_of, is_numpy, same_device
@@ -68,7 +68,7 @@ class LinearRules(OnDevices):
         check_is_fitted(self)
 
     def _blockwise(self, X, method: str):
-        """Apply a method of the committee to X, which may have gaps."""
+        """Apply a method of the committee to X, which may have missing values."""
         self._check_ready()
         device = same_device(X, self.coef_, self, _NAMES[method])
         if device is not None:
@@ -80,11 +80,11 @@ class LinearRules(OnDevices):
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_gaps(X):
-            return self._with_gaps(X, method)
+            return self._of_incomplete(X, method)
         return self._of_complete(X, method)
 
     def _of_complete(self, X, method: str):
-        """The same for rows without gaps, block by block, perhaps in threads."""
+        """The same for complete rows, block by block, perhaps in threads."""
         committee, missing = self._committee, getattr(self, "missing", None)
         transformation = getattr(self, "transformation_", None)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
@@ -115,17 +115,17 @@ class LinearRules(OnDevices):
         parts = in_threads(part, n, n * d * len(coef) // _WORTH_A_THREAD)
         return np.concatenate([one for blocks in parts for one in blocks])
 
-    def _with_gaps(self, X, method: str):
-        """The same for rows of which some have gaps."""
-        gaps = np.isnan(X).any(axis=1)
-        some = X[gaps].astype(np.float64)
+    def _of_incomplete(self, X, method: str):
+        """The same for rows of which some have missing values."""
+        mask = np.isnan(X).any(axis=1)
+        some = X[mask].astype(np.float64)
         check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
-        found = of_rows_with_gaps(self, some, method)
-        values = found if method == "winners" else rounded(found, X)
+        answers = predict_incomplete(self, some, method)
+        values = answers if method == "winners" else rounded(answers, X)
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
-        result[gaps] = values
-        if not gaps.all():
-            result[~gaps] = self._of_complete(X[~gaps], method)
+        result[mask] = values
+        if not mask.all():
+            result[~mask] = self._of_complete(X[~mask], method)
         return result
 
     @also_lazily

@@ -4,7 +4,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -37,7 +36,7 @@ from heterolda.estimators.warn import (
     warn_of_small_classes,
 )
 from heterolda.foundations.choices import PROJECTIONS
-from heterolda.foundations.devices import device_of, same_device, to_host
+from heterolda.foundations.devices import device_of, same_device
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
 from heterolda.foundations.sklearn_private import (
@@ -56,12 +55,11 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
-from heterolda.statistics.device_rows import check_real
-from heterolda.statistics.frequencies import as_frequencies
-from heterolda.statistics.moments import too_small, two_amounts
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.covariances import too_small, two_amounts
+from heterolda.statistics.rows import Rows, check_real
+from heterolda.statistics.samples import as_frequencies, sampled
 from heterolda.statistics.shrinkage import shares_of_pooled
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 from heterolda.subspaces import (
     TooFewDirectionsError,
     find_subspace,
@@ -250,11 +248,8 @@ class HeteroscedasticProjection(
         lazy = lazy_backend(X)
         if lazy is not None:
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
-        device = device_of(X)
         statistics, rows = training_rows(self, X, y, sample_weight)
-        if device is not None:
-            rows = replace(rows, X=to_host(rows.X))
-        return settle(self._solve(statistics, rows), device)
+        return settle(self._solve(statistics, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample, progress=None):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
@@ -264,7 +259,7 @@ class HeteroscedasticProjection(
         self._validate_params()
         known = check_statistics(statistics).without_empty_classes()
         known, sample = as_frequencies(known, sample)
-        rows = sample.by_class(known.classes)
+        rows = sample.rows(known.classes)
         self._solve(known, rows, progress)
         return self
 
@@ -325,7 +320,7 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics, rows: ClassRows | None = None, progress=None):
+    def _solve(self, statistics, rows: Rows | None = None, progress=None):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         known, span = in_span(statistics, self.shrinkage)
@@ -346,7 +341,7 @@ class HeteroscedasticProjection(
             elif rows is None or not self.guard or self.method == "fisher":
                 found = find_subspace(*moments, *how)
             else:
-                tried = judged_subspaces(moments, *how, rows)
+                tried = judged_subspaces(moments, *how, sampled(rows))
                 warn_of_bad_components(statistics, tried)
                 found, guarded = tried[-1].subspace, tried[-1].added
         self.priors_ = priors

@@ -25,7 +25,7 @@ from heterolda.search.selection import (
 )
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.hyperplanes import Hyperplanes, linear_scores
+from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 
@@ -89,7 +89,7 @@ class Choice:
         chosen["transformed"] = self.transforms
         return explained(**chosen, candidates=list(self.table))
 
-    def committee(self, planes: Hyperplanes, pairs: Index, units: Array) -> Committee:
+    def committee(self, planes: Rules, pairs: Index, units: Array) -> Committee:
         """How rules with the given units decide together."""
         log_odds = self.log_odds
         if log_odds is not None:
@@ -213,7 +213,7 @@ class _Judges:
         costs = np.ones(len(rows))
         if data.class_weight is not None:
             costs = data.class_weight[data.codes[rows]]
-        return cls(rows, fold[rows], data.frequencies()[rows], costs)
+        return cls(rows, fold[rows], data.frequencies[rows], costs)
 
     @property
     def weight(self) -> Array:
@@ -276,7 +276,7 @@ class _Transformed:
         wrong = np.zeros(len(self.fold), dtype=bool)
         for f, power in enumerate(self.powers):
             part, out = self.part(f), self.fold == f
-            known = ClassStatistics.from_data(part.X, part.codes, part.weight)
+            known = ClassStatistics.from_data(part.X, part.codes, part.weights)
             held = self.data.take(out).transformed(power)
             wrong[out] = PooledLDA(known).predict(held.float_rows()) != held.codes
         return wrong
@@ -433,10 +433,10 @@ def _estimate(contest: _Contest, given: _Transformed) -> float:
 def _assign_folds(data: TrainingData, rng: np.random.RandomState) -> Index:
     """Fold in which each row is held out, from 0 without gaps; or -1."""
     X = data.float_rows()
-    n, needed = data.totals().sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
+    n, needed = data.totals.sum(), _MANY_EACH * len(data.classes) * (X.shape[1] + 1)
     many = n >= max(_MANY_ROWS, needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
-    fold = assign_folds(X, data.codes, data.weight, n_folds, rng)
+    fold = assign_folds(X, data.codes, data.weights, n_folds, rng)
     if many and n >= _VERY_MANY_ROWS:
         fold[fold == n_folds - 1] = -1
     numbers = np.unique(fold[fold >= 0])
@@ -467,10 +467,10 @@ def _row(candidate: Candidate, voting: str, error: float) -> dict[str, Any]:
     }
 
 
-def _planes(coef: Array, intercept: Array, error: Array) -> Hyperplanes:
+def _planes(coef: Array, intercept: Array, error: Array) -> Rules:
     """Rules of which only the votes are wanted."""
     two = np.ones((len(coef), 2))
     n_iter = np.zeros(len(coef), dtype=np.intp)
-    return Hyperplanes.from_projections(
+    return Rules.from_projections(
         coef, intercept, error, n_iter=n_iter, means=two, deviations=two
     )

@@ -109,7 +109,7 @@ def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
         return model
     priors = getattr(model, "priors", None)
     if priors is not None and not isinstance(priors, str):
-        shares = check_priors(priors, data.classes, data.totals())[pair]
+        shares = check_priors(priors, data.classes, data.totals)[pair]
         model.set_params(priors=shares / shares.sum())
     costs = getattr(model, "class_weight", None)
     if isinstance(costs, dict):
@@ -127,22 +127,22 @@ def _set_names(model: Any, data: TrainingData) -> None:
 
 def _fit(model: Any, data: TrainingData) -> Any:
     """Fit to data, with the class weights as priors or else as sample weights."""
-    weight = data.weight
+    weight = data.weights
     if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        priors = check_priors(model.priors, data.classes, data.totals())
+        priors = check_priors(model.priors, data.classes, data.totals)
         priors = priors * data.class_weight
         model.set_params(priors=priors / priors.sum())
     else:
         weight = data.error_weights()
     if weight is None:
-        return model.fit(data.X, data.y)
+        return model.fit(data.X, data.labels)
     if not has_fit_parameter(model, "sample_weight"):
         name = type(model).__name__
         raise ValueError(
             f"estimator {name} cannot be fitted with sample_weight or class_weight: "
             f"leave them out, or fit it yourself and pass FrozenEstimator({name}(...))"
         )
-    return model.fit(data.X, data.y, sample_weight=weight)
+    return model.fit(data.X, data.labels, sample_weight=weight)
 
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ from heterolda.kernels.votes import (
     leaders,
     vote_winners,
 )
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 
 Float = TypeVar("Float", np.float64, np.float32)
 
@@ -43,11 +43,11 @@ class Committee(ABC):
 
     Attributes
     ----------
-    planes : Hyperplanes
+    planes : Rules
         The rules.
     """
 
-    planes: Hyperplanes
+    planes: Rules
 
     @abstractmethod
     def winners(self, scores: Array) -> Index:
@@ -77,7 +77,7 @@ class Committee(ABC):
         The latter take root finding. Threads that ask at the same time find the same.
         """
         given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
-        return given or LogOdds.from_hyperplanes(self.planes)
+        return given or LogOdds.from_rules(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -215,7 +215,14 @@ class OneVsAll(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
     The second class of rule k is class k.
+
+    Attributes
+    ----------
+    log_odds : callable or None
+        Log-odds as a function of the score; None stands for the Gaussian model.
     """
+
+    log_odds: Callable[[Array], Array] | None = None
 
     def winners(self, scores: Array) -> Index:
         """The class of largest log-odds, the first of equals.

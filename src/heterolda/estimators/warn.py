@@ -21,9 +21,11 @@ from heterolda.exceptions import (
 )
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.pencil import Moments
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import sampled
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -127,7 +129,7 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
 
 
 def warn_of_discarded_rows(
-    model: Any, statistics: ClassStatistics, rows: ClassRows | None
+    model: Any, statistics: ClassStatistics, rows: Rows | None
 ) -> None:
     """Say that a covariance estimator makes clearly more errors than Fisher's rules.
 
@@ -143,7 +145,7 @@ def warn_of_discarded_rows(
     wrong = np.array(
         [one._blockwise(rows.X, "winners") != rows.codes for one in (model, plain)]
     )
-    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    weight = rows.frequencies
     ours, fisher = errors = (wrong @ weight / weight.sum()).tolist()
     deviation = np.sqrt((wrong[0] != wrong[1]) @ weight) / weight.sum()
     if ours - fisher <= max(MORE * fisher, -ndtri(_CHANCE) * deviation):
@@ -259,10 +261,9 @@ def warn_of_raised_variances(
 def warn_of_dropped_directions(
     classes: NDArray[Any],
     pairs: Index,
-    planes: Hyperplanes,
-    moments: tuple[Array, Array],
-    solved: Index,
-    rows: ClassRows | None,
+    planes: Rules,
+    moments: Moments,
+    rows: Rows | None,
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
 
@@ -270,19 +271,20 @@ def warn_of_dropped_directions(
     ----------
     classes, pairs : ndarray
         Labels, and indices of the two classes of each rule; -1 means all others.
-    planes : Hyperplanes
+    planes : Rules
         The rules.
-    moments, solved : tuple of (means, covariances), ndarray
-        What was solved, and the places of the two classes of each rule in it.
-    rows : ClassRows or None
+    moments : Moments
+        What was solved.
+    rows : Rows or None
         Rows of each class, if there are any, tell the deviations that moments lost.
     """
     dropped = planes.dropped
     if dropped is None or not dropped.any():
         return
-    means, covariances = moments
+    means, covariances = moments.means, moments.covariances
+    rows = None if rows is None else sampled(rows)
     for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
-        two = solved[k]
+        two = moments.pairs[k]
         part = np.abs(dropped[k]) * np.sqrt(np.einsum("kii->i", covariances[two]))
         # Small entries are rounding errors of the large ones.
         w = np.where(part > _NO_PART * part.max(), dropped[k], 0.0)
@@ -290,8 +292,8 @@ def warn_of_dropped_directions(
         if rows is not None:
             i, j = pairs[k]
             first = range(len(classes)) if i < 0 else [i]
-            others = np.concatenate([rows[place][0] for place in first if place != j])
-            distance = _distance(others, rows[j][0], w)
+            others = [rows.of_class(place).X for place in first if place != j]
+            distance = _distance(np.concatenate(others), rows.of_class(j).X, w)
         if distance > _SEVERAL:
             break
     else:

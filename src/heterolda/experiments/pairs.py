@@ -15,7 +15,7 @@ from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.methods import METHODS, pure_model
 from heterolda.foundations.types import Array
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers.rules import bayes_error, best_threshold
 
 __all__ = ["PairStudy", "study_pair"]
 

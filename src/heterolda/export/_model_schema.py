@@ -42,7 +42,7 @@ from heterolda.export._schema import (
     text,
 )
 from heterolda.foundations.choices import GAPS
-from heterolda.solvers.hyperplanes import Status
+from heterolda.solvers.rules import Status
 from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
 

@@ -26,10 +26,10 @@ from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
 from heterolda.foundations.validation import check_covariance
 from heterolda.solvers import resolve_solver
-from heterolda.solvers.hyperplanes import Hyperplanes
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.arrays import check_factors
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.factors import compressed
+from heterolda.statistics.moments import compressed
 from heterolda.tradeoff.criteria import check_costs
 
 Values = dict[str, Any]
@@ -115,10 +115,10 @@ def _attribute(key: str) -> str:
     return _ATTRIBUTE_OF.get(key, f"{key}_")
 
 
-def _planes(rules: Values, where: str) -> Hyperplanes:
+def _planes(rules: Values, where: str) -> Rules:
     """The record of the rules."""
     arrays = {key: np.asarray(value) for key, value in rules.items() if key != "pairs"}
-    planes = Hyperplanes(**arrays)
+    planes = Rules(**arrays)
     with np.errstate(over="ignore"):
         reach = np.abs(planes.coef).sum(axis=1) + np.abs(planes.intercept)
     if not np.isfinite(reach).all():
@@ -127,7 +127,7 @@ def _planes(rules: Values, where: str) -> Hyperplanes:
 
 
 def _committee(
-    values: Values, planes: Hyperplanes, where: str
+    values: Values, planes: Rules, where: str
 ) -> Binary | OneVsOne | OneVsAll:
     """How the rules decide together; no prediction of theirs is NaN."""
     k, pairs = len(values["classes"]), values["rules"]["pairs"]
@@ -155,12 +155,12 @@ def _committee(
     return OneVsAll(planes)
 
 
-def _check_gaussian(planes: Hyperplanes, where: str) -> None:
+def _check_gaussian(planes: Rules, where: str) -> None:
     """Reject means and deviations from which no probabilities can be computed."""
     if not (planes.trivial | (planes.deviations > 0).all(axis=1)).all():
         raise ValueError(f"{where}.deviations must be positive")
     with np.errstate(all="ignore"):
-        odds = LogOdds.from_hyperplanes(planes)
+        odds = LogOdds.from_rules(planes)
     usable = np.isfinite(odds.bend) & np.isfinite(odds.slope) & (odds.low <= odds.high)
     if not usable.all():
         raise ValueError(f"{where}.means and deviations are too far apart")

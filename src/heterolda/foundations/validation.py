@@ -13,13 +13,14 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.devices import on_host
 from heterolda.foundations.gaps import gaps_as
+from heterolda.foundations.rounding import ROUGH_COVARIANCE
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.types import Array, Mask
 
@@ -56,28 +57,46 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 
 def validate_rows(
-    estimator: Any, X: Any, y: Any, *, reset: bool = True, **checks: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    reset: bool = True,
+    missing: str | None = None,
+    **checks: Any,
 ) -> tuple[Any, NDArray[Any]]:
-    """What `validate_data` of scikit-learn returns and sets, for training data.
+    """Return training data as scikit-learn's `validate_data` does, or `check_X_y`.
 
-    Plain arrays in which nothing can be wrong, which is the most common case, take a
-    tenth of the time.
+    The latter is for no estimator, None. Plain arrays in which nothing can be wrong,
+    which is the most common case, take a tenth of the time.
     """
-    if sound_arrays(X, y):
-        known = vars(estimator)
-        if reset:
-            known.pop("feature_names_in_", None)  # of an earlier fit
-            known["n_features_in_"] = X.shape[1]
-        if known["n_features_in_"] == X.shape[1] and "feature_names_in_" not in known:
-            return X, y
+    if sound_arrays(X, y) and _has_features(estimator, X.shape[1], reset=reset):
+        return X, y
     labels = label_array(y)
-    missing = getattr(estimator, "missing", None)
+    missing = missing or getattr(estimator, "missing", None)
     with readable_rows(X), gaps_as(missing) as finite:
-        checks = {"reset": reset, "dtype": NUMERIC_TYPES, **finite, **checks}
-        checked: tuple[Any, NDArray[Any]] = validate_data(
-            estimator, X, labels, **checks
-        )
+        checks = {"dtype": NUMERIC_TYPES, **finite, **checks}
+        checked: tuple[Any, NDArray[Any]]
+        if estimator is None:
+            checked = check_X_y(X, labels, **checks)
+        else:
+            checked = validate_data(estimator, X, labels, reset=reset, **checks)
     return checked
+
+
+def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
+    """Return whether an estimator, if any, expects so many features without names.
+
+    With `reset`, it does from now on.
+    """
+    if estimator is None:
+        return True
+    attributes = vars(estimator)
+    if reset:
+        attributes.pop("feature_names_in_", None)  # of an earlier fit
+        attributes["n_features_in_"] = n_features
+    named = "feature_names_in_" in attributes
+    return attributes["n_features_in_"] == n_features and not named
 
 
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
@@ -262,13 +281,13 @@ def check_covariance(label: object, cov: Array) -> None:
     with np.errstate(over="ignore"):
         # Beyond one the matrix is indefinite, however far.
         correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
-    if np.any(np.abs(correlation - correlation.T) > 1e-8):
+    if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
         raise ValueError(
             f"covariances: the matrix of class {label!r} is not symmetric; pass "
             "(C + C.T) / 2 if the difference does not matter"
         )
     smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
-    if smallest < -1e-8:
+    if smallest < -ROUGH_COVARIANCE:
         raise ValueError(
             f"covariances: the matrix of class {label!r} is indefinite (smallest "
             f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "

@@ -49,7 +49,7 @@ from heterolda.inspection._held_out import (
 )
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.search.selection import assign_folds
-from heterolda.statistics.frequencies import copies_of_rows
+from heterolda.statistics.rows import copies_of_rows
 
 _WIDTH = 88
 _CAVEAT = (

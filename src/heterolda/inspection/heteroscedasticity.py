@@ -17,6 +17,7 @@ from heterolda.foundations.devices import on_host
 from heterolda.foundations.frames import import_pandas
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.priors import check_priors
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Amount, Array, Index, Priors
 from heterolda.foundations.validation import label_array, validate_more_rows
@@ -31,13 +32,12 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
     wide_sentence,
 )
-from heterolda.solvers import Fisher, Global, solve_pairs
+from heterolda.solvers import Fisher, Global, Moments, solve
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.principal_axes import RANK_TOLERANCE
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import check_frequencies
+from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.shrinkage import class_covariances, is_shrunk
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
 _ABOUT = f"The errors of LDA and of the best line are {PLUG_IN}."
@@ -443,10 +443,8 @@ def heteroscedasticity_report(
     cov = class_covariances(known, shrinkage, getattr(model, "shrinkage_", None))
     shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
-    fisher, best = (
-        solve_pairs(means, cov, shares, weights, pairs, solver)
-        for solver in (Fisher(), Global())
-    )
+    moments = Moments(means, cov, shares, weights, pairs)
+    fisher, best = (solve(moments, solver) for solver in (Fisher(), Global()))
     wide = span is not None
     spectra = [_spectra(means[p], cov[p], weights[p], wide) for p in pairs]
     return HeteroscedasticityReport(

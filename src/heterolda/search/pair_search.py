@@ -10,7 +10,7 @@ import numpy as np
 from heterolda.foundations.types import Array, Mask
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 # Margins up to two to this power are left as they are.
 _LARGEST_EXPONENT = 300
@@ -62,7 +62,7 @@ class PairResult:
         total = len(data.codes) if weight is None else weight.sum()
         # Scores that are positive for the second class.
         scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        one, two = score_moments(scores, data.codes == 0, data.weight).tolist()
+        one, two = score_moments(scores, data.codes == 0, data.weights).tolist()
         return cls(
             rule=rule,
             errors_start=errors_start,

@@ -17,7 +17,7 @@ from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.hyperplanes import linear_scores
+from heterolda.solvers.rules import linear_scores
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5
@@ -115,7 +115,7 @@ def refine_folds(
     were the transformations of the features, `X` for each fold.
     """
     sign, weight = _signs(data), _weights(data)
-    counts = data.frequencies()
+    counts = data.frequencies
     held = np.flatnonzero(fold >= 0)
     margins = np.empty((len(candidates), len(fold)))
     normals = np.empty((len(candidates), *coef.shape))
@@ -164,7 +164,7 @@ def refine_rows(
         report(len(history), history[-1], min(history))
 
     X, sign, weight = data.float_rows(), _signs(data), _weights(data)
-    n = float(data.frequencies().sum())
+    n = float(data.frequencies.sum())
     start = X, sign, weight / weight.sum(), n, coef, intercept
     refinement = _Refinement.from_rows(*start)
     if any(refinement.problem(candidate) is not None for candidate in candidates):

@@ -6,6 +6,7 @@ A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Protocol, cast
 
@@ -16,22 +17,13 @@ from numpy.typing import NDArray
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.long_work import progress_of
 from heterolda.foundations.threads import one_blas_thread
-from heterolda.foundations.types import Array
-from heterolda.solvers.compiled_global import (
-    is_compiled,
-    solve_compiled,
-    work_of_pair,
-)
+from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
-from heterolda.solvers.fixed_point import FixedPoint
 from heterolda.solvers.global_search import Global
-from heterolda.solvers.grid import Grid
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
-from heterolda.solvers.pair_moments import PairMoments
-from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.random_search import RandomSearch
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
+from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 __all__ = [
     "SOLVERS",
@@ -39,10 +31,10 @@ __all__ = [
     "FixedPoint",
     "Global",
     "Grid",
-    "Hyperplanes",
-    "PairMoments",
+    "Moments",
     "Pencil",
     "RandomSearch",
+    "Rules",
     "Solver",
     "Status",
     "all_pairs",
@@ -51,7 +43,8 @@ __all__ = [
     "draws",
     "generator",
     "resolve_solver",
-    "solve_pairs",
+    "solve",
+    "solve_fisher",
 ]
 
 # For solvers that draw nothing: a generator takes longer to make than a small fit.
@@ -69,10 +62,6 @@ _PAIR_SECONDS, _SHARING = 1.5e-9, 0.07
 _BATCH_WORK = 1_000_000_000
 
 
-# Takes pairs, their rules and their place among all pairs; returns their rules.
-Review = Callable[[PairMoments, Hyperplanes, slice], Hyperplanes]
-
-
 class Solver(Protocol):
     """The interface of a solver.
 
@@ -87,8 +76,8 @@ class Solver(Protocol):
     moore_penrose: bool
     draws: bool
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
-        """Rules for a batch of pairs."""
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
+        """Return rules for a batch of pairs."""
         ...
 
 
@@ -131,89 +120,74 @@ def _all_pairs(n_classes: int) -> NDArray[np.intp]:
 
 
 def all_pairs(n_classes: int) -> NDArray[np.intp]:
-    """Class indices (i, j), i < j, of all pairs, in the order of all our arrays."""
+    """Return class indices (i, j), i < j, of all pairs, in the order of our arrays."""
     return _all_pairs(n_classes).copy()
 
 
 def draws(solver: Solver) -> bool:
-    """Whether a solver draws; one that does not say so is taken to draw."""
+    """Return whether a solver draws; one that does not say so is taken to draw."""
     return getattr(solver, "draws", True)
 
 
 def generator(solver: Solver, seed: int = 0) -> Generator:
-    """What a solver draws from: a generator of its own, if it draws at all."""
+    """Return what a solver draws from: a generator of its own, if it draws at all."""
     return np.random.default_rng(seed) if draws(solver) else _NO_DRAWS
 
 
-def _work(n_pairs: int, n_features: int, *, sharing: bool) -> tuple[str, float]:
-    """What solving pairs is, and about how many seconds it takes.
+def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
+    """Return rules for pairs of Gaussian classes, one row per pair.
+
+    The seed of random trials is the same for every pair.
+    """
+    d = moments.means.shape[1]
+
+    def directly(batch: Moments) -> Rules:
+        if is_compiled(solver, batch.means.shape[1]):
+            return solve_compiled(batch, cast(Global, solver))
+        pencil = batch.pencil(moore_penrose=solver.moore_penrose)
+        return solver.solve(pencil, generator(solver, seed))
+
+    if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
+        spaces = KrylovSpaces(moments.covariances, moments.pairs)
+        any_error = type(solver) is Fisher
+        return _in_batches(
+            moments,
+            lambda batch: spaces.solve(batch, directly, any_error=any_error),
+            sharing=True,
+        )
+    return _in_batches(moments, directly, compiled=is_compiled(solver, d))
+
+
+def solve_fisher(moments: Moments) -> Rules:
+    """Return Fisher's rules of pairs, as `solve` finds them besides the optimum.
+
+    A singular S1 + S2 is inverted for features in units of their deviations, where the
+    solver `Fisher` takes the Moore-Penrose inverse.
+    """
+    return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), _NO_DRAWS))
+
+
+def _in_batches(
+    moments: Moments,
+    solve_batch: Callable[[Moments], Rules],
+    *,
+    compiled: bool = False,
+    sharing: bool = False,
+) -> Rules:
+    """Solve pairs batch by batch, and show the progress.
 
     Pairs that share spaces take little more time than one.
     """
-    each = _PAIR_SECONDS * n_features**3
-    seconds = each * (1 + _SHARING * (n_pairs - 1) if sharing else n_pairs)
-    pairs = "one pair" if n_pairs == 1 else f"{n_pairs} pairs"
-    return f"solving {pairs} of classes with {n_features} features", seconds
-
-
-def solve_pairs(
-    means: Array,
-    covariances: Array,
-    priors: Array,
-    weights: Array,
-    pairs: NDArray[np.intp],
-    solver: Solver,
-    seed: int = 0,
-    shares: Array | None = None,
-    review: Review | None = None,
-) -> Hyperplanes:
-    """Rules for pairs of Gaussian classes, one row per pair.
-
-    `pairs`, of shape (n_pairs, 2), has the indices of the first and second class. The
-    priors of a pair, or its row of `shares`, are renormalised to sum to one. The seed
-    of random trials is the same for every pair. `review` may replace the rules of a
-    batch of pairs.
-    """
-    n_pairs, d = len(pairs), means.shape[1]
-    compiled = is_compiled(solver, d)
-    spaces = None
-    if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
-        spaces = KrylovSpaces(covariances, pairs)
-
-    def directly(moments: PairMoments) -> Hyperplanes:
-        if is_compiled(solver, moments.means.shape[1]):
-            return solve_compiled(moments, cast(Global, solver))
-        return solver.solve(moments.pencil, generator(solver, seed))
-
-    def solve(rows: slice) -> Hyperplanes:
-        batch = pairs[rows]
-        pair_priors = priors[batch] if shares is None else shares[rows]
-        moments = PairMoments(
-            means,
-            covariances,
-            weights,
-            batch,
-            pair_priors / pair_priors.sum(axis=1, keepdims=True),
-            solver.moore_penrose,
-        )
-        if spaces is None:
-            found = directly(moments)
-        else:
-            any_error = type(solver) is Fisher
-            found = spaces.solve(moments, directly, any_error=any_error)
-        return found if review is None else review(moments, found, rows)
-
-    def solve_all() -> Hyperplanes:
-        step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
-        if compiled:
-            step = max(1, _BATCH_WORK // work_of_pair(d))
-        found, show = [], progress_of(*_work(n_pairs, d, sharing=spaces is not None))
-        for start in range(0, n_pairs, step):
-            found.append(solve(slice(start, start + step)))
-            show(min(1.0, (start + step) / n_pairs))
-        return Hyperplanes.concatenate(found)
-
-    if compiled or n_pairs == 1 or d < _THREADED:
-        return solve_all()
-    with one_blas_thread():
-        return solve_all()
+    n, d = len(moments.pairs), moments.means.shape[1]
+    step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
+    if compiled:
+        step = max(1, _BATCH_WORK // work_of_pair(d))
+    seconds = _PAIR_SECONDS * d**3 * (1 + _SHARING * (n - 1) if sharing else n)
+    pairs = "one pair" if n == 1 else f"{n} pairs"
+    show = progress_of(f"solving {pairs} of classes with {d} features", seconds)
+    rules = []
+    with nullcontext() if compiled or n == 1 or d < _THREADED else one_blas_thread():
+        for start in range(0, n, step):
+            rules.append(solve_batch(moments.take(slice(start, start + step))))
+            show(min(1.0, (start + step) / n))
+    return Rules.concatenate(rules)

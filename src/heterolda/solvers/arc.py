@@ -26,22 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_ndtr
 
+from heterolda.foundations.rounding import LIFTED_COMPONENT, ZERO_SLOPE, ZERO_SUM
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.principal_axes import EPS
 
-# In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
-# w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
-# turn, without any visible change to the problem.
-_LIFT = 1e-30
-# A component of the difference of the means below this share of its terms is rounding.
-_NO_COMPONENT = 64 * EPS
 # Rows of `ArcPoints` at the low and the high end, all but the priors.
 with np.errstate(divide="ignore", invalid="ignore"):
     _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
-# A slope below this share of its terms is taken for zero: the error of such a point is
-# that of the minimum up to the square of this.
-_FLAT = 1e-10
 
 
 class _Row:
@@ -120,8 +111,8 @@ class Arc:
         diagonals = np.array([alpha, beta])
         zeros = np.arctan2(diagonals, diagonals[::-1])  # psi and phi: they sum to pi/2
         rows = np.arange(len(c))
-        lift = _LIFT * np.abs(c).max(axis=1)
-        lift[lift == 0] = _LIFT
+        lift = LIFTED_COMPONENT * np.abs(c).max(axis=1)
+        lift[lift == 0] = LIFTED_COMPONENT
         for pole in zeros.argmin(axis=2):
             at_pole, axis = c[rows, pole], pencil.basis[rows, :, pole]
             # Where rounding would choose between two rules that mirror each other, the
@@ -129,7 +120,7 @@ class Arc:
             size = np.abs(axis)
             delta = np.abs(pencil.means[:, 0] - pencil.means[:, 1])
             small = np.abs(at_pole) < np.maximum(
-                lift, _NO_COMPONENT * (size * delta).sum(axis=1)
+                lift, ZERO_SUM * (size * delta).sum(axis=1)
             )
             if small.any():
                 size *= np.sqrt(np.einsum("pkii->pi", pencil.covariances))
@@ -151,15 +142,15 @@ class Arc:
         )
 
     def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Coordinates u = c / g of w = V u at points x of the arcs of some pairs.
+        """Return coordinates u = c / g of w = V u at points x of the arcs of pairs.
 
-        Also returned are the weights b = cos(theta) of S1 and a = sin(theta) of S2.
+        Return also the weights b = cos(theta) of S1 and a = sin(theta) of S2.
         """
         g, (cos, sin), _ = self._forms_at(pair, x[:, None])
         return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
 
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """The g_i, the cosine and sine of theta, and d theta / dx.
+        """Return the g_i, the cosine and sine of theta, and d theta / dx.
 
         On each arc any number of points: x is of shape (m, k).
         """
@@ -182,7 +173,7 @@ class Arc:
         return g, np.sin(circle, out=circle), near * (1 - share)
 
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
-        """Points x on the arcs of some pairs, with their errors.
+        """Return points x on the arcs of pairs, with their errors.
 
         For a table x of shape (m, k), k points on each of m arcs, they come row after
         row.
@@ -206,12 +197,12 @@ class Arc:
             slope = log_priors[0] - log_priors[1] - grid[6]
             slope -= 0.5 * (squares[0] - squares[1])
             # What cannot be told from zero is a minimum, up to rounding.
-            slope[np.abs(slope) < _FLAT * (1 + squares[0] + squares[1])] = 0.0
+            slope[np.abs(slope) < ZERO_SLOPE * (1 + squares[0] + squares[1])] = 0.0
             grid[7] = slope
         return ArcPoints(table)
 
     def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """The slope, its derivative with respect to x, and rows y1, y2 and -dy1/dx."""
+        """Return the slope, its derivative in x, and rows y1, y2 and -dy1/dx."""
         g, circle, speed = self._forms_at(pair, x[:, None])
         g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
         log1, log2 = self.log_priors[:, pair]
@@ -235,7 +226,7 @@ class Arc:
         return slope, derivative, motion
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
-        """The limits at the two ends: each class in turn is always right."""
+        """Return the limits at both ends: each class in turn is always right."""
         log1, log2 = self.log_priors[:, pair]
         low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
         low[2], low[3] = log2, log2
@@ -245,7 +236,7 @@ class Arc:
     def slope_bounds(
         self, pair: Index, a: ArcPoints, b: ArcPoints
     ) -> tuple[Array, Array]:
-        """Bounds of the slope on the pieces from a to b, by monotonicity."""
+        """Return bounds of the slope on the pieces from a to b, by monotonicity."""
         log1, log2 = self.log_priors[:, pair]
         prior = log1 - log2
         sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])

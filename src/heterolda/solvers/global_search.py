@@ -9,27 +9,27 @@ from numpy.random import Generator
 from scipy.special import log_ndtr
 
 from heterolda.foundations.roots import interpolated_roots, newton_roots
+from heterolda.foundations.rounding import (
+    FARTHEST_POSITION,
+    LOG_ERROR_ROUNDING,
+    NO_GAIN,
+    UNDERFLOW,
+)
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
-from heterolda.solvers._arc_pieces import Pieces, proven_bound
 from heterolda.solvers.arc import Arc, ArcPoints
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.threshold import bayes_error, best_threshold
+from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 _HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
 _CUT_INTO = 4  # an open piece is cut into so many
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
-_ROUNDING = 1e-13  # what rounding errors may add to the logarithm of an error
-_NEAREST = 1e-14  # the ladder's first rung, relative to x
+_NEAREST = 1e-14  # points of the arc are no closer than this, relative to x
 _MOST_ROUNDS = 100
 _MOST_OPEN = 1 << 12  # pieces of an arc: where more stay open, all rules are alike
 _NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
-_FARTHEST = 700.0  # beyond this x, a distance from the end underflows
-_UNDERFLOW = 1e-290  # smaller errors lose digits
-_NO_GAIN = 1e-12  # a rule must beat the trivial one by this share to be preferred
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Global:
     def __post_init__(self) -> None:
         check_number("gap", self.gap, 1e-8, 0.5)
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
-        """Rules for a batch of pairs; `rng` is not used."""
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
+        """Return rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pieces, x, n_iter = branch_and_bound(arc, self.gap)
         u, cos, sin = arc.coordinates(np.arange(len(x)), x)
@@ -97,7 +97,7 @@ class Global:
         error = bayes_error(t, D, sigma1, sigma2, p1, p2)
 
         trivial_error = np.minimum(p1, p2)
-        trivial = error >= trivial_error * (1 - _NO_GAIN)
+        trivial = error >= trivial_error * (1 - NO_GAIN)
         lower = proven_bound(pieces, len(x))
         with np.errstate(divide="ignore"):
             log_error = np.log(np.where(trivial, trivial_error, error))
@@ -107,14 +107,14 @@ class Global:
                 alike = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
             lower = np.maximum(lower, alike)
         gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
-        tiny = error < _UNDERFLOW
+        tiny = error < UNDERFLOW
         if tiny.any():  # the logarithm still knows the error on the arc
             on_arc = arc.evaluate(tiny.nonzero()[0], x[tiny]).log_error
             on_arc = np.maximum(on_arc, log_error[tiny])
             gap[tiny] = -np.expm1(np.minimum(lower[tiny] - on_arc, 0.0))
             gap[error == 0] = 0.0
         proven = gap <= self.gap
-        return Hyperplanes.from_coordinates(
+        return Rules.from_coordinates(
             pencil,
             u,
             np.where(trivial, np.nan, t),
@@ -122,6 +122,42 @@ class Global:
             status=np.where(proven, Status.CERTIFIED, Status.MAX_ITER),
             n_iter=n_iter,
             gap=gap,
+        )
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces of arcs with a proven lower bound of the error on each.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (m,)
+        Which arc a piece belongs to.
+    a, b : ArcPoints of length m
+        Its ends, a before b.
+    log_bound : ndarray of shape (m,)
+        No rule on the piece has a log error below this.
+    """
+
+    pair: Index
+    a: ArcPoints
+    b: ArcPoints
+    log_bound: Array
+
+    def take(self, index: Index | Mask) -> Pieces:
+        """Select pieces by index or mask."""
+        index = np.arange(len(self.pair))[index]
+        a, b = self.a.take(index), self.b.take(index)
+        return Pieces(self.pair[index], a, b, self.log_bound[index])
+
+    @staticmethod
+    def concatenate(records: list[Pieces]) -> Pieces:
+        """Join several records of pieces."""
+        return Pieces(
+            np.concatenate([one.pair for one in records]),
+            ArcPoints.concatenate([one.a for one in records]),
+            ArcPoints.concatenate([one.b for one in records]),
+            np.concatenate([one.log_bound for one in records]),
         )
 
 
@@ -185,10 +221,32 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     return pieces, _best(arc, pieces, best_log, at, minima, minima_log), n_evaluations
 
 
+def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
+    """Return a lower bound of the log error on each arc: the least of its pieces.
+
+    Raise a ValueError if no piece covers some point of an arc: nothing is proven then.
+    """
+    pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
+    if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
+        order = np.lexsort((b, a, pair))
+        pair, a, b = pair[order], a[order], b[order]
+    inner = pair[1:] == pair[:-1]
+    holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
+    missing = np.bincount(pair, minlength=n_pairs) == 0
+    if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
+        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
+        raise ValueError(
+            f"the pieces do not cover the arc of pair {where}: no bound is proven"
+        )
+    bound = np.full(n_pairs, np.inf)
+    np.minimum.at(bound, pieces.pair, pieces.log_bound)
+    return bound
+
+
 def _ladder(
     arc: Arc, pair: Index, x: Array, motion: Array, a: Array, b: Array, gap: float
 ) -> Array:
-    """Points around minima that prove them: at growing distances, out to a and b.
+    """Return points around minima that prove them, at growing distances to a and b.
 
     Up to the first rung the bound of a piece falls short of the minimum by a share of
     the gap. Beyond, the sign of the slope is known on pieces whose width is a share
@@ -213,7 +271,7 @@ def _ladder(
 def _join(
     arc: Arc, start: ArcPoints, ladder: ArcPoints, pair: Index, n_rungs: int
 ) -> Pieces:
-    """Pieces between all points of each arc: its ends, the start and the ladders."""
+    """Return pieces between all points of each arc: ends, start and ladders."""
     n_pairs = len(arc.low)
     every = np.arange(n_pairs)
     points = ArcPoints.concatenate([*arc.ends(every), start, ladder])
@@ -238,7 +296,7 @@ def _join(
 
 
 def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
-    """Pieces, with their bounds, between consecutive points of each row of indices."""
+    """Return pieces between consecutive points of each row of indices."""
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
     pair = pair.repeat(index.shape[1] - 1)
     # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
@@ -251,7 +309,7 @@ def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
 
 
 def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
-    """Pieces cut at inner points, `_CUT_INTO` - 1 in each; there may be no pieces."""
+    """Cut pieces at inner points, `_CUT_INTO` - 1 in each; there may be none."""
     m = len(pieces.pair)
     points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
     starts = np.arange(m)[:, None]
@@ -261,7 +319,7 @@ def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
 
 
 def _most_variation(pencil: Pencil) -> Array:
-    """Bound of the total variation between the classes, by Pinsker's inequality."""
+    """Return a bound of the total variation between the classes, by Pinsker."""
     excess = (pencil.alpha - pencil.beta) / pencil.beta
     # The Kullback-Leibler divergence of class 1 from class 2.
     divergence = 0.5 * (
@@ -273,7 +331,7 @@ def _most_variation(pencil: Pencil) -> Array:
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
-    """Pieces that may hide a better rule than the gap allows."""
+    """Return which pieces may hide a better rule than the gap allows."""
     bound, best = pieces.log_bound, best_log[pieces.pair]
     a, b = pieces.a, pieces.b
     with np.errstate(invalid="ignore"):
@@ -286,17 +344,19 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
             scale = np.maximum(np.abs(a.x), np.abs(b.x))
             is_open &= np.where(
                 np.isinf(scale),
-                np.minimum(np.abs(a.x), np.abs(b.x)) < _FARTHEST,
-                b.x - a.x > 1e-14 * (1 + scale),
+                np.minimum(np.abs(a.x), np.abs(b.x)) < FARTHEST_POSITION,
+                b.x - a.x > _NEAREST * (1 + scale),
             )
     return is_open
 
 
 def _cut(a: Array, b: Array) -> Array:
-    """Inner points of the pieces, evenly spaced; geometrically towards an end."""
+    """Return inner points of the pieces, evenly spaced; geometrically at an end."""
     share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
-    outward = np.minimum(outward + 4.0 ** np.arange(1, _CUT_INTO), _FARTHEST + share)
+    outward = np.minimum(
+        outward + 4.0 ** np.arange(1, _CUT_INTO), FARTHEST_POSITION + share
+    )
     with np.errstate(invalid="ignore"):
         inner = a[:, None] + (b - a)[:, None] * share
     inner = np.where(np.isinf(a)[:, None], -outward[:, ::-1], inner)
@@ -311,7 +371,7 @@ def _best(
     minima: Array,
     minima_log: Array,
 ) -> Array:
-    """The best point of each arc: a minimum, if there is one.
+    """Return the best point of each arc: a minimum, if there is one.
 
     All brackets that could hold the optimum are solved, not only the one at the
     best point so far: two minima may differ by less than the gap.
@@ -331,7 +391,7 @@ def _best(
     best = np.zeros(len(best_log))
     _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)
     # A minimum is at least as good as any point, up to rounding.
-    least = np.nextafter(best_log, np.inf) + _ROUNDING
+    least = np.nextafter(best_log, np.inf) + LOG_ERROR_ROUNDING
     np.minimum.at(least, pair, minima_log)
     _choose(best, least, pair, minima, minima_log)
     return best

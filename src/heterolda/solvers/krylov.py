@@ -22,29 +22,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dnrm2, dsymv, dtrsv
 from scipy.linalg.lapack import dpocon, dpotrf
 
+from heterolda.foundations.rounding import FARTHEST_MEANS, REGULAR, SOUND_CLASS
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.hyperplanes import Hyperplanes
-from heterolda.solvers.pair_moments import PairMoments
-from heterolda.solvers.pencil import differences
+from heterolda.solvers.pencil import Moments, Units
+from heterolda.solvers.rules import Rules
 
-# In every direction a class must have this share of the variance of all classes: it
-# bounds mu, and variances that rounding may have made are far below.
-_LEAST_VARIANCE = 1e-4
-# The inverse of S1 + S2, in units of the features, may be as large as this.
-_REGULAR = 1e7
 # The residuals that are asked for. Where they take more steps than this, or look as if
 # they would, all directions at once take no longer.
 _CONVERGED = 1e-11
 _MOST_STEPS = 96
 _FIRST_LOOK, _PROMISING = 24, 0.1
-# Means further apart than this, in deviations, are not for us.
-_FARTHEST = 1e50
 # With fewer features, all directions take no longer.
 LEAST_FEATURES = 160
 
@@ -63,7 +55,7 @@ class _Space:
 
 
 class KrylovSpaces:
-    """Solves pairs of classes in spaces of few directions, where these suffice.
+    """Solver of pairs of classes in spaces of few directions, where these suffice.
 
     Attributes
     ----------
@@ -83,71 +75,79 @@ class KrylovSpaces:
         self.constant: Mask = total.diagonal() == 0
         self.inverse = np.where(self.constant, 1.0, total.diagonal()) ** -0.5
         self.sound: Mask = np.zeros(len(covariances), bool)
-        total *= _LEAST_VARIANCE
+        total *= SOUND_CLASS
         for k in classes:
             self.sound[k] = self._factor(covariances[k] - total) is not None
 
     def solve(
         self,
-        moments: PairMoments,
-        directly: Callable[[PairMoments], Hyperplanes],
+        moments: Moments,
+        directly: Callable[[Moments], Rules],
         *,
         any_error: bool,
-    ) -> Hyperplanes:
-        """Rules of a batch of pairs; pairs that need all directions go `directly`.
+    ) -> Rules:
+        """Return rules of a batch; pairs that need all directions go `directly`.
 
         They need them, too, if rules with y1 or y2 below zero may be the best, unless
-        the solver knows no such rules (`any_error`). Fisher's are kept in `moments`.
+        the solver knows no such rules (`any_error`).
         """
         spaces = self._spaces(moments)
         if not spaces:
             return directly(moments)
         done = np.array(list(spaces))
         few = _reduced(moments.take(done), list(spaces.values()))
-        found = directly(few)
-        good = any_error | (found.error < 0.5 * few.priors.min(axis=1))
-        origin = moments.means[moments.pairs[done, 1]]
-        bases = [space.basis for space in spaces.values()]
-        coef, intercept = _in_features(bases, origin, found.coef, found.intercept)
-        dropped = np.zeros_like(coef)
-        found = replace(found, coef=coef, intercept=intercept, dropped=dropped)
-        fisher = _in_features(bases, origin, *few.fisher)
-        rank = np.full(len(done), np.count_nonzero(~self.constant))
+        rules = directly(few)
+        good = any_error | (rules.error < 0.5 * few.pair_priors.min(axis=1))
+        rules = self._in_features(rules, list(spaces.values()), moments.take(done))
+        if good.all() and len(done) == len(moments.pairs):
+            return rules
         rest = np.setdiff1d(np.arange(len(moments.pairs)), done[good])
-        if len(rest):
-            others = moments.take(rest)
-            order = np.concatenate([done[good], rest]).argsort()
+        order = np.concatenate([done[good], rest]).argsort()
+        others = directly(moments.take(rest))
+        return Rules.concatenate([rules.take(good), others]).take(order)
 
-            def joined(one: Any, other: Any) -> Any:
-                return np.concatenate([one[good], other])[order]
-
-            planes = directly(others)
-            found = Hyperplanes.concatenate([found.take(good), planes]).take(order)
-            coef, intercept = map(joined, fisher, others.fisher)
-            fisher, rank = (coef, intercept), joined(rank, others.rank)
-        moments.know(fisher, rank)
-        return found
-
-    def _spaces(self, moments: PairMoments) -> dict[int, _Space]:
-        """Spaces of the pairs that have one, by the number of the pair."""
+    def _spaces(self, moments: Moments) -> dict[int, _Space]:
+        """Find spaces of the pairs that have one, by the number of the pair."""
         pairs, means = moments.pairs, moments.means[moments.pairs]
         variances = np.einsum("kii->ki", moments.covariances)[pairs].sum(axis=1)
-        offset = np.abs(means).max(axis=1)
-        delta, _, _, differs = differences(means, variances, offset)
-        usable = self.sound[pairs].all(axis=1) & ~differs.any(axis=1)
+        units = Units.of(means, variances)
+        usable = self.sound[pairs].all(axis=1) & ~units.differs.any(axis=1)
         spaces = {}
         for p in np.flatnonzero(usable).tolist():
             first, second = (moments.covariances[k] for k in pairs[p])
             factor = self._factor(first + second)
-            if factor is None or dpocon(factor, 1.0, uplo="L")[0] * _REGULAR < 1:
+            if factor is None or dpocon(factor, 1.0, uplo="L")[0] * REGULAR < 1:
                 continue
-            space = _krylov_space(first, factor, delta[p], self.inverse)
+            space = _krylov_space(first, factor, units.delta[p], self.inverse)
             if space is not None:
                 spaces[p] = space
         return spaces
 
+    def _in_features(
+        self, rules: Rules, spaces: list[_Space], moments: Moments
+    ) -> Rules:
+        """Return rules of features, given those in the spaces of the same pairs."""
+        origin = moments.means[moments.pairs[:, 1]]
+
+        def turned(coef: Array, intercept: Array) -> tuple[Array, Array]:
+            each = zip(coef, spaces, strict=True)
+            full = np.array([w[: len(s.basis)] @ s.basis for w, s in each])
+            return full, intercept - np.einsum("pi,pi->p", full, origin)
+
+        coef, intercept = turned(rules.coef, rules.intercept)
+        fisher_coef, fisher_intercept = turned(*rules.fisher)
+        return replace(
+            rules,
+            coef=coef,
+            intercept=intercept,
+            fisher_coef=fisher_coef,
+            fisher_intercept=fisher_intercept,
+            rank=np.full(len(coef), np.count_nonzero(~self.constant)),
+            dropped=np.zeros_like(coef),
+        )
+
     def _factor(self, matrix: Array) -> Array | None:
-        """Cholesky factor of a matrix in units of the features, or None.
+        """Return the Cholesky factor of a matrix in units of the features, or None.
 
         The matrix is overwritten; what is above the factor's diagonal means nothing.
         """
@@ -162,13 +162,13 @@ class KrylovSpaces:
 def _krylov_space(
     first: Array, factor: Array, delta: Array, inverse: Array
 ) -> _Space | None:
-    """The space of a pair by Lanczos's method, unless it takes too many steps.
+    """Find the space of a pair by Lanczos's method, if that takes few steps.
 
     `first` is S1, and `factor` that of S1 + S2 in units whose inverses are given.
     """
     c = dtrsv(factor, delta * inverse, lower=1)
     distance = dnrm2(c)
-    if not 0 < distance < _FARTHEST:
+    if not 0 < distance < FARTHEST_MEANS:
         return None
     Q, basis = np.empty((2, _MOST_STEPS, len(c)))
     T = np.zeros((_MOST_STEPS + 1, _MOST_STEPS + 1))
@@ -197,8 +197,8 @@ def _krylov_space(
     return None
 
 
-def _reduced(moments: PairMoments, spaces: list[_Space]) -> PairMoments:
-    """The pairs in coordinates of their spaces, with the second mean at the origin."""
+def _reduced(moments: Moments, spaces: list[_Space]) -> Moments:
+    """Return the pairs in their spaces, with the second mean at the origin."""
     n, m = len(spaces), max(len(space.basis) for space in spaces)
     means, covariances = np.zeros((n, 2, m)), np.zeros((n, 2, m, m))
     for p, space in enumerate(spaces):
@@ -209,20 +209,10 @@ def _reduced(moments: PairMoments, spaces: list[_Space]) -> PairMoments:
         T[:size, :size] = space.covariance
         covariances[p, 1] = np.eye(m) - T
         means[p, 0, 0] = space.distance
-    return PairMoments(
+    return Moments(
         means.reshape(-1, m),
         covariances.reshape(-1, m, m),
+        moments.pair_priors.ravel(),
         moments.weights[moments.pairs].ravel(),
         np.arange(2 * n).reshape(-1, 2),
-        moments.priors,
-        moments.moore_penrose,
     )
-
-
-def _in_features(
-    bases: list[Array], origin: Array, coef: Array, intercept: Array
-) -> tuple[Array, Array]:
-    """Coefficients and intercepts of rules in spaces, for the features."""
-    normals = [w[: len(basis)] @ basis for w, basis in zip(coef, bases, strict=True)]
-    full = np.array(normals)
-    return full, intercept - np.einsum("pi,pi->p", full, origin)

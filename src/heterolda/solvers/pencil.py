@@ -1,4 +1,4 @@
-"""Simultaneous diagonalisation of a batch of pairs of covariances.
+"""Simultaneous diagonalization of a batch of pairs of covariances.
 
 Conventions
 -----------
@@ -18,26 +18,75 @@ with it every method of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from heterolda.foundations.rounding import (
+    EPS,
+    EQUAL_MEANS,
+    FARTHEST_MEANS,
+    NOISE_UNITS,
+    NOISE_UNITS_OF_ROWS,
+    RANK_TOLERANCE,
+    REAL_PART,
+    REAL_SEPARATION,
+    REGULAR,
+    VARIANCE_FLOOR,
+    WEAK_AXIS,
+    ZERO_SUM,
+)
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.principal_axes import EPS, RANK_TOLERANCE, PrincipalAxes
 
-# Up to this trace of the inverse of S1 + S2, with unit diagonal, the condition is so
-# moderate that a Cholesky factor does all that the eigenvectors do.
-_REGULAR = 1e8
-# A class variance that cannot be told from zero is raised to this share of
-# S1 + S2. The pair with raised variances is the model from there on.
-VARIANCE_FLOOR = 1e-7
-# Means that differ by less than this many standard deviations are equal, if rounding
-# may have made the difference: a million million rows could not tell it from zero.
-_NO_DIFFERENCE = 1e-6
-# Means further apart than this, in standard deviations, are separated for good: the
-# error is zero long before, and squares would overflow.
-_FARTHEST = 1e50
+
+@dataclass(frozen=True)
+class Moments:
+    """Gaussian classes, and the pairs of them that are to be separated.
+
+    Attributes
+    ----------
+    means, covariances, priors, weights : ndarray
+        Of the classes: shapes (n_classes, d), (n_classes, d, d) and (n_classes,).
+    pairs : ndarray of shape (n_pairs, 2)
+        Indices of the first and the second class of each pair.
+    shares : ndarray of shape (n_pairs, 2) or None
+        Priors times costs of each pair, if these replace the priors.
+    """
+
+    means: Array
+    covariances: Array
+    priors: Array
+    weights: Array
+    pairs: Index
+    shares: Array | None = None
+
+    @property
+    def pair_priors(self) -> Array:
+        """Priors of each pair, which sum to one; of shape (n_pairs, 2)."""
+        shares = self.priors[self.pairs] if self.shares is None else self.shares
+        priors: Array = shares / shares.sum(axis=1, keepdims=True)
+        return priors
+
+    def take(self, some: Index | slice) -> Moments:
+        """Select pairs."""
+        shares = None if self.shares is None else self.shares[some]
+        return replace(self, pairs=self.pairs[some], shares=shares)
+
+    def turned(self, place: Index) -> Moments:
+        """Return the same pairs with the second class first where `place` is 1."""
+        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
+        shares = None if self.shares is None else self.shares[at, order]
+        return replace(self, pairs=self.pairs[at, order], shares=shares)
+
+    def pencil(self, *, moore_penrose: bool = False) -> Pencil:
+        """Diagonalize the pairs."""
+        return Pencil.from_moments(
+            self.means[self.pairs],
+            self.covariances[self.pairs],
+            self.pair_priors,
+            self.weights[self.pairs],
+            moore_penrose=moore_penrose,
+        )
 
 
 @dataclass(frozen=True)
@@ -94,44 +143,42 @@ class Pencil:
         *,
         moore_penrose: bool = False,
     ) -> Pencil:
-        """Diagonalise a batch of pairs.
+        """Diagonalize a batch of pairs.
 
         The arguments are those of the record. Features are scaled to unit variance
         first, so that the result does not depend on units. With `moore_penrose`, where
         S1 + S2 is singular, the basis spans its range in the given units instead, and
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
-        offset = np.abs(means).max(axis=1)
-        variances = np.einsum("pkii->pi", covariances)
-        delta, scale, constant, differs = differences(means, variances, offset)
+        units = Units.of(means, np.einsum("pkii->pi", covariances))
+        constant, scale = units.constant, units.scale
         scaled = scaled_by(covariances, scale)
         whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
-        ill |= differs.any(axis=1)
+        ill |= units.differs.any(axis=1)
         rank = np.count_nonzero(~constant, axis=1)
-        separation = np.zeros_like(delta)
-        dropped = np.zeros_like(delta)
-        resolution = np.zeros((len(delta), 1))
+        separation, dropped = np.zeros((2, *scale.shape))
+        resolution = np.zeros((len(scale), 1))
         if ill.any():
-            position, apart = (offset / scale)[ill], (delta / scale)[ill]
-            both = scaled[ill].sum(axis=1)
-            axes = PrincipalAxes.from_covariance(both, position, weights[ill])
+            axes = PrincipalAxes.of(
+                scaled[ill].sum(axis=1), units.take(ill), weights[ill]
+            )
             careful, rank[ill] = axes.whitening(), axes.rank
             resolution[ill] = axes.resolution
-            separation[ill] = axes.separation(apart, position) / scale[ill]
-            dropped[ill] = axes.dropped(apart, position) / scale[ill]
+            separation[ill], dropped[ill] = axes.separation(), axes.dropped()
             # Dropping constant features is the Moore-Penrose inverse in any units.
             redo = rank[ill] < np.count_nonzero(~constant[ill], axis=1)
             if moore_penrose and redo.any():
                 pairs = np.flatnonzero(ill)[redo]
+                scale = scale.copy()
                 scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
                 scaled[pairs] = scaled_by(covariances[pairs], scale[pairs])
                 careful[redo] = _moore_penrose(scaled[pairs], rank[pairs])
                 rank[pairs] = np.count_nonzero(careful[redo].any(axis=1), axis=1)
             whitening[ill] = np.where(constant[ill, :, None], 0.0, careful)
 
-        basis, alpha, beta = _diagonalise(scaled, whitening, rank)
-        c = ((delta / scale)[:, None, :] @ basis)[:, 0]
-        far = np.abs(c).max(axis=1) > _FARTHEST
+        basis, alpha, beta = _diagonalize(scaled, whitening, rank)
+        c = ((units.delta / scale)[:, None, :] @ basis)[:, 0]
+        far = np.abs(c).max(axis=1) > FARTHEST_MEANS
         if far.any():
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
@@ -139,7 +186,7 @@ class Pencil:
         alpha0, beta0 = alpha, beta
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
-            noise = _noise(scaled, means / scale[:, None], basis)
+            noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
             alpha0 = _raised(alpha, zero1, zero2, 0.0, rank)
             beta0 = _raised(beta, zero2, zero1, 0.0, rank)
@@ -152,7 +199,7 @@ class Pencil:
             least = _least(scaled, basis, resolution)
             alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
             beta = np.clip(beta, least[:, 1], 1 - least[:, 0])
-        separation[constant & ~differs] = 0.0
+        separation[constant & ~units.differs] = 0.0
         separable = separation.any(axis=1, keepdims=True)
         return cls(
             priors=priors,
@@ -176,45 +223,27 @@ class Pencil:
         log_priors = np.log(self.priors)
         return log_priors[:, 1] - log_priors[:, 0]
 
+    @property
+    def rank(self) -> Index:
+        """Number of directions in which either class of each pair varies."""
+        rank: Index = np.count_nonzero(self.basis.any(axis=1), axis=1)
+        return rank
+
+    @property
+    def fisher_coordinates(self) -> Array:
+        """Coordinates of Fisher's (a S2 + b S1)^-1 delta, a and b shares of n2, n1."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = self.weights / self.weights.sum(axis=1, keepdims=True)
+            g = share[:, :1] * self.alpha0 + share[:, 1:] * self.beta0
+            u: Array = self.c / g
+        return u
+
     def take(self, pairs: Index) -> Pencil:
-        """Some of the pairs."""
+        """Select pairs."""
         return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
 
-    def turned(self, place: Index) -> Pencil:
-        """The same pairs, but with the second class first where `place` is 1."""
-        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
-        same, sign = (place == 0)[:, None], np.where(place == 0, 1.0, -1.0)[:, None]
-        return Pencil(
-            priors=self.priors[at, order],
-            weights=self.weights[at, order],
-            means=self.means[at, order],
-            covariances=self.covariances[at, order],
-            basis=self.basis,
-            alpha=np.where(same, self.alpha, self.beta),
-            beta=np.where(same, self.beta, self.alpha),
-            alpha0=np.where(same, self.alpha0, self.beta0),
-            beta0=np.where(same, self.beta0, self.alpha0),
-            c=sign * self.c,
-            separation=sign * self.separation,
-            dropped=sign * self.dropped,
-            floored=self.floored[at, order],
-        )
-
-    @cached_property
-    def noise(self) -> Array:
-        """Variances that may be rounding errors, of shape (n_pairs, 2, n_features).
-
-        A class has none in the directions of the basis where alpha or beta is not
-        larger, see `_noise`.
-        """
-        scale = np.sqrt(np.einsum("pkii->pi", self.covariances))
-        scale[scale == 0] = 1.0
-        units = scale[:, None]
-        scaled = self.covariances / units[..., None] / units[:, :, None]
-        return _noise(scaled, self.means / units, self.basis * scale[:, :, None])
-
     def project(self, u: Array) -> tuple[Array, Array, Array]:
-        """Mean difference D and standard deviations sigma1, sigma2 along w = V u."""
+        """Return D and the deviations sigma1, sigma2 along w = V u."""
         square = u * u
         return (
             np.einsum("p...i,pi->p...", u, self.c),
@@ -223,30 +252,170 @@ class Pencil:
         )
 
 
-def differences(
-    means: Array, variances: Array, offset: Array
-) -> tuple[Array, Array, Mask, Mask]:
-    """Difference of the means, if rounding did not make it, and units of the features.
+@dataclass(frozen=True)
+class Units:
+    """Units of the features of pairs; arrays of shape (n_pairs, n_features).
 
-    The variances are those of both classes together. Also returned: which features are
-    constant in both classes, and which of these differ.
+    Attributes
+    ----------
+    delta : ndarray
+        The difference m1 - m2, zero where rounding may have made it.
+    position : ndarray
+        The larger size of the two means.
+    scale : ndarray
+        The unit: the deviation of S1 + S2, or of a constant feature the difference.
+    constant, differs : ndarray of bool
+        Features that vary in neither class, and those of them whose means differ.
     """
-    delta = means[:, 0] - means[:, 1]
-    constant = variances == 0
-    differs = np.zeros_like(constant)
-    scale = np.sqrt(variances)
-    if constant.any():
-        differs = constant & (np.abs(delta) > 16 * EPS * offset)
-        delta = np.where(constant & ~differs, 0.0, delta)
-        scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
-    rounding = np.minimum(4 * EPS * offset, _NO_DIFFERENCE * scale)
-    rounding += 64 * EPS * scale
-    delta = np.where(np.abs(delta) > rounding, delta, 0.0)
-    return delta, scale, constant, differs
+
+    delta: Array
+    position: Array
+    scale: Array
+    constant: Mask
+    differs: Mask
+
+    @classmethod
+    def of(cls, means: Array, variances: Array) -> Units:
+        """Find the units, given the variances of S1 + S2."""
+        position = np.abs(means).max(axis=1)
+        delta = means[:, 0] - means[:, 1]
+        constant = variances == 0
+        differs = np.zeros_like(constant)
+        scale = np.sqrt(variances)
+        if constant.any():
+            differs = constant & (np.abs(delta) > 16 * EPS * position)
+            delta = np.where(constant & ~differs, 0.0, delta)
+            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
+        rounding = np.minimum(4 * EPS * position, EQUAL_MEANS * scale)
+        rounding += ZERO_SUM * scale
+        delta = np.where(np.abs(delta) > rounding, delta, 0.0)
+        return cls(delta, position, scale, constant, differs)
+
+    def take(self, pairs: Index | Mask) -> Units:
+        """Select pairs."""
+        return Units(*(getattr(self, f.name)[pairs] for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Eigenvectors of S1 + S2 in units of its diagonal, and which of them are real.
+
+    With unit diagonal, entries of S1 + S2 are wrong by about one unit in the last
+    place, and so is its quadratic form along any unit vector: a variance is real if it
+    exceeds a dozen of these. Eigenvectors from LAPACK do not resolve that, because
+    their errors go with the largest eigenvalue. But as they are orthogonal to working
+    precision, the quadratic form restricted to the weakest of them does.
+
+    Attributes
+    ----------
+    units : Units
+        The units of the features.
+    variances : ndarray of shape (n_pairs, n_features)
+        Variances along the axes, in ascending order.
+    axes : ndarray of shape (n_pairs, n_features, n_features)
+        The eigenvectors, as columns.
+    real : ndarray of bool of shape (n_pairs, n_features)
+        Whether the variance stands clear of rounding errors.
+    resolution : ndarray of shape (n_pairs, 1)
+        The variance along a unit vector that rounding may leave.
+    """
+
+    units: Units
+    variances: Array
+    axes: Array
+    real: Mask
+    resolution: Array
+
+    @classmethod
+    def of(cls, total: Array, units: Units, weights: Array) -> PrincipalAxes:
+        """Find the axes of S1 + S2 in some units, for classes of these weights."""
+        variances, axes = np.linalg.eigh(total)
+        # Classes that are both constant have no axes: all variances are zero.
+        largest = np.where(variances[:, -1:] > 0, variances[:, -1:], 1.0)
+        weak = variances < WEAK_AXIS * largest
+        if weak.any():
+            # Weak ones come first. Others in the block get values that keep them apart
+            # and where they are.
+            block = slice(0, int(np.count_nonzero(weak, axis=1).max()))
+            some, among = weak[:, block], axes[:, :, block]
+            form = (among.mT @ total @ among) / (WEAK_AXIS * largest[:, :, None])
+            form *= some[:, :, None] & some[:, None, :]
+            diagonal = np.einsum("pii->pi", form)
+            diagonal += np.where(some, 0.0, 2.0 + np.arange(some.shape[1]))
+            values, turn = np.linalg.eigh(form)
+            axes[:, :, block] = among @ turn
+            variances[:, block] = np.where(
+                some, values * WEAK_AXIS * largest, variances[:, block]
+            )
+        # Of noise in k directions, the largest eigenvalue grows as the root of k.
+        doubtful = variances <= RANK_TOLERANCE * largest
+        k = np.count_nonzero(doubtful, axis=1, keepdims=True)
+        k -= np.count_nonzero(np.einsum("pii->pi", total) == 0, axis=1, keepdims=True)
+        rows = np.sqrt(weights.sum(axis=1, keepdims=True))
+        noise = np.maximum(NOISE_UNITS, NOISE_UNITS_OF_ROWS * rows) * np.sqrt(k)
+        resolution: Array = np.minimum(EPS * noise, RANK_TOLERANCE * largest)
+        # Where means are rounded by as much as the rows vary, they tell nothing.
+        position = units.position / units.scale
+        blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
+        blurred = weak & (variances <= blur**2)
+        # Constant features are not real, whatever rounding makes of their zeros.
+        real = ~doubtful | ((variances > resolution) & (k > 0))
+        return cls(units, variances, axes, real & ~blurred, resolution)
+
+    @property
+    def rank(self) -> Index:
+        """Number of real directions of each pair."""
+        rank: Index = np.count_nonzero(self.real, axis=1)
+        return rank
+
+    def whitening(self) -> Array:
+        """Return a basis in which S1 + S2 is the identity; zero columns for noise."""
+        inverse_root = np.zeros_like(self.variances)
+        inverse_root[self.real] = self.variances[self.real] ** -0.5
+        whitening: Array = self.axes * inverse_root[:, None, :]
+        return np.where(self.units.constant[:, :, None], 0.0, whitening)
+
+    def separation(self) -> Array:
+        """Return the part of delta along which neither class varies, if it is real.
+
+        It counts if it stands clear of the rounding of the means and of the noise that
+        passes for variance in the null space of S1 + S2. The length of the result makes
+        its product with delta 2; zeros stand for none.
+        """
+        delta = self.units.delta / self.units.scale
+        noise = delta.shape[1] * EPS * self.variances[:, -1:]
+        deviation = np.sqrt(np.maximum(self.variances, 0) + noise)
+        least = REAL_PART * np.max(np.abs(delta), axis=1, keepdims=True)
+        part = self._unreal_part(delta)
+        part[np.abs(part) <= np.maximum(REAL_SEPARATION * deviation, least)] = 0
+        square = np.sum(part**2, axis=1, keepdims=True)
+        w: Array = (self.axes @ part[:, :, None])[:, :, 0]
+        return 2.0 * w / np.where(square > 0, square, 1.0) / self.units.scale
+
+    def dropped(self) -> Array:
+        """Return the part of delta along directions that are not real, or zeros.
+
+        It is zero unless it stands clear of the rounding of the means. Its length makes
+        the variance along it one, as far as rounding lets that be known: so its product
+        with delta is the distance of the means in deviations.
+        """
+        part = self._unreal_part(self.units.delta / self.units.scale)
+        variance = np.maximum(self.variances, 0) + EPS
+        size = np.sqrt(np.sum(part**2 * variance, axis=1, keepdims=True))
+        w: Array = (self.axes @ part[:, :, None])[:, :, 0]
+        return w / np.where(size > 0, size, 1.0) / self.units.scale
+
+    def _unreal_part(self, delta: Array) -> Array:
+        """Return coordinates of delta along axes that are not real, beyond rounding."""
+        part = (delta[:, None, :] @ self.axes)[:, 0]
+        size = self.units.position / self.units.scale + np.abs(delta)
+        rounding = ZERO_SUM * (size[:, None, :] @ np.abs(self.axes))[:, 0]
+        part[self.real | (np.abs(part) <= rounding)] = 0.0
+        return part
 
 
 def scaled_by(covariances: Array, scale: Array) -> Array:
-    """S1 and S2 in units of `scale`."""
+    """Return S1 and S2 in units of `scale`."""
     inverse = 1 / scale
     scaled: Array = covariances * inverse[:, None, :, None]
     scaled *= inverse[:, None, None, :]
@@ -254,24 +423,24 @@ def scaled_by(covariances: Array, scale: Array) -> Array:
 
 
 def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
-    """Basis in which S1 + S2 is the identity, where that takes no care.
+    """Return a basis in which S1 + S2 is the identity, where that takes no care.
 
-    Returns the inverse of the Cholesky factor, transposed, with zero columns for
-    constant features; and a mask of the pairs that are too near to singular for it.
+    It is the inverse of the Cholesky factor, transposed, with zero columns for constant
+    features. Also returned is which pairs are too near to singular for it.
     """
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
     factor, ill = _cholesky(total)
     inverse: Array = np.linalg.inv(factor).astype(np.float64, copy=False)
     # The sum of squares is the trace of the inverse of S1 + S2.
-    ill |= np.einsum("pij,pij->p", inverse, inverse) > _REGULAR
+    ill |= np.einsum("pij,pij->p", inverse, inverse) > REGULAR
     if constant.any():
         inverse *= ~constant[:, :, None]
     return inverse.mT, ill
 
 
 def _cholesky(matrices: Array) -> tuple[Array, Mask]:
-    """Cholesky factors, and which matrices have none: these get the identity."""
+    """Return Cholesky factors, and which matrices have none: these get the identity."""
     try:
         factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
         return factors, np.zeros(len(matrices), bool)
@@ -283,24 +452,24 @@ def _cholesky(matrices: Array) -> tuple[Array, Mask]:
 
 
 def _moore_penrose(scaled: Array, rank: Index) -> Array:
-    """Basis in which S1 + S2, in given units, is the identity on its range.
+    """Return a basis in which S1 + S2, in given units, is the identity on its range.
 
     Zero columns are the null space; at most `rank` columns are not.
     """
-    eigenvalues, axes = np.linalg.eigh(scaled.sum(axis=1))
+    variances, axes = np.linalg.eigh(scaled.sum(axis=1))
     d = scaled.shape[-1]
-    keep = eigenvalues > RANK_TOLERANCE * eigenvalues[:, -1:]
+    keep = variances > RANK_TOLERANCE * variances[:, -1:]
     keep &= np.arange(d) >= d - rank[:, None]
-    inverse_root = np.zeros_like(eigenvalues)
-    inverse_root[keep] = eigenvalues[keep] ** -0.5
+    inverse_root = np.zeros_like(variances)
+    inverse_root[keep] = variances[keep] ** -0.5
     whitening: Array = axes * inverse_root[:, None, :]
     return whitening
 
 
-def _diagonalise(
+def _diagonalize(
     scaled: Array, whitening: Array, rank: Index
 ) -> tuple[Array, Array, Array]:
-    """The basis V in scaled units, with alpha and beta; zero beyond the rank."""
+    """Return the basis V in scaled units, alpha and beta; zero beyond the rank."""
     first = whitening.mT @ scaled[:, 0] @ whitening
     empty = np.arange(first.shape[1]) >= rank[:, None]
     if empty.any():
@@ -319,20 +488,21 @@ def _diagonalise(
     return basis, quotient[:, 0] / norm, quotient[:, 1] / norm
 
 
-def _noise(scaled: Array, position: Array, basis: Array) -> Array:
-    """Rounding errors of v'S_k v, and of data stored far from zero."""
+def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
+    """Return the rounding errors of v'S_k v, and of data stored far from zero."""
     d = basis.shape[1]
     rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
     rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
-    noise: Array = np.clip(rounding @ basis**2, 64 * EPS, VARIANCE_FLOOR)
+    noise: Array = np.clip(rounding @ basis**2, ZERO_SUM, VARIANCE_FLOOR)
     return noise
 
 
 def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
-    """What rounding errors may have made of variances, if that is above the floor.
+    """Return what rounding may have made of variances, if that is above the floor.
 
-    They are alike along a pair's directions but in its weakest, in which the basis has
-    its largest entries: variances of a class are not resolved below a share of these.
+    Rounding errors are alike along a pair's directions but in its weakest, in which the
+    basis has its largest entries: variances of a class are not resolved below a share
+    of these.
     """
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
@@ -344,7 +514,7 @@ def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
 
 
 def _along(c: Array, basis: Array) -> Array:
-    """The direction V c = (S1 + S2)^-1 delta, with the length that makes w.delta 2."""
+    """Return V c = (S1 + S2)^-1 delta, with the length that makes w.delta 2."""
     size = np.max(np.abs(c), axis=1, keepdims=True)
     unit = c / size
     w: Array = (basis @ unit[:, :, None])[:, :, 0]
@@ -353,7 +523,7 @@ def _along(c: Array, basis: Array) -> Array:
 
 
 def _raised(values: Array, zero: Mask, one: Mask, low: float, rank: Index) -> Array:
-    """Variances raised to `low` where there is none, lowered where it is all.
+    """Return variances raised to `low` where there is none, lowered where it is all.
 
     Beyond the rank the first value is repeated: there it moves no end of an arc.
     """

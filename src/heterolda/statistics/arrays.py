@@ -1,24 +1,77 @@
-"""Class statistics as the arrays of a file, and back."""
+"""Class statistics from outside: moments of users, and the arrays of a file."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_covariance,
     check_finite,
+    check_labels,
     check_number,
+    label_array,
 )
 from heterolda.foundations.wording import listed
-from heterolda.statistics.factors import compressed
-from heterolda.statistics.moments import check_distances, check_range
+from heterolda.statistics.moments import Scatters, check_range, compressed
 
 # The format of the files that are written, and the only one that is read.
 _FORMAT = 1
+
+
+def checked_moments(
+    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
+) -> tuple[NDArray[Any], Array, Array, Array]:
+    """Return labels, weights, means and scatters, sorted by label.
+
+    Moments that do not fit together, and matrices that are no covariances, are refused.
+    """
+    labels = np.asarray(label_array(classes, "classes"))
+    if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
+        labels
+    ):
+        raise ValueError("classes must be a one-dimensional list of distinct labels")
+    n = check_finite("counts", counts, 1)
+    mean = check_finite("means", means, 2)
+    cov = check_finite("covariances", covariances, 3)
+    shape = (len(labels), mean.shape[1])
+    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+        raise ValueError(
+            f"classes, counts and means must have one entry per class, got "
+            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
+        )
+    if shape[1] == 0:
+        raise ValueError("means must have at least one feature")
+    if cov.shape != (*shape, shape[1]):
+        raise ValueError(
+            f"covariances must have shape {(*shape, shape[1])} to match classes "
+            f"and means, got {cov.shape}"
+        )
+    if np.any(n <= 1):
+        raise ValueError(
+            f"counts must exceed 1: classes {listed(labels[n <= 1])} have no more "
+            "than one sample, from which no covariance can be estimated; leave "
+            "them out or merge them"
+        )
+    _check_distances(mean)
+    with np.errstate(over="ignore"):
+        scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
+    for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
+        check_covariance(label, matrix)
+        check_range(np.diag(scatter), np.diag(matrix) > 0, "covariances")
+    order = np.argsort(labels)
+    return labels[order], n[order], mean[order], scatters[order]
+
+
+def _check_distances(means: Array) -> None:
+    """Refuse class means whose squared distances overflow."""
+    if len(means):
+        with np.errstate(over="ignore"):
+            squares = np.ptp(means, axis=0) ** 2
+        check_range(squares, name="means")
 
 
 def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
@@ -32,13 +85,21 @@ def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None
         )
 
 
-def arrays_of(statistics: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a file of `ClassStatistics`; no pickle is involved.
+def arrays_of(
+    classes: NDArray[Any],
+    weights: Array,
+    means: Array,
+    parts: Scatters,
+    feature_names: NDArray[Any] | None,
+    given: bool,
+    estimated_by: str | None,
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file of `ClassStatistics`; no pickle is involved.
 
     Factors are those that tell no more than the scatters.
     """
-    classes = statistics.classes
-    if classes.dtype.kind not in "biufU":
+    objects = classes.dtype.kind not in "biufU"
+    if objects:
         if not all(isinstance(label, str) for label in classes):
             raise ValueError(
                 "classes must be numbers, booleans or strings to be saved without "
@@ -48,22 +109,22 @@ def arrays_of(statistics: Any) -> dict[str, NDArray[Any]]:
     content = {
         "format": np.array(_FORMAT),
         "classes": classes,
-        "classes_are_objects": np.array(classes is not statistics.classes),
-        "weights": statistics.weights,
-        "means": statistics.means,
-        "given": np.array(statistics.given),
+        "classes_are_objects": np.array(objects),
+        "weights": weights,
+        "means": means,
+        "given": np.array(given),
     }
-    if statistics.factors is None:
-        content["scatters"] = statistics.scatters
+    if isinstance(parts, np.ndarray):
+        content["scatters"] = parts
     else:
-        factors = [compressed(factor) for factor in statistics.factors]
-        none = np.zeros((0, statistics.means.shape[1]))
+        factors = [compressed(factor) for factor in parts]
+        none = np.zeros((0, means.shape[1]))
         content["factors"] = np.concatenate([none, *factors])
         content["n_factors"] = np.array([len(factor) for factor in factors], np.int64)
-    if statistics.estimated_by is not None:
-        content["estimated_by"] = np.array(statistics.estimated_by)
-    if statistics.feature_names is not None:
-        content["feature_names"] = statistics.feature_names.astype(str)
+    if estimated_by is not None:
+        content["estimated_by"] = np.array(estimated_by)
+    if feature_names is not None:
+        content["feature_names"] = feature_names.astype(str)
     return content
 
 
@@ -72,44 +133,24 @@ def check_factors(rows: Array) -> None:
     if len(rows):  # if not, there may be any number of features
         with np.errstate(over="ignore"):
             squares = np.einsum("ij,ij->j", rows, rows)
-        check_range(squares, np.zeros(len(squares), bool), "factors")
-
-
-def _check_format(found: NDArray[Any]) -> None:
-    """Refuse a file of another format."""
-    if found.shape != () or found.dtype.kind not in "iu":
-        raise ValueError("its format is not an integer")
-    if found != _FORMAT:
-        raise ValueError(
-            f"it has format {found}, and this release reads only format {_FORMAT}: "
-            "save the statistics again with this release"
-        )
-
-
-def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Array]:
-    """The factors of each class in the arrays of a file."""
-    rows = check_finite("factors", content["factors"], 2)
-    counts = content["n_factors"]
-    if (
-        rows.shape[1] != n_features
-        or counts.ndim != 1
-        or counts.dtype.kind not in "iu"
-        or np.any((counts < 0) | (counts > len(rows)))  # or sums would overflow
-        or counts.sum() != len(rows)
-    ):
-        raise ValueError("its arrays do not fit together")
-    check_factors(rows)
-    return np.split(rows, np.cumsum(counts))[:-1]
+        check_range(squares, name="factors")
 
 
 def read_moments(
     content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Any, NDArray[Any] | None, bool, str | None]:
-    """Check the arrays of a file and return the arguments of `ClassStatistics`.
+) -> tuple[NDArray[Any], Array, Array, Scatters, NDArray[Any] | None, bool, str | None]:
+    """Return the arguments of `ClassStatistics` in the arrays of a file.
 
     The file may hold anything; a KeyError says which array is missing.
     """
-    _check_format(content["format"])
+    version = content["format"]
+    if version.shape != () or version.dtype.kind not in "iu":
+        raise ValueError("its format is not an integer")
+    if version != _FORMAT:
+        raise ValueError(
+            f"it has format {version}, and this release reads only format {_FORMAT}: "
+            "save the statistics again with this release"
+        )
     classes, names = content["classes"], content.get("feature_names")
     objects, given = content["classes_are_objects"], content["given"]
     estimated_by = content.get("estimated_by")
@@ -117,7 +158,7 @@ def read_moments(
     means = check_finite("means", content["means"], 2)
     wide = "factors" in content and "scatters" not in content
     if wide:
-        scatters: Any = _read_factors(content, means.shape[1])
+        scatters: Scatters = _read_factors(content, means.shape[1])
     else:
         scatters = check_finite("scatters", content["scatters"], 3)
     with np.errstate(over="ignore"):
@@ -134,8 +175,7 @@ def read_moments(
         or (names is not None and names.shape != means.shape[1:])
     ):
         raise ValueError("its arrays do not fit together")
-    if len(means):
-        check_distances(means)
+    _check_distances(means)
     if not wide:
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
             check_covariance(label, scatter)
@@ -145,3 +185,19 @@ def read_moments(
         names = names.astype(object)
     name = None if estimated_by is None else str(estimated_by)
     return classes, weights, means, scatters, names, bool(given), name
+
+
+def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Array]:
+    """Return the factors of each class in the arrays of a file."""
+    rows = check_finite("factors", content["factors"], 2)
+    counts = content["n_factors"]
+    if (
+        rows.shape[1] != n_features
+        or counts.ndim != 1
+        or counts.dtype.kind not in "iu"
+        or np.any((counts < 0) | (counts > len(rows)))  # or sums would overflow
+        or counts.sum() != len(rows)
+    ):
+        raise ValueError("its arrays do not fit together")
+    check_factors(rows)
+    return np.split(rows, np.cumsum(counts))[:-1]

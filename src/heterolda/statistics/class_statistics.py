@@ -4,70 +4,86 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils import check_X_y
 
-from heterolda.foundations.devices import device_of, on_host
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.devices import on_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.foundations.gaps import check_missing, gaps_as, has_gaps
+from heterolda.foundations.gaps import check_missing, has_gaps
+from heterolda.foundations.rounding import SINGULAR
 from heterolda.foundations.sklearn_private import get_feature_names
 from heterolda.foundations.types import Amount, Array, Index
-from heterolda.foundations.validation import (
-    NUMERIC_TYPES,
-    check_sample_weight,
-    encode,
-    label_array,
-    readable_rows,
-    sound_arrays,
-    union_of_labels,
-)
+from heterolda.foundations.validation import union_of_labels
 from heterolda.foundations.wording import count, html, html_weights, listed
-from heterolda.kernels.class_moments import class_moments
-from heterolda.statistics.arrays import arrays_of, check_count, read_moments
-from heterolda.statistics.device_rows import check_rows, device_labels, device_moments
-from heterolda.statistics.em import Passes, class_moments_by_em
-from heterolda.statistics.factors import (
-    class_factors,
-    compact,
-    expanded,
-    is_wide,
-    squares_of,
+from heterolda.statistics.arrays import (
+    arrays_of,
+    check_count,
+    checked_moments,
+    read_moments,
 )
-from heterolda.statistics.labels import coded_labels
-from heterolda.statistics.moments import (
-    UNDERFLOW,
-    Coordinates,
-    RangeError,
-    check_decay,
-    check_moments,
-    check_range,
-    check_room,
-    check_sums,
-    names_of_both,
-    rank_of_features,
+from heterolda.statistics.covariances import (
+    blend,
+    pooled_freedom,
     refuse_small,
-    scatters_of,
-    shrink,
     too_small,
+    two_amounts,
+)
+from heterolda.statistics.missing import Passes, em_moments
+from heterolda.statistics.moments import (
+    Sums,
+    check_room,
+    class_sums,
+    expanded,
+    merged,
+    squares_of,
     without,
 )
-from heterolda.statistics.patterns import GapRows
-from heterolda.statistics.sparse_moments import sparse_moments
+from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.rows import Rows, validated
 
 # Least weight of a class that has decayed. Its squares stay in the range of float64.
 _TRACE = 1e-100
 
 
+class Coordinates(NamedTuple):
+    """What the features were, of statistics in the coordinates of a span.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_coordinates,)
+        Variances along the coordinates of the diagonal of the pooled covariance.
+    rank : int
+        Rank of the features.
+    n_features : int
+        Their number.
+    n_outside : int
+        Number of directions outside the coordinates in which features vary.
+    """
+
+    target: Array
+    rank: int
+    n_features: int
+    n_outside: int
+
+
+def check_decay(name: str, value: object) -> None:
+    """Refuse a factor of decay that is not a number above 0 and at most 1."""
+    if not isinstance(value, Real) or not 0 < float(value) <= 1:
+        raise ParameterError(
+            name, f"must be a number above 0 and at most 1, got {value!r}"
+        )
+
+
 class ClassStatistics:
-    """Weight, mean and centred scatter of every class.
+    """Weight, mean and centered scatter of every class.
 
     The statistics of two disjoint data sets add up to those of their union
     (``a + b``), so they can be gathered in chunks, in parallel, or at sites that
-    may not share rows. Scatter is centred, never a raw sum of squares: merging
+    may not share rows. Scatter is centered, never a raw sum of squares: merging
     follows Chan, Golub and LeVeque, and stays accurate for data far from the origin.
 
     Rows can be removed: ``a - b`` has the statistics of the rows of a without those of
@@ -101,6 +117,9 @@ class ClassStatistics:
     estimated_by : str or None, default=None
         Name of the estimator of the moments, if they are not sums over rows. Such
         statistics cannot be added to others.
+    coordinates : Coordinates or None, default=None
+        What the features were, if these are coordinates of few rows
+        (:mod:`heterolda.statistics.wide`).
 
     References
     ----------
@@ -130,12 +149,17 @@ class ClassStatistics:
         feature_names: NDArray[Any] | None = None,
         given: bool = False,
         estimated_by: str | None = None,
+        coordinates: Coordinates | None = None,
     ) -> None:
         k, d = means.shape
-        shapes: Any = [part.shape for part in scatters]
-        fits = [shape[-1] for shape in shapes] == [d] * k
-        if isinstance(scatters, np.ndarray):
-            shapes, fits = scatters.shape, scatters.shape == (k, d, d)
+        # Of each class its scatter, or the rows of its factor.
+        self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
+        if isinstance(self._parts, np.ndarray):
+            shapes: Any = self._parts.shape
+            fits = shapes == (k, d, d)
+        else:
+            shapes = [part.shape for part in self._parts]
+            fits = [shape[-1] for shape in shapes] == [d] * k
         if not classes.shape == weights.shape == (k,) or not fits:
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
@@ -145,12 +169,10 @@ class ClassStatistics:
         self.classes = classes
         self.weights = weights
         self.means = means
-        # Of each class its scatter, or the rows of its factor.
-        self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
-        self.coordinates: Coordinates | None = None
         self.feature_names = feature_names
         self.given = given
         self.estimated_by = estimated_by
+        self.coordinates = coordinates
 
     @property
     def n_classes(self) -> int:
@@ -178,17 +200,28 @@ class ClassStatistics:
     @property
     def squares(self) -> Array:
         """Diagonals of the scatters, of shape (n_classes, n_features)."""
-        if self.factors is not None:
-            return squares_of(self.factors).reshape(self.means.shape)
-        squares: Array = np.einsum("kjj->kj", self.scatters)
+        if isinstance(self._parts, list):
+            return squares_of(self._parts).reshape(self.means.shape)
+        squares: Array = np.einsum("kjj->kj", self._parts)
         return squares
 
     @property
     def rank(self) -> int:
-        """Number of features, less those that are constant or depend on others."""
+        """Number of features, less those that are constant or depend on others.
+
+        The latter are found only if there are rows enough. At least 1.
+        """
         if self.coordinates is not None:
             return self.coordinates.rank
-        return rank_of_features(self)
+        squares = self.squares.sum(axis=0)
+        varies = squares > 0
+        rank = int(np.count_nonzero(varies))
+        if 1 < rank <= pooled_freedom(self.weights):
+            scale = np.sqrt(squares[varies])
+            pooled = self.scatters.sum(axis=0)[np.ix_(varies, varies)]
+            spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
+            rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
+        return max(rank, 1)
 
     def __repr__(self) -> str:
         weights = np.array2string(self.weights, threshold=8, precision=6)
@@ -205,20 +238,6 @@ class ClassStatistics:
     def copy(self) -> Self:
         """Return an independent copy, which later updates do not change."""
         return copy.deepcopy(self)
-
-    @classmethod
-    def _empty(
-        cls,
-        classes: NDArray[Any],
-        d: int,
-        feature_names: NDArray[Any] | None,
-        *,
-        wide: bool = False,
-    ) -> Self:
-        """Statistics of no rows at all; factors of them if wide."""
-        k = len(classes)
-        none = [np.zeros((0, d))] * k if wide else np.zeros((k, d, d))
-        return cls(classes, np.zeros(k), np.zeros((k, d)), none, feature_names)
 
     @classmethod
     def from_data(
@@ -243,8 +262,9 @@ class ClassStatistics:
             Non-negative frequencies. They are never scaled.
         missing : {"error", "em"}, default="error"
             How to treat NaN. "em" treats it as missing at random and finds the
-            maximum-likelihood means and covariances (:mod:`heterolda.statistics.em`).
-            These are not sums over rows, so they cannot be added to others.
+            maximum-likelihood means and covariances, see
+            :mod:`heterolda.statistics.missing`. These are not sums over rows, so they
+            cannot be added to others.
 
         Returns
         -------
@@ -252,82 +272,34 @@ class ClassStatistics:
             The statistics.
         """
         check_missing(missing)
-        data: Any = X
-        labels: Any = y
-        (sample_weight,) = on_host(sample_weight)
-        if (device := device_of(X)) is not None:
-            data = check_rows(device, data)
-            if not is_wide(*data.shape) and missing == "error":
-                classes, codes = device_labels(device, y, data.shape[0], warn=False)
-                weight = check_sample_weight(sample_weight, data.shape[0])
-                return cls.from_codes(data, codes, classes, weight)
-            X, y = data, labels = on_host(data, y)
-        names, gaps = None, False
-        if not sound_arrays(X, y):
-            names = get_feature_names(X)
-            labels = label_array(y)
-            with readable_rows(X), gaps_as(missing) as checks:
-                checks |= {"accept_sparse": "csr", "ensure_min_samples": 0}
-                data, labels = check_X_y(X, labels, dtype=NUMERIC_TYPES, **checks)
-            gaps = missing == "em" and has_gaps(data)
-        classes, codes = coded_labels(labels, warn=False)
-        weight = check_sample_weight(sample_weight, data.shape[0])
-        if gaps:
-            rows = GapRows.from_arrays(data, codes, weight, len(classes))
-            return cls.from_gaps([rows], classes, names)
-        return cls.from_codes(data, codes, classes, weight, names)
+        if missing == "em":
+            X, y = on_host(X, y)
+        names = None if type(X) is np.ndarray else get_feature_names(X)
+        rows = validated(X, y, sample_weight, missing=missing, sums=True)
+        if missing == "em" and has_gaps(rows.X):
+            sizes = rows.weights, len(rows.classes)
+            incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
+            return cls.from_incomplete([incomplete], rows.classes, names)
+        return cls.from_rows(rows, names)
 
     @classmethod
-    def from_arrays(
-        cls,
-        X: NDArray[Any],
-        y: NDArray[Any],
-        classes: NDArray[Any],
-        sample_weight: Array | None = None,
-        feature_names: NDArray[Any] | None = None,
-    ) -> Self:
-        """`from_data` for arrays that have been validated already.
+    def from_rows(cls, rows: Rows, feature_names: NDArray[Any] | None = None) -> Self:
+        """Gather the statistics of rows that have been validated already.
 
-        Every label in `y` is one of `classes`, which are distinct and sorted; some may
-        be absent from `y`.
+        Some of the classes may have no rows.
         """
-        codes = encode(y, classes).astype(np.int64)
-        return cls.from_codes(X, codes, classes, sample_weight, feature_names)
+        return cls(rows.classes, *class_sums(rows), feature_names)
 
     @classmethod
-    def from_codes(
-        cls,
-        X: NDArray[Any],
-        codes: Index,
-        classes: NDArray[Any],
-        sample_weight: Array | None = None,
-        feature_names: NDArray[Any] | None = None,
-    ) -> Self:
-        """`from_arrays` with the place of each label in `classes`."""
-        gather: Any = class_factors
-        if not is_wide(*X.shape):
-            check_room(len(classes), X.shape[1])
-            gather = sparse_moments if issparse(X) else class_moments
-            if not issparse(X) and not isinstance(X, np.ndarray):
-                gather = device_moments
-        weights, means, parts, lost = gather(X, codes, sample_weight, len(classes))
-        with np.errstate(over="ignore", invalid="ignore"):
-            doubtful = not np.isfinite(sum(part.sum() for part in parts))
-            stats = cls(classes, weights, means, parts, feature_names)
-            if doubtful:
-                for squares in stats.squares:
-                    check_range(squares, np.zeros(X.shape[1], bool))
-        if lost >= 0:
-            raise RangeError.of_feature("X", lost, UNDERFLOW)
-        return stats
-
-    @classmethod
-    def from_gaps(
+    def from_incomplete(
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
-        """Statistics of rows with gaps, by EM; class k of the rows is `classes[k]`."""
-        found = class_moments_by_em(passes, classes, names)
-        return cls(classes, *found, names, estimated_by="EM")
+        """Estimate the statistics of rows with missing values by EM.
+
+        Class k of the rows is `classes[k]`.
+        """
+        moments = em_moments(passes, classes, names)
+        return cls(classes, *moments, names, estimated_by="EM")
 
     @classmethod
     def from_moments(
@@ -355,9 +327,8 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        labels, n, mean, cov = check_moments(classes, counts, means, covariances)
-        scatter, order = scatters_of(labels, n, cov), np.argsort(labels)
-        return cls(labels[order], n[order], mean[order], scatter[order], given=True)
+        moments = checked_moments(classes, counts, means, covariances)
+        return cls(*moments, given=True)
 
     def update(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -378,22 +349,38 @@ class ClassStatistics:
         ClassStatistics
             The object itself. An invalid chunk leaves it unchanged.
         """
-        self.__dict__.update((self + self.from_data(X, y, sample_weight)).__dict__)
+        total = self + self.from_data(X, y, sample_weight)
+        self.classes, self.feature_names = total.classes, total.feature_names
+        self.weights, self.means, self._parts = total.weights, total.means, total._parts
+        self.given = total.given
         return self
+
+    def _sums(self, *, wide: bool) -> Sums:
+        """Return weights, means, and factors or scatters."""
+        return self.weights, self.means, self._parts if wide else self.scatters
+
+    def _with(self, classes: NDArray[Any], sums: Sums) -> Self:
+        """Return other sums with the names of these, and all else."""
+        return type(self)(
+            classes,
+            *sums,
+            feature_names=self.feature_names,
+            given=self.given,
+            estimated_by=self.estimated_by,
+            coordinates=self.coordinates,
+        )
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
             return NotImplemented
+        names, given = self._common(other)
         classes = union_of_labels(self.classes, other.classes)
-        merged = self._empty_of_both(other, classes)
-        for one in (self, other):
-            same = (one.factors is None) == (merged.factors is None)
-            parts = one._parts if same else one.scatters
-            for i, k in enumerate(np.searchsorted(classes, one.classes)):
-                merged._add(k, one.weights[i], one.means[i], parts[i])
-        if merged.factors is not None:
-            merged._parts = compact(merged.factors)
-        return merged
+        wide = self.factors is not None and other.factors is not None
+        both = (one.with_classes(classes)._sums(wide=wide) for one in (self, other))
+        return type(self)(classes, *merged(*both), names, given)
+
+    def __radd__(self, other: object) -> Self:
+        return self.copy() if other == 0 else NotImplemented  # for sum(list)
 
     def __sub__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
@@ -403,7 +390,8 @@ class ClassStatistics:
                 "rows cannot be removed from statistics of fewer rows than features: "
                 "gather the statistics of the other rows again"
             )
-        both = self._empty_of_both(other, self.classes) + other
+        names, given = self._common(other)
+        union_of_labels(self.classes, other.classes)  # which refuses to mix types
         taken = other.classes[other.weights > 0]
         absent = np.setdiff1d(taken, self.classes[self.weights > 0])
         if len(absent):
@@ -411,73 +399,74 @@ class ClassStatistics:
                 f"rows of classes {listed(absent)} cannot be removed, because these "
                 "statistics have none: subtract only what was added"
             )
-        part = both.with_entries(
-            np.searchsorted(both.classes, self.classes), self.classes
-        )
-        weights, means, scatters = without(
-            (self.weights, self.means, self.scatters),
-            (part.weights, part.means, part.scatters),
-            self.classes,
-        )
-        rest = both.with_entries(np.arange(len(weights)), self.classes)
-        rest.weights, rest.means, rest._parts = weights, means, scatters
-        kept = np.flatnonzero((weights > 0) | (self.weights == 0))
+        part = other.with_classes(self.classes)._sums(wide=False)
+        sums = without(self._sums(wide=False), part, self.classes)
+        kept = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
+        rest = type(self)(self.classes, *sums, names, given)
         return rest.with_entries(kept, self.classes[kept])
 
-    def _empty_of_both(self, other: ClassStatistics, classes: NDArray[Any]) -> Self:
-        """Statistics of no rows, for a sum or a difference; refused if none exists."""
-        check_sums(self.estimated_by or other.estimated_by)
-        sizes = self.n_features, other.n_features
-        names = names_of_both(sizes, self.feature_names, other.feature_names)
-        wide = self.factors is not None and other.factors is not None
-        empty = self._empty(classes, self.n_features, names, wide=wide)
-        empty.given = self.given and other.given
-        return empty
+    def _common(self, other: ClassStatistics) -> tuple[NDArray[Any] | None, bool]:
+        """Return the names of both, and whether both are given.
 
-    def __radd__(self, other: object) -> Self:
-        return self.copy() if other == 0 else NotImplemented  # for sum(list)
+        Statistics of other features, or that are not sums, are refused.
+        """
+        self._check_sums()
+        other._check_sums()
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"statistics of {self.n_features} and of {other.n_features} features "
+                "cannot be combined: they must describe the same columns"
+            )
+        names, others = self.feature_names, other.feature_names
+        if names is None or others is None:
+            names = others if names is None else names
+        elif not np.array_equal(names, others):
+            raise ValueError(
+                "statistics of different features cannot be combined: feature_names "
+                f"are {listed(names)} and {listed(others)}; reorder or rename the "
+                "columns first"
+            )
+        return names, self.given and other.given
 
-    def _add(self, k: np.intp, weight: float, mean: Array, scatter: Array) -> None:
-        """Merge moments into class k (Chan, Golub and LeVeque, pairwise update)."""
-        if weight == 0:
-            return
-        if self.weights[k] == 0:
-            self.means[k], self._parts[k] = mean, scatter
-            self.weights[k] = weight
-            return
-        total = self.weights[k] + weight
-        with np.errstate(over="ignore", invalid="ignore"):
-            shift = mean - self.means[k]
-            self.means[k] += shift * (weight / total)
-            part = self.weights[k] * (weight / total)
-            if self.factors is None:
-                self._parts[k] += np.outer(shift, shift) * part
-                self._parts[k] += scatter
-                squares = np.diag(self._parts[k])
-            else:
-                rows = self._parts[k], scatter, shift[None] * np.sqrt(part)
-                self._parts[k] = np.concatenate(rows)
-                squares = np.einsum("ij,ij->j", self._parts[k], self._parts[k])
-        check_range(squares, shift != 0, "other")
-        self.weights[k] = total
+    def _check_sums(self) -> None:
+        """Refuse to add to, subtract from or decay what is not a sum over rows."""
+        if self.estimated_by is not None:
+            raise ValueError(
+                f"these statistics were estimated by {self.estimated_by} and are not "
+                "sums, so no rows can be added or removed: put all rows together and "
+                "fit again"
+            )
+
+    def with_classes(self, classes: NDArray[Any]) -> Self:
+        """Return the statistics with an entry for each of these labels.
+
+        Classes without rows have weight 0; other labels are left out.
+        """
+        if np.array_equal(classes, self.classes):
+            return self
+        places = {label: k for k, label in enumerate(self.classes.tolist())}
+        entries = [places.get(label, -1) for label in classes.tolist()]
+        return self.with_entries(np.array(entries, np.intp), classes)
 
     def without_empty_classes(self) -> Self:
-        """The same without entries of weight zero, unless all are."""
+        """Leave out entries of weight zero, unless all are."""
         kept = self.weights > 0
         if kept.all() or not kept.any():
             return self
         return self.with_entries(np.flatnonzero(kept), self.classes[kept])
 
     def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
-        """The same with some entries, in that order, for these labels."""
-        few = copy.copy(self)
-        few.classes = classes
-        few.weights, few.means = self.weights[entries], self.means[entries]
-        if isinstance(self._parts, np.ndarray):
-            few._parts = self._parts[entries]
+        """Return entries by their indices, -1 for none, under these labels."""
+        k, d = len(entries), self.n_features
+        own, weights, means = entries >= 0, np.zeros(k), np.zeros((k, d))
+        weights[own], means[own] = self.weights[entries[own]], self.means[entries[own]]
+        if isinstance(self._parts, list):
+            none = np.zeros((0, d))
+            parts: Any = [self._parts[i] if i >= 0 else none for i in entries]
         else:
-            few._parts = [self._parts[k] for k in entries]
-        return few
+            parts = np.zeros((k, d, d))
+            parts[own] = self._parts[entries[own]]
+        return self._with(classes, (weights, means, parts))
 
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
@@ -498,23 +487,22 @@ class ClassStatistics:
             (1e-100), so no class is forgotten altogether.
         """
         check_decay("factor", factor)
-        check_sums(self.estimated_by)
+        self._check_sums()
         aged = self.scaled(factor)
-        there = np.where(self.weights > 0, _TRACE, 0.0)
-        aged.weights = np.maximum(aged.weights, there)
-        return aged
+        weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
+        return self._with(self.classes, (weights, aged.means, aged._parts))
 
     def scaled(self, factor: float) -> Self:
-        """Statistics of rows whose weights are multiplied by a factor."""
-        other = self.copy()
-        other.weights *= factor
-        root = factor if self.factors is None else np.sqrt(factor)
-        for part in other._parts:
-            part *= root
-        return other
+        """Return the statistics of rows whose weights are multiplied by a factor."""
+        parts: Any
+        if isinstance(self._parts, np.ndarray):
+            parts = self._parts * factor
+        else:
+            parts = [part * np.sqrt(factor) for part in self._parts]
+        return self._with(self.classes, (self.weights * factor, self.means, parts))
 
     def covariances(self, shrinkage: Amount = None) -> Array:
-        """Class covariances with divisor W_k - 1, optionally shrunk.
+        """Return class covariances with divisor W_k - 1, optionally shrunk.
 
         With shrinkage, the covariance of class k becomes
         ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance has fewer than
@@ -547,7 +535,46 @@ class ClassStatistics:
         refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
         if self.factors is not None:
             check_room(self.n_classes, self.n_features)
-        return shrink(self, shrinkage)
+        rho = self.pooled_shares(shrinkage)
+        if not rho.any():
+            own: Array = self.scatters / (self.weights - 1)[:, None, None]
+            return own
+        gamma = two_amounts(shrinkage)[1]
+        if gamma is None:
+            rank, freedom = self.rank, pooled_freedom(self.weights)
+            gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
+        return self.mixed(rho, gamma)
+
+    def mixed(self, rho: Array, gamma: float) -> Array:
+        """Return the covariances with shares of the pooled one and of its diagonal."""
+        target = None if self.coordinates is None else self.coordinates.target
+        return blend(self.scatters, self.weights, rho, gamma, target)
+
+    def pooled_shares(self, shrinkage: Amount) -> Array:
+        """Return the share of the pooled covariance in that of each class.
+
+        A class of weight 1 or less has no covariance of its own. Moments that are
+        `given` as exact borrow by default only then.
+        """
+        weights = self.weights
+        share = two_amounts(shrinkage)[0]
+        if isinstance(share, Real) and 0 <= float(share) <= 1:
+            rho = np.full(len(weights), float(share))
+        elif share is None or (isinstance(share, str) and share == "auto"):
+            enough = weights.min(initial=np.inf) > self.n_features + 1
+            if share is None and enough and self.coordinates is None:
+                return np.zeros(len(weights))
+            rank = self.rank
+            rho = rank / (weights + rank)
+            if share is None:
+                rho[weights > (1 if self.given else rank + 1)] = 0.0
+        else:
+            raise ParameterError(
+                "shrinkage",
+                "must be None, 'auto', a number in [0, 1] or two of them, got "
+                f"{shrinkage!r:.80}",
+            )
+        return np.where((weights <= 1) & (rho > 0), 1.0, rho)
 
     def save(self, path: PathOrFile, *, min_count: float = 0) -> None:
         """Write the statistics to a NumPy ``.npz`` file, whole or not at all.
@@ -562,7 +589,9 @@ class ClassStatistics:
             can reveal them.
         """
         check_count(self.classes, self.weights, min_count)
-        write_npz(path, arrays_of(self))
+        sums = self._sums(wide=self.factors is not None)
+        about = self.feature_names, self.given, self.estimated_by
+        write_npz(path, arrays_of(self.classes, *sums, *about))
 
     @classmethod
     def load(cls, path: PathOrFile) -> Self:

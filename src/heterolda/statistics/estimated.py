@@ -12,10 +12,10 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.frequencies import copies_of_rows
-from heterolda.statistics.moments import check_room, refuse_small
-from heterolda.statistics.row_hashes import row_hashes
-from heterolda.statistics.row_sample import ClassRows
+from heterolda.statistics.covariances import refuse_small
+from heterolda.statistics.moments import check_room
+from heterolda.statistics.rows import Rows, copies_of_rows
+from heterolda.statistics.samples import row_hashes
 
 _NAME = "covariance_estimator"
 _NO_WEIGHTS = (
@@ -25,9 +25,9 @@ _NO_WEIGHTS = (
 
 
 def estimated_statistics(
-    model: Any, plain: ClassStatistics, rows: ClassRows
+    model: Any, plain: ClassStatistics, rows: Rows
 ) -> ClassStatistics:
-    """Statistics whose moments are those of the model's `covariance_estimator`.
+    """Return statistics with the moments of the model's `covariance_estimator`.
 
     The estimator is fitted to the rows of each class, of which there are the `plain`
     statistics. A row of weight 3 is there three times.
@@ -35,29 +35,30 @@ def estimated_statistics(
     estimator = model.covariance_estimator
     _check(estimator, model.shrinkage, plain)
     name = type(estimator).__name__
-    found = []
+    means, scatters = np.empty_like(plain.means), []
     hashes = row_hashes(rows.X)
     for k, label in enumerate(plain.classes.tolist()):
-        mine = np.flatnonzero(rows.codes == k)
+        own = np.flatnonzero(rows.codes == k)
         # In an order that the rows themselves decide, the same whatever theirs was.
-        mine = mine[np.argsort(hashes[mine], kind="stable")]
-        mine = copies_of_rows(mine, rows.weight, _NO_WEIGHTS)
-        X = dense(rows.X[mine]).astype(np.float64, copy=False)
+        own = own[np.argsort(hashes[own], kind="stable")]
+        own = copies_of_rows(own, rows.weights, _NO_WEIGHTS)
+        X = dense(rows.X[own]).astype(np.float64, copy=False)
         moments = _moments(estimator, X, plain.means[k], f"class {label!r}")
         try:
             one = ClassStatistics.from_moments(
-                plain.classes[k : k + 1], plain.weights[k : k + 1], *moments
+                plain.classes[[k]], plain.weights[[k]], *moments
             )
         except ValueError as error:
             raise ParameterError(
                 _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
             ) from error
-        found.append(one)
+        means[k] = one.means[0]
+        scatters.append(one.scatters[0])
     return ClassStatistics(
         plain.classes,
         plain.weights,
-        np.concatenate([one.means for one in found]),
-        np.concatenate([one.scatters for one in found]),
+        means,
+        np.array(scatters),
         plain.feature_names,
         given=True,
         estimated_by=name,
@@ -88,12 +89,12 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
 def _moments(
     estimator: Any, X: Array, mean: Array, what: str
 ) -> tuple[list[Any], list[Any]]:
-    """Location and covariance of the rows of a class, by a copy of the estimator."""
+    """Return location and covariance of the rows of a class."""
     name = type(estimator).__name__
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
             _NAME,
-            f"{name} has assume_centered=True, but the classes are not centred: use "
+            f"{name} has assume_centered=True, but the classes are not centered: use "
             "assume_centered=False",
         )
     fitted = clone(estimator, safe=False)

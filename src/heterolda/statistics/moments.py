@@ -1,60 +1,45 @@
-"""Moments of Gaussian classes: checking, shrinking and mixing them."""
+r"""Sums over the rows of classes: weights, means, and centered scatters or factors.
+
+A factor stands for the scatter of few rows and many features: :math:`T = F'F` with the
+n rows F of deviations from the mean. With n < d it is F that is small, and any rows
+that an orthogonal matrix makes of F will do.
+"""
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.sparse import issparse
 
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.devices import blocks, device_of, to_host
 from heterolda.foundations.long_work import available_memory
-from heterolda.foundations.types import Amount, Array, Mask
-from heterolda.foundations.validation import (
-    check_covariance,
-    check_finite,
-    check_labels,
-    label_array,
-)
-from heterolda.foundations.wording import listed
-from heterolda.kernels.class_moments import SMALLEST_SQUARE
+from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
+from heterolda.foundations.types import Array, Mask
+from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
+from heterolda.kernels.device.class_moments import class_moments as device_class_moments
+from heterolda.statistics.rows import Rows
 
-# A pooled covariance counts as singular if the eigenvalues of its correlation form
-# spread further than this.
-SINGULAR = 1e-10
+Scatters = Array | list[Array]  # matrices of classes, or their factors
+Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 
+# Up to so many features matrices are small, and faster than factors.
+NARROW = 100
 # Matrices of all features that a fit holds at its peak: so many for each class, and so
-# many besides.
+# many besides. Every machine has room for some bytes.
 _COPIES, _BESIDES = 4, 8
-# What rounding does to sums of rows, as a share of them: to weights, and to squares and
-# means; so many times that, the rows were never there.
-_SAME_WEIGHT, _ROUNDING, _DOUBT = 1e-10, 2e-14, 1e4
-# Bytes that every machine has.
 _SMALL = 1 << 28
+# A sparse column is dense in a class if more than this share of the weight is on its
+# nonzeros. Beyond it, products of dense blocks are also faster than sparse ones.
+_DENSE = 0.1
+# Numbers of a dense block.
+_BLOCK = 1 << 20
 
-
-def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
-    """Refuse covariances, or a fit to them, that exceed the memory that is there."""
-    matrix = 8 * n_features**2
-    size = needed = n_classes * matrix
-    if fit:
-        needed = _COPIES * size + _BESIDES * matrix
-    if needed <= _SMALL:
-        return
-    there = available_memory()
-    if there is None or needed <= there:
-        return
-    more = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
-    raise ValueError(
-        f"the covariances of {n_classes} classes and {n_features} features take "
-        f"{size / 1e9:.1f} GB{more}, but only {there / 1e9:.1f} GB of memory are "
-        "available: use fewer features (by selection or PCA), merge classes, or use a "
-        "machine with more memory"
-    )
-
-
-UNDERFLOW = (
+_UNDERFLOW = (
     "vary so little that their squares underflow float64: multiply the feature by a "
     "constant"
 )
@@ -71,316 +56,321 @@ class RangeError(ParameterError):
 
     @classmethod
     def of_feature(cls, name: str, feature: int, problem: str) -> RangeError:
-        """The error for a feature of the parameter of that name."""
+        """Return the error for a feature of the parameter of that name."""
         error = cls(name, f": the values of feature {feature} {problem}")
         error.feature, error.problem = feature, problem
         return error
 
 
-def check_range(squares: Array, varies: Mask, name: str = "X") -> None:
+def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> None:
     """Refuse sums of squares of features that have left the range of float64.
 
     That of a feature that `varies` cannot be zero.
     """
-    if not np.all(np.isfinite(squares)):
+    finite = np.isfinite(squares)
+    if not finite.all():
         raise RangeError.of_feature(
             name,
-            int(np.argmin(np.isfinite(squares))),
+            int(np.argmin(finite)),
             "are so large that their squares overflow float64: divide the feature by "
             "a constant",
         )
+    if varies is None:
+        return
     vanished = varies & (squares < SMALLEST_SQUARE)
     if vanished.any():
-        raise RangeError.of_feature(name, int(np.argmax(vanished)), UNDERFLOW)
+        raise RangeError.of_feature(name, int(np.argmax(vanished)), _UNDERFLOW)
 
 
-def check_distances(means: Array) -> None:
-    """Refuse class means whose squared distances overflow."""
-    with np.errstate(over="ignore"):
-        apart = np.ptp(means, axis=0) if len(means) else np.zeros(means.shape[1])
-        squares = apart**2
-    check_range(squares, np.zeros(len(squares), bool), "means")
+def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
+    """Refuse covariances, or a fit to them, that exceed the memory available."""
+    matrix = 8 * n_features**2
+    size = needed = n_classes * matrix
+    if fit:
+        needed = _COPIES * size + _BESIDES * matrix
+    if needed <= _SMALL:
+        return
+    available = available_memory()
+    if available is None or needed <= available:
+        return
+    more = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
+    raise ValueError(
+        f"the covariances of {n_classes} classes and {n_features} features take "
+        f"{size / 1e9:.1f} GB{more}, but only {available / 1e9:.1f} GB of memory are "
+        "available: use fewer features (by selection or PCA), merge classes, or use a "
+        "machine with more memory"
+    )
 
 
-def check_moments(
-    classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
-) -> tuple[NDArray[Any], Array, Array, Array]:
-    """Refuse moments that do not fit together; return them as arrays.
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Return whether so many rows of factors take the place of matrices."""
+    return n_rows < n_features and n_features > NARROW
 
-    Whether the matrices are covariances is checked elsewhere.
+
+def class_sums(rows: Rows) -> Sums:
+    """Return weights, means, and scatters or factors of the classes of rows."""
+    X, n_classes = rows.X, len(rows.classes)
+    on_device = not isinstance(X, np.ndarray) and not issparse(X)
+    if is_wide(*X.shape):
+        if on_device:
+            _refuse_not_finite(X)
+            rows = Rows(to_host(X), to_host(rows.codes), rows.weights, rows.classes)
+        return _class_factors(rows)
+    check_room(n_classes, X.shape[1])
+    if issparse(X):
+        return _sparse_sums(rows)
+    sum_rows: Any = device_class_moments if on_device else class_moments
+    weights, means, scatters, lost = sum_rows(X, rows.codes, rows.weights, n_classes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = not np.isfinite(scatters.sum())
+    if on_device:
+        if doubtful:
+            _refuse_not_finite(X)
+        _check_weightless(rows)
+    if doubtful:
+        for scatter in scatters:
+            check_range(np.diag(scatter))
+    if lost >= 0:
+        raise RangeError.of_feature("X", lost, _UNDERFLOW)
+    return weights, means, scatters
+
+
+# Rows on a device
+
+
+def _refuse_not_finite(X: Any) -> None:
+    """Refuse rows on a device that have NaN or infinity; huge numbers pass."""
+    device: Any = device_of(X, always=True)
+    xp = device.xp
+    if not xp.isdtype(X.dtype, "real floating"):
+        return
+    for block in blocks(X.shape[0], max(1, (1 << 24) // X.shape[1])):
+        if bool(xp.any(xp.isnan(X[block, :]))):
+            raise ParameterError(
+                "X",
+                "contains NaN, which stands for a missing value: fill such values "
+                "in, leave their rows out, or pass numpy.asarray(X) to "
+                "GaussianLinearDiscriminant(missing='em')",
+            )
+        if bool(xp.any(xp.isinf(X[block, :]))):
+            raise ParameterError("X", "contains infinity: every number must be finite")
+
+
+def _check_weightless(rows: Rows) -> None:
+    """Refuse rows of weight zero on a device, which no sum sees, if not finite."""
+    if rows.weights is None or rows.weights.all():
+        return
+    device: Any = device_of(rows.X, always=True)
+    index = np.flatnonzero(rows.weights == 0)
+    for block in blocks(len(index), 1 << 20):
+        _refuse_not_finite(device.xp.take(rows.X, device.put(index[block]), axis=0))
+
+
+# Sparse rows
+
+
+def _sparse_sums(rows: Rows) -> Sums:
+    r"""Return the sums of classes of rows in CSR format.
+
+    The scatter of a class of weight W and mean m is :math:`\sum w x x' - W m m'`. If a
+    share p of the weight is on the nonzeros of a column, then
+    :math:`W m^2 \leq p \sum w x^2` (Cauchy and Schwarz): where p is small, the
+    difference loses no digits. Columns with larger p are centered, block by block, into
+    z: their scatter is :math:`\sum w z z'`, and :math:`\sum w z x'` with the others,
+    because z sums to zero.
     """
-    labels = np.asarray(label_array(classes, "classes"))
-    if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
-        labels
-    ):
-        raise ValueError("classes must be a one-dimensional list of distinct labels")
-    n = check_finite("counts", counts, 1)
-    mean = check_finite("means", means, 2)
-    cov = check_finite("covariances", covariances, 3)
-    shape = (len(labels), mean.shape[1])
-    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
-        raise ValueError(
-            f"classes, counts and means must have one entry per class, got "
-            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
-        )
-    if shape[1] == 0:
-        raise ValueError("means must have at least one feature")
-    if cov.shape != (*shape, shape[1]):
-        raise ValueError(
-            f"covariances must have shape {(*shape, shape[1])} to match classes "
-            f"and means, got {cov.shape}"
-        )
-    if np.any(n <= 1):
-        raise ValueError(
-            f"counts must exceed 1: classes {listed(labels[n <= 1])} have no more "
-            "than one sample, from which no covariance can be estimated; leave "
-            "them out or merge them"
-        )
-    check_distances(mean)
-    return labels, n, mean, cov
+    n, d = len(rows.classes), rows.X.shape[1]
+    weights, means, scatters = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
+    order, bounds = rows.by_class
+    for k in np.flatnonzero(np.diff(bounds)):
+        part = rows.take(order[bounds[k] : bounds[k + 1]])
+        weights[k] = part.frequencies.sum()
+        part.X.sum_duplicates()
+        X = part.X.astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            varies = _add_sparse(X, part.frequencies, means[k], scatters[k])
+        check_range(np.diag(scatters[k]), varies)
+    return weights, means, scatters
 
 
-def scatters_of(labels: NDArray[Any], n: Array, cov: Array) -> Array:
-    """Scatters of unbiased covariances; refuse matrices that are none."""
-    with np.errstate(over="ignore"):
-        scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
-    for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
-        check_covariance(label, matrix)
-        check_range(np.diag(scatter), np.diag(matrix) > 0, "covariances")
+def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
+    """Write the moments of one class; return which features vary.
+
+    The rows X are overwritten.
+    """
+    X.eliminate_zeros()
+    sizes, total = np.diff(X.indptr), w.sum()
+    filled = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
+    is_dense = filled > _DENSE * total
+    few, many = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
+    mean[few] = (X.T @ w)[few] / total
+    columns, root = X[:, many], np.sqrt(w)
+    X.data *= np.repeat(root, sizes)
+    X = X[:, few]
+    # Centering on a row first makes the scatter of a constant column exactly zero.
+    origin = columns[[0]].toarray()[0]
+    shift = sum(w[block] @ z for block, z in _blocks(columns, origin)) / total
+    within, across = np.zeros((len(many),) * 2), np.zeros((len(few), len(many)))
+    rest, varies = np.zeros(len(many)), filled > 0
+    varies[many] = False
+    for block, z in _blocks(columns, origin):
+        z -= shift
+        rest += w[block] @ z
+        varies[many] |= z.any(axis=0)
+        z *= root[block, None]
+        within += z.T @ z
+        across += X[block].T @ z
+    # The sum of z is zero but for rounding.
+    scatter[np.ix_(many, many)] = within - np.outer(rest, rest) / total
+    across -= np.outer(mean[few], rest)
+    scatter[np.ix_(few, many)], scatter[np.ix_(many, few)] = across, across.T
+    mean[many] = origin + (shift + rest / total)
+    transposed = X.T.tocsr()
+    for block in blocks(len(few), max(1, _BLOCK // max(1, len(few)))):
+        product = (transposed[block] @ X).toarray()
+        product -= np.outer(mean[few[block]], mean[few]) * total
+        scatter[np.ix_(few[block], few)] = product
+    return varies
+
+
+def _blocks(X: Any, origin: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield rows less an origin, made dense a block at a time."""
+    for block in blocks(X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))):
+        yield block, X[block].toarray() - origin
+
+
+# Factors of few rows
+
+
+def _class_factors(rows: Rows) -> Sums:
+    """Return weights, means and factors of classes."""
+    n_classes, d = len(rows.classes), rows.X.shape[1]
+    weights, means = np.zeros(n_classes), np.zeros((n_classes, d))
+    factors: list[Array] = []
+    for k in range(n_classes):
+        part = rows.of_class(k)
+        z = np.ascontiguousarray(part.X)
+        if len(z):
+            w = part.frequencies
+            weights[k] = w.sum()
+            with np.errstate(over="ignore", invalid="ignore"):
+                means[k] = z[0]  # centered on a row first, constant columns become zero
+                z -= means[k]
+                shift = w @ z / weights[k]
+                means[k] += shift
+                z -= shift
+                if rows.weights is not None:
+                    z *= np.sqrt(w)[:, None]
+                squares = np.einsum("ij,ij->j", z, z)
+            check_range(squares, (z != 0).any(axis=0))
+            z = _without_mean(z, np.sqrt(w))
+        factors.append(z)
+    return weights, means, factors
+
+
+def _without_mean(z: Array, root: Array) -> Array:
+    """Return one row less, with the same scatter.
+
+    The sum of the rows times `root` is zero: so is the first row after the reflection
+    that turns `root` to the first axis.
+    """
+    v = root / np.linalg.norm(root)
+    v[0] += 1.0
+    z -= np.outer(v / v[0], v @ z)  # |v|^2 = 2 v[0]
+    return z[1:]
+
+
+def squares_of(factors: list[Array]) -> Array:
+    """Return sums of squares of each feature, of shape (n_classes, n_features)."""
+    return np.array([np.einsum("ij,ij->j", factor, factor) for factor in factors])
+
+
+def expanded(factors: list[Array]) -> Array:
+    """Return the scatters, of shape (n_classes, n_features, n_features)."""
+    d = factors[0].shape[1] if factors else 0
+    scatters = np.empty((len(factors), d, d))
+    for factor, scatter in zip(factors, scatters, strict=True):
+        np.matmul(factor.T, factor, out=scatter)
     return scatters
 
 
-class Coordinates(NamedTuple):
-    """What the features were, of statistics that are in other coordinates.
+def compressed(factor: Array) -> Array:
+    """Return another factor of the same scatter, of as few rows as it has rank.
 
-    Attributes
-    ----------
-    target : ndarray of shape (n_coordinates,)
-        Variances along the coordinates of the diagonal of the pooled covariance.
-    rank : int
-        Rank of the features.
-    n_features : int
-        Their number.
-    n_outside : int
-        Number of directions outside the coordinates in which features vary.
+    It is that of Cholesky with pivots, the largest correlation first: determined by the
+    scatter, it tells no more about rows. The scatter changes by no more than `NO_ENTRY`
+    of the deviations of two features. Doing it twice changes nothing.
     """
-
-    target: Array
-    rank: int
-    n_features: int
-    n_outside: int
-
-
-class Scatters(Protocol):
-    """What shrinkage needs to know of class statistics."""
-
-    weights: Array
-    given: bool
-    coordinates: Coordinates | None
-
-    @property
-    def scatters(self) -> Array:
-        """Scatters of the classes."""
-        ...
-
-    @property
-    def squares(self) -> Array:
-        """Their diagonals."""
-        ...
-
-    @property
-    def rank(self) -> int:
-        """Rank of the features."""
-        ...
+    if not len(factor):
+        return factor
+    norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
+    units = np.ldexp(1.0, np.frexp(norms)[1])  # divisions by these are exact
+    R, order = qr(factor / units, mode="r", pivoting=True, check_finite=False)
+    R[np.abs(R) <= NO_ENTRY] = 0.0
+    R = R[R.any(axis=1)]
+    R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    small: Array = np.empty_like(R)
+    small[:, order] = R + 0.0  # no zero has a sign
+    small *= units
+    return small
 
 
-def shrink(statistics: Scatters, shrinkage: Amount) -> Array:
-    """Class covariances, moved towards the pooled covariance.
+def factor_of(scatter: Array) -> Array:
+    """Return a factor of a scatter, as `compressed` makes it."""
+    norms = np.sqrt(np.diag(scatter))
+    units = np.ldexp(1.0, np.frexp(norms)[1])
+    values, vectors = np.linalg.eigh(scatter / np.outer(units, units))
+    roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return compressed(np.where(norms > 0, roots, 0.0) * units)
 
-    Class k gets ``(1 - rho_k) S_k + rho_k S_pooled`` with the shares rho_k of
-    `pooled_shares`. The pooled covariance is first shrunk towards its own diagonal: by
-    the second of two numbers or else, if it has fewer than 2 r degrees of freedom f, by
-    ``r / (f + r)``, where r is the rank of the features.
+
+def compact(factors: list[Array]) -> Scatters:
+    """Return factors as long as they are wide, of fewer rows if possible; or scatters.
+
+    The share of rows that must go makes sure that it is not tried at every merge.
     """
-    rho = pooled_shares(statistics, shrinkage)
-    if not rho.any():
-        own: Array = statistics.scatters / (statistics.weights - 1)[:, None, None]
-        return own
-    gamma = two_amounts(shrinkage)[1]
-    if gamma is None:
-        rank, freedom = statistics.rank, pooled_freedom(statistics.weights)
-        gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
-    return mixtures(statistics, rho, gamma)
+    d = factors[0].shape[1] if factors else 0
+    if is_wide(sum(map(len, factors)), d):
+        return factors
+    few = [compressed(factor) for factor in factors]
+    if is_wide(2 * sum(map(len, few)), d):
+        return few
+    check_room(len(factors), d)
+    return expanded(factors)
 
 
-def mixtures(statistics: Scatters, rho: Array, gamma: float) -> Array:
-    """`blend` of the scatters of class statistics."""
-    known = statistics.coordinates
-    target = None if known is None else known.target
-    return blend(statistics.scatters, statistics.weights, rho, gamma, target)
+# Sums and differences
 
 
-def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
-    """Share of the pooled covariance, and of its diagonal in it if that is given."""
-    if not isinstance(shrinkage, tuple | list):
-        return shrinkage, None
-    if len(shrinkage) != 2 or not all(
-        isinstance(amount, Real) and 0 <= float(amount) <= 1 for amount in shrinkage
-    ):
-        raise ParameterError(
-            "shrinkage",
-            "must be two numbers in [0, 1], (to_pooled, to_diagonal), got "
-            f"{shrinkage!r:.80}",
-        )
-    return float(shrinkage[0]), float(shrinkage[1])
+def merged(one: Sums, other: Sums) -> Sums:
+    """Return the sums of two sets of rows with entries for the same classes.
 
-
-def pooled_shares(statistics: Scatters, shrinkage: Amount) -> Array:
-    """Share of the pooled covariance in that of each class.
-
-    `shrinkage` is the share of all classes, or begins with it; "auto" means
-    ``r / (W_k + r)`` with the rank r of the features. None is that for a class that
-    cannot stand alone, its weight being at most r + 1 (at most 1 if the moments are
-    `given` as exact), and zero for others. A class of weight 1 or less has no
-    covariance of its own.
+    Both have scatters, or both factors. Classes are merged by the pairwise update of
+    Chan, Golub and LeVeque.
     """
-    weights = statistics.weights
-    share = two_amounts(shrinkage)[0]
-    if share is None:
-        if (
-            statistics.coordinates is None
-            and weights.min(initial=np.inf) > statistics.scatters.shape[1] + 1
-        ):
-            return np.zeros(len(weights))
-        rank = statistics.rank
-        least = 1 if statistics.given else rank + 1
-        rho = np.where(weights <= least, rank / (weights + rank), 0.0)
-    elif isinstance(share, Real) and 0 <= float(share) <= 1:
-        rho = np.full(len(weights), float(share))
-    elif isinstance(share, str) and share == "auto":
-        rank = statistics.rank
-        rho = rank / (weights + rank)
-    else:
-        raise ParameterError(
-            "shrinkage",
-            "must be None, 'auto', a number in [0, 1] or two of them, got "
-            f"{shrinkage!r:.80}",
-        )
-    return np.where((weights <= 1) & (rho > 0), 1.0, rho)
-
-
-def pooled_freedom(weights: Array) -> float:
-    """Degrees of freedom of the pooled covariance: the sum of W_k - 1."""
-    return float(np.maximum(weights - 1, 0.0).sum())
-
-
-def rank_of_features(statistics: Scatters) -> int:
-    """Number of features without those that are constant or depend on others.
-
-    The latter can be told only if there are rows enough. At least 1.
-    """
-    squares = statistics.squares.sum(axis=0)
-    varies = squares > 0
-    rank = int(np.count_nonzero(varies))
-    if 1 < rank <= pooled_freedom(statistics.weights):
-        scale = np.sqrt(squares[varies])
-        pooled = statistics.scatters.sum(axis=0)[np.ix_(varies, varies)]
-        spectrum = np.linalg.eigvalsh(pooled / scale / scale[:, None])
-        rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
-    return max(rank, 1)
-
-
-def blend(
-    scatters: Array,
-    weights: Array,
-    rho: Array,
-    gamma: float,
-    target: Array | None = None,
-) -> Array:
-    """Mixtures of the class covariances with the pooled one and its diagonal.
-
-    The pooled covariance has the weight rho_k in that of class k, and its diagonal, or
-    that of the `target`, the weight `gamma` in the pooled one.
-    """
-    pooled = scatters.sum(axis=0) / pooled_freedom(weights)
-    if gamma:
-        diagonal = np.diag(pooled) if target is None else target
-        pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(rho < 1, (1 - rho) / (weights - 1), 0.0)[:, None, None]
-    blended: Array = own * scatters + rho[:, None, None] * pooled
-    return blended
-
-
-def all_others(means: Array, covariances: Array, priors: Array) -> tuple[Array, Array]:
-    """Means and covariances of the mixtures of all classes but one, by their priors.
-
-    The covariance is that within and between the classes of the mixture.
-    """
-    share = np.tile(priors, (len(priors), 1))
-    np.fill_diagonal(share, 0.0)
-    share /= share.sum(axis=1, keepdims=True)
-    origin = means.mean(axis=0)  # subtracted so that offsets cancel
-    mixed = share @ (means - origin) + origin
-    shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
-    within = np.tensordot(share, covariances, axes=1)
-    return mixed, within + shifts.mT @ shifts
-
-
-def total_moments(means: Array, scatters: Array, weights: Array) -> tuple[Array, Array]:
-    """Mean and covariance of the rows of all classes together."""
-    share = weights / weights.sum()
-    mean = share @ means
-    apart = (means - mean) * np.sqrt(share)[:, None]
-    return mean, scatters.sum(axis=0) / weights.sum() + apart.T @ apart
-
-
-def against_all_others(
-    means: Array, covariances: Array, priors: Array, weights: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Moments for one-vs-all: of all others of each class, then of each class."""
-    rest_means, rest_cov = all_others(means, covariances, priors)
-    others = np.where(np.eye(len(priors)), 0.0, priors).sum(axis=1)  # not 1 - priors
-    return (
-        np.concatenate([rest_means, means]),
-        np.concatenate([rest_cov, covariances]),
-        np.concatenate([others, priors]),
-        np.concatenate([weights.sum() - weights, weights]),
-    )
-
-
-def check_decay(name: str, value: object) -> None:
-    """Refuse a factor of decay that is not a number above 0 and at most 1."""
-    if not isinstance(value, Real) or not 0 < float(value) <= 1:
-        raise ParameterError(
-            name, f"must be a number above 0 and at most 1, got {value!r}"
-        )
-
-
-def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
-    """Refuse classes from which no covariance can be estimated."""
-    if not lonely.any():
-        return
-    zero = "" if weights.any() else " (every sample_weight is zero)"
-    raise ValueError(
-        f"classes {listed(classes[lonely])} have a total weight (number of samples, or "
-        f"sum of sample_weight) of 1 or less{zero}, from which no covariance can be "
-        "estimated: add samples of these classes or leave them out"
-    )
-
-
-def too_small(weights: Array, shrinkage: Amount) -> Mask:
-    """Return which classes have too little weight for a covariance.
-
-    A class of weight 1 or less needs the pooled covariance of others to shrink to.
-    """
-    lonely: Mask = weights <= 1
-    if lonely.all() or not lonely.any() or two_amounts(shrinkage)[0] == 0:
-        return lonely
-    return weights <= 0
-
-
-Sums = tuple[Array, Array, Array]  # weights, means and scatters of classes
+    weights = one[0] + other[0]
+    means = np.where(one[0][:, None] > 0, one[1], other[1])
+    wide = isinstance(one[2], list)
+    parts: Any = [None] * len(weights) if wide else np.empty_like(one[2])
+    for k, (a, b) in enumerate(zip(one[0], other[0], strict=True)):
+        if not a or not b:
+            parts[k] = (one if a else other)[2][k]
+            continue
+        share = b / weights[k]
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = other[1][k] - one[1][k]
+            means[k] += shift * share
+            if wide:
+                between = shift[None] * np.sqrt(a * share)
+                parts[k] = np.concatenate([one[2][k], other[2][k], between])
+                squares = np.einsum("ij,ij->j", parts[k], parts[k])
+            else:
+                np.multiply(np.outer(shift, shift), a * share, out=parts[k])
+                parts[k] += one[2][k]
+                parts[k] += other[2][k]
+                squares = np.diag(parts[k])
+        check_range(squares, shift != 0, "other")
+    return weights, means, compact(parts) if wide else parts
 
 
 def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
@@ -391,19 +381,18 @@ def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
     scatter :math:`S_a - S_b - \delta \delta' W_a W_b / W`. Differences that rounding
     may have made become zero.
     """
-    weights = whole[0] - part[0]
-    weights[np.abs(weights) <= _SAME_WEIGHT * whole[0]] = 0.0
+    (a, mean, scatter), (b, other, taken) = whole, part
+    weights = np.where(np.abs(a - b) <= SAME_SUM * a, 0.0, a - b)
     with np.errstate(all="ignore"):  # of classes that lose all rows
-        shift = part[1] - whole[1]
-        step = shift * (part[0] / weights)[:, None]
-        outer = (whole[0][:, None] * shift)[:, :, None] * step[:, None]
-        means, scatters = whole[1] - step, whole[2] - part[2] - outer
-        left, squares = (np.einsum("kii->ki", one) for one in (scatters, whole[2]))
-        error = _ROUNDING * (np.abs(whole[1]) + np.abs(step))
+        step = (other - mean) * (b / weights)[:, None]
+        outer = (a[:, None] * (other - mean))[:, :, None] * step[:, None]
+        means, scatters = mean - step, scatter - taken - outer
+        error = MERGED * (np.abs(mean) + np.abs(step))
         means[np.abs(means) <= error] = 0.0
-        far = error * np.sqrt(whole[0][:, None])
-        noise = _ROUNDING * squares + far * (np.sqrt(squares) + far)
-        wrong = (~np.isfinite(left) | (left < -_DOUBT * noise)).any(axis=1)
+        left, squares = (np.einsum("kii->ki", one) for one in (scatters, scatter))
+        far = error * np.sqrt(a[:, None])
+        noise = MERGED * squares + far * (np.sqrt(squares) + far)
+        wrong = (~np.isfinite(left) | (left < -IMPOSSIBLE * noise)).any(axis=1)
         impossible = (weights < 0) | (wrong & (weights > 0))
     if impossible.any():
         raise ValueError(
@@ -411,33 +400,6 @@ def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
             " with a negative weight or variance: subtract only what was added, or "
             "gather the statistics of the other rows again"
         )
-    constant = (left <= noise) & (part[0] > 0)[:, None]
+    constant = (left <= noise) & (b > 0)[:, None]
     scatters[constant[:, :, None] | constant[:, None]] = 0.0
     return weights, means, scatters
-
-
-def names_of_both(
-    d: tuple[int, int], names: NDArray[Any] | None, others: NDArray[Any] | None
-) -> NDArray[Any] | None:
-    """Names of the features of two statistics; refuse those of different features."""
-    if d[0] != d[1]:
-        raise ValueError(
-            f"statistics of {d[0]} and of {d[1]} features cannot be combined: they "
-            "must describe the same columns"
-        )
-    if names is not None and others is not None and not np.array_equal(names, others):
-        raise ValueError(
-            "statistics of different features cannot be combined: feature_names "
-            f"are {listed(names)} and {listed(others)}; reorder or rename the columns "
-            "first"
-        )
-    return others if names is None else names
-
-
-def check_sums(estimated_by: str | None) -> None:
-    """Refuse to add to, take from or age what is not a sum over rows."""
-    if estimated_by is not None:
-        raise ValueError(
-            f"these statistics were estimated by {estimated_by} and are not sums, so "
-            "no rows can be added or removed: put all rows together and fit again"
-        )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.devices import device_of, is_numpy
+from heterolda.foundations.devices import blocks, device_of, is_numpy
 from heterolda.foundations.types import Array, Index
 from heterolda.kernels.device.power import bent_rows
-from heterolda.statistics.row_hashes import row_hashes, smallest
+from heterolda.statistics.samples import row_hashes, smallest
 
 # A value counts as no farther from the centre than so many units. No training row is
 # farther, and no power of it overflows, not even in single precision.
@@ -61,7 +60,7 @@ class PowerTransformation:
     def fit(
         cls, X: NDArray[Any], codes: Index, weight: Array | None = None
     ) -> PowerTransformation:
-        """The powers that make features Gaussian within classes, to two digits.
+        """Find the powers that make features Gaussian within classes, to two digits.
 
         The power of a feature has the largest likelihood of Gaussian classes, each with
         its mean and variance. It stays 1, which changes nothing but the units, where
@@ -79,58 +78,52 @@ class PowerTransformation:
         order = np.flatnonzero(kept)[np.argsort(codes[kept], kind="stable")]
         lambdas = np.ones(X.shape[1])
         if len(order):
-            X, rows = X[order], _Rows.of(codes[order], weight[order])
-            step = max(1, _BLOCK // len(X))
-            for start in range(0, len(lambdas), step):
-                here = slice(start, start + step)
-                z = _in_units(X[:, here], centre[here], scale[here])
-                lambdas[here] = _likeliest(np.ascontiguousarray(z.T), rows)
+            X, codes, weight = X[order], codes[order], weight[order]
+            for part in blocks(len(lambdas), max(1, _BLOCK // len(X))):
+                z = _in_units(X[:, part], centre[part], scale[part])
+                z = np.ascontiguousarray(z.T)
+                lambdas[part] = _likeliest(z, codes, weight)
         return cls(centre, scale, lambdas)
 
     def apply(self, X: NDArray[Any]) -> Array:
-        """Rows of transformed features; finite if X is."""
+        """Return rows of transformed features; finite if X is."""
         device = None if is_numpy(X) else device_of(X, always=True)
         if device is not None:
             known = self.centre, self.scale, self.lambdas
             bent: Array = bent_rows(device, X, *known, FARTHEST)
             return bent
         result = np.empty(X.shape)
-        for rows in _blocks(X):
+        for rows in blocks(len(X), max(1, _BLOCK // X.shape[1])):
             z = _in_units(X[rows], self.centre, self.scale)
             result[rows] = _bent(z, self.lambdas)
         return result
 
 
-def _blocks(X: NDArray[Any]) -> Iterator[slice]:
-    """Slices of the rows."""
-    step = max(1, _BLOCK // X.shape[1])
-    return (slice(start, start + step) for start in range(0, len(X), step))
-
-
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
-    """Means and standard deviations of the features; 1 for a deviation of 0.
+    """Return means and standard deviations of features; 1 for a deviation of 0.
 
     Numbers are first brought to [-1, 1], so that none is too large to be squared.
     """
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low
     half[half == 0] = 1
-    blocks = [((X[rows] - middle) / half, share[rows]) for rows in _blocks(X)]
-    mean = sum((part @ u for u, part in blocks), start=np.zeros(X.shape[1]))
-    square = sum((part @ (u - mean) ** 2 for u, part in blocks), start=0 * mean)
+    steps = blocks(len(X), max(1, _BLOCK // X.shape[1]))
+    parts = [((X[rows] - middle) / half, share[rows]) for rows in steps]
+    mean = sum((part @ u for u, part in parts), start=np.zeros(X.shape[1]))
+    square = sum((part @ (u - mean) ** 2 for u, part in parts), start=0 * mean)
     scale = half * np.sqrt(square)
     return middle + half * mean, np.where(scale > 0, scale, 1.0)
 
 
 def _in_units(X: NDArray[Any], centre: Array, scale: Array) -> Array:
-    """Distances from the centre in units of the scale, none of them too large."""
+    """Return distances from the center in units of the scale, none too large."""
     with np.errstate(over="ignore"):
         z = (X - centre) / scale
     return np.clip(z, -FARTHEST, FARTHEST, out=z)
 
 
 def _bent(z: Array, lambdas: Array) -> Array:
-    """The transformation of values in units."""
+    """Return the transformation of values in units."""
     side = np.copysign(1.0, z)
     size = np.log1p(np.abs(z))
     power = 1 + side * (lambdas - 1)
@@ -141,62 +134,35 @@ def _bent(z: Array, lambdas: Array) -> Array:
     return np.asarray(side * bent)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows, sorted by class.
-
-    Attributes
-    ----------
-    total : float
-        Their weight.
-    share : ndarray of shape (n,)
-        Shares of it.
-    starts : ndarray of shape (n_classes,)
-        Where each class begins.
-    places : ndarray of shape (n,)
-        Place of the class of each row.
-    shares : ndarray of shape (n_classes,)
-        Shares of the classes.
-    """
-
-    total: float
-    share: Array
-    starts: Index
-    places: Index
-    shares: Array
-
-    @classmethod
-    def of(cls, codes: Index, weight: Array) -> _Rows:
-        new = np.append(True, np.diff(codes) != 0)
-        starts, places = np.flatnonzero(new), np.cumsum(new) - 1
-        total = float(weight.sum())
-        share = weight / total
-        return cls(total, share, starts, places, np.add.reduceat(share, starts))
-
-    def sums(self, values: Array) -> Array:
-        """Weighted sums of each class."""
-        found: Array = np.add.reduceat(values * self.share, self.starts, axis=1)
-        return found
-
-    def centred(self, t: Array) -> tuple[Array, Array]:
-        """Values less the means of their classes, and variances of the classes."""
-        t = t - (self.sums(t) / self.shares)[:, self.places]
-        return t, self.sums(t**2) / self.shares
-
-
-def _likeliest(z: Array, rows: _Rows) -> Array:
-    """The power of each feature, a row of z.
+def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
+    """Return the power of each feature, a row of z; columns are sorted by class.
 
     The likelihood of a class is concave (Marchand et al., 2022), and so is that of all,
     so halving finds its maximum by the sign of its slope: the mean of +-log(1 + |z|)
     less that of cov(t, dt/dlambda) / var(t) over the classes.
     """
+    new = np.append(True, np.diff(codes) != 0)
+    starts, places = np.flatnonzero(new), np.cumsum(new) - 1
+    total = float(weight.sum())
+    share = weight / total
+    shares = np.add.reduceat(share, starts)
+
+    def sums(values: Array) -> Array:
+        """Return weighted sums of each class."""
+        found: Array = np.add.reduceat(values * share, starts, axis=1)
+        return found
+
+    def centered(t: Array) -> tuple[Array, Array]:
+        """Return values less the means of their classes, and class variances."""
+        t = t - (sums(t) / shares)[:, places]
+        return t, sums(t**2) / shares
+
     side = np.copysign(1.0, z)
     size = np.log1p(np.abs(z))
-    before = rows.centred(z)[1]
+    before = centered(z)[1]
     counts = before > _LEAST_VARIANCE
     before[~counts] = 1.0
-    tilt = (rows.sums(side * size) * counts).sum(axis=1)
+    tilt = (sums(side * size) * counts).sum(axis=1)
     low, high = (np.full(len(z), end) for end in (LEAST_POWER, MOST_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
@@ -204,14 +170,14 @@ def _likeliest(z: Array, rows: _Rows) -> Array:
         grown = np.expm1(power * size)
         bent = grown / power
         slope = (size * (grown + 1) - bent) / power
-        t, variances = rows.centred(side * bent)
-        pulls = np.divide(rows.sums(t * slope), variances, where=counts, out=0 * before)
+        t, variances = centered(side * bent)
+        pulls = np.divide(sums(t * slope), variances, where=counts, out=0 * before)
         rises = tilt > pulls.sum(axis=1)
         low, high = np.where(rises, lambdas, low), np.where(rises, high, lambdas)
     lambdas = np.round((low + high) / 2, _DIGITS)
-    after = np.where(counts, rows.centred(_bent(z.T, lambdas).T)[1], 1.0)
-    spread = np.log(after / before) @ rows.shares
-    gain = rows.total * (2 * (lambdas - 1) * tilt - spread)
+    after = np.where(counts, centered(_bent(z.T, lambdas).T)[1], 1.0)
+    spread = np.log(after / before) @ shares
+    gain = total * (2 * (lambdas - 1) * tilt - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
     one_or_two = ((z == ends[0]) | (z == ends[1])).all(axis=1)
-    return np.where(one_or_two | (gain <= np.log(rows.total)), 1.0, lambdas)
+    return np.where(one_or_two | (gain <= np.log(total)), 1.0, lambdas)

@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances: as given, or as leaving rows out chooses."""
+"""Shrinkage of class covariances: by a parameter, or as left-out rows choose."""
 
 from __future__ import annotations
 
@@ -6,35 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.devices import blocks
+from heterolda.foundations.rounding import SAME_SUM, SINGULAR
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Amount, Array
-from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import (
-    SINGULAR,
-    mixtures,
-    pooled_freedom,
-    pooled_shares,
-    two_amounts,
-)
+from heterolda.statistics.covariances import pooled_freedom, two_amounts
+from heterolda.statistics.rows import Rows
 
 # Candidates, from least to most, in steps of about a factor of three: the likelihood
 # hardly changes within a step. STRENGTHS are multiples of the number of features.
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
-# Likelihoods that differ by no more than this share are the same.
-_ROUNDING = 1e-10
 # Rows whose likelihoods are computed together.
 _BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """How much class covariances are shrunk.
+    """Amounts by which class covariances are shrunk.
 
     Class k has the covariance ``(1 - g_k) S_k + g_k P`` with the pooled covariance
     ``P = (1 - r) S_pooled + r diag(S_pooled)``.
@@ -51,42 +44,37 @@ class Shrinkage:
     to_diagonal: float
 
     def covariances(self, statistics: ClassStatistics) -> Array:
-        """Class covariances of these statistics, shrunk."""
+        """Return the shrunk covariances of class statistics."""
         if not self.to_pooled.any():
             return statistics.covariances()
-        return mixtures(statistics, self.to_pooled, self.to_diagonal)
+        return statistics.mixed(self.to_pooled, self.to_diagonal)
 
 
 def class_covariances(
-    statistics: ClassStatistics,
-    shrinkage: Amount,
-    chosen: Shrinkage | None,
+    statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
 ) -> Array:
-    """Covariances of a discriminant: by its parameter, or as "cv" has chosen."""
+    """Return covariances by a parameter, or as "cv" has chosen."""
     if chosen is None:
         return statistics.covariances(shrinkage)
     return chosen.covariances(statistics)
 
 
 def shares_of_pooled(
-    statistics: ClassStatistics,
-    shrinkage: Amount,
-    chosen: Shrinkage | None,
+    statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
 ) -> Array:
-    """Share of the pooled covariance in that of each class of a discriminant."""
+    """Return the share of the pooled covariance in those of `class_covariances`."""
     if chosen is not None and chosen.to_pooled.any():
         return chosen.to_pooled
-    amount = shrinkage if chosen is None else None
-    return pooled_shares(statistics, amount)
+    return statistics.pooled_shares(shrinkage if chosen is None else None)
 
 
 def is_shrunk(shrinkage: Amount) -> bool:
-    """Whether all classes are to move towards the pooled covariance."""
+    """Return whether all classes move towards the pooled covariance."""
     return bool(two_amounts(shrinkage)[0])
 
 
 def needs_no_rows(estimator: Any) -> bool:
-    """Whether moments are enough to fit; ValueError says why not."""
+    """Return True if moments are enough to fit; the error says why not."""
     if estimator.shrinkage == "cv":
         raise ParameterError(
             "shrinkage",
@@ -102,12 +90,7 @@ def needs_no_rows(estimator: Any) -> bool:
     return True
 
 
-def choose_shrinkage(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    sample_weight: Array | None,
-    statistics: ClassStatistics,
-) -> Shrinkage:
+def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
     r"""Choose the shrinkage under which rows that are left out are likeliest.
 
     The candidates are the covariances
@@ -138,9 +121,9 @@ def choose_shrinkage(
        estimation in discriminant analysis", Communications in Statistics: Theory and
        Methods 18, 3679-3702.
     """
-    scores = left_out_log_likelihood(X, y, sample_weight, statistics)
+    scores = left_out_log_likelihood(rows, statistics)
     # The first of those that differ by rounding at most.
-    same = scores >= scores.max() - _ROUNDING * abs(scores.max())
+    same = scores >= scores.max() - SAME_SUM * abs(scores.max())
     best, diagonal = np.unravel_index(np.argmax(same), scores.shape)
     nu = STRENGTHS[best] * _number_of_features(statistics)
     if not nu:  # only classes that cannot stand alone borrow
@@ -150,65 +133,56 @@ def choose_shrinkage(
     return Shrinkage(shares, DIAGONALS[diagonal])
 
 
-def left_out_log_likelihood(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    sample_weight: Array | None,
-    statistics: ClassStatistics,
-) -> Array:
-    """Sum of the log-likelihoods of left-out rows, of shape (n_strengths, n_diagonals).
+def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
+    """Return sums of log-likelihoods of left-out rows, (n_strengths, n_diagonals).
 
     Up to a constant; minus infinity for a candidate under which a class becomes
     singular.
     """
     basis, spectrum = pooled_basis(statistics)
     total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
-    codes = encode(y, statistics.classes)
-    bounds = np.bincount(codes, minlength=statistics.n_classes).cumsum()[:-1]
-    for k, rows in enumerate(np.split(codes.argsort(kind="stable"), bounds)):
-        weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
-        rows, weight = rows[weight > 0], weight[weight > 0]
-        if statistics.weights[k] <= 1:
-            continue  # nothing would be left of the class
-        candidates = _candidates(statistics, k, weight, basis, spectrum)
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            block = slice(start, start + _BLOCK_ROWS)
-            z = (dense(X[rows[block]]) - statistics.means[k]) @ basis
+    order, bounds = rows.by_class
+    for k in np.flatnonzero(statistics.weights > 1).tolist():  # else none would be left
+        index = order[bounds[k] : bounds[k + 1]]
+        weights = rows.frequencies[index]
+        candidates = _candidates(statistics, k, weights, basis, spectrum)
+        for block in blocks(len(index), _BLOCK_ROWS):
+            z = (dense(rows.X[index[block]]) - statistics.means[k]) @ basis
             for r, candidate in enumerate(candidates):
-                total[:, r] += candidate.log_likelihood(z, weight[block])
+                total[:, r] += candidate.log_likelihood(z, weights[block])
     total[0] = total[0].max()  # without the pooled covariance its diagonal is not used
     return total
 
 
 def _number_of_features(statistics: ClassStatistics) -> int:
-    """How many features there are, in whatever coordinates."""
-    known = statistics.coordinates
-    return statistics.n_features if known is None else known.n_features
+    """Return the number of features, in whatever coordinates."""
+    coordinates = statistics.coordinates
+    return statistics.n_features if coordinates is None else coordinates.n_features
 
 
 def _outside(statistics: ClassStatistics) -> int:
-    """Number of directions outside the coordinates in which features vary.
+    """Return the number of directions outside the coordinates in which features vary.
 
-    None where the rows suffice: then features depend on each other.
+    Zero where the rows suffice: then features depend on each other.
     """
-    known = statistics.coordinates
-    if known is None:
+    coordinates = statistics.coordinates
+    if coordinates is None:
         return 0
-    n_varying = np.count_nonzero(known.target) + known.n_outside
+    n_varying = np.count_nonzero(coordinates.target) + coordinates.n_outside
     few = pooled_freedom(statistics.weights) < n_varying
-    return known.n_outside if few else 0
+    return coordinates.n_outside if few else 0
 
 
 def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
-    """Eigenvectors and eigenvalues of the pooled correlation, for rows as they come.
+    """Return eigenvectors and eigenvalues of the pooled correlation, for rows as is.
 
     Features without variance are left out, and where the rows suffice also the
     directions without: then they are a property of the data, not of the sample.
     """
     freedom = pooled_freedom(statistics.weights)
     pooled = statistics.scatters.sum(axis=0) / freedom
-    known = statistics.coordinates
-    variances = np.diag(pooled) if known is None else known.target
+    coordinates = statistics.coordinates
+    variances = np.diag(pooled) if coordinates is None else coordinates.target
     varies = variances > 0
     scale = np.sqrt(variances[varies])
     spectrum, vectors = np.linalg.eigh(
@@ -251,7 +225,7 @@ class _Candidates:
     weight: float
 
     def log_likelihood(self, z: Array, weight: Array) -> Array:
-        """Weighted sum over rows, for each strength."""
+        """Return the weighted sum over rows, for each strength."""
         left = np.minimum(weight, 1.0)
         factor = left * self.weight / (self.weight - left)
         squares = (z @ self.vectors) ** 2 @ self.precisions
@@ -268,7 +242,7 @@ class _Candidates:
 def _candidates(
     statistics: ClassStatistics, k: int, weight: Array, basis: Array, spectrum: Array
 ) -> list[_Candidates]:
-    """What the rows of a class are compared with, for each mixture."""
+    """Return what the rows of a class are compared with, for each mixture."""
     total = float(statistics.weights[k])
     freedom = pooled_freedom(statistics.weights)
     # One for whole weights. Rows of smaller weight are left out as they are, and the
@@ -285,10 +259,8 @@ def _candidates(
     candidates = []
     for r in DIAGONALS:
         mixture = (1 - r) * spectrum * freedom / (freedom - left) + r
-        if np.any(mixture <= SINGULAR * mixture.max(initial=1.0)):
-            mixture = np.full_like(mixture, np.nan)
-        singular = np.isnan(mixture).any()
-        root = np.sqrt(np.where(np.isnan(mixture), 1.0, mixture))
+        singular = not np.all(mixture > SINGULAR * mixture.max(initial=1.0))
+        root = np.ones_like(mixture) if singular else np.sqrt(mixture)
         values, vectors = np.linalg.eigh(scatter / root / root[:, None])
         values = np.where(values > SINGULAR * values.max(initial=0.0), values, 0.0)
         base = np.multiply.outer(values, own) + shared

@@ -8,10 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from heterolda.foundations.rounding import SINGULAR, VARIANCE_FLOOR
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers import all_pairs
-from heterolda.solvers.pencil import VARIANCE_FLOOR
-from heterolda.statistics.moments import SINGULAR
 
 # A feature that varies by no more than this share of its size is constant.
 _ROUNDING = 8 * np.finfo(float).eps

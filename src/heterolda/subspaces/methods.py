@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from heterolda.foundations.types import Array
-from heterolda.solvers import Global, solve_pairs
+from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 
@@ -219,7 +219,7 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     directions = chernoff(classes, classes.rank)
     means = fisher(classes, min(n, len(classes.priors) - 1))
     moments = classes.means, classes.covariances, classes.priors, classes.weights
-    normals = solve_pairs(*moments, classes.pairs, Global()).coef
+    normals = solve(Moments(*moments, classes.pairs), Global()).coef
     lengths = np.linalg.norm(normals, axis=1)
     units = normals[lengths > 0] / lengths[lengths > 0, None]
     rules = np.linalg.svd(units, full_matrices=False)[2][:n].T

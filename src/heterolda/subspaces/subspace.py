@@ -10,9 +10,10 @@ from scipy.special import logsumexp
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array
 from heterolda.foundations.wording import count
-from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import Coordinates, check_range, pooled_freedom
-from heterolda.statistics.span import Span, outside_of
+from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
+from heterolda.statistics.covariances import pooled_freedom
+from heterolda.statistics.moments import check_range
+from heterolda.statistics.wide import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.methods import (
@@ -140,7 +141,7 @@ def _total_covariance(
         shifts = means - priors @ means
         total: Array = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
         total += (shifts.T * priors) @ shifts
-    check_range(np.diag(total), np.zeros(len(total), bool))
+    check_range(np.diag(total))
     return total
 
 

@@ -16,7 +16,7 @@ from heterolda.foundations.choices import CRITERIA
 from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_finite
 from heterolda.solvers import Global, Solver
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
+from heterolda.solvers.rules import Rules, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Where one error of a pair costs nothing, this stands for the share of its class.
@@ -33,7 +33,7 @@ class RatedRules:
 
     Attributes
     ----------
-    planes : Hyperplanes
+    planes : Rules
         The rules, with their errors under the priors.
     error_rates : ndarray of shape (n_pairs, 2)
         Error rates e1 and e2 of both classes under the Gaussian model. A trivial rule
@@ -43,7 +43,7 @@ class RatedRules:
         if there are no costs.
     """
 
-    planes: Hyperplanes
+    planes: Rules
     error_rates: Array
     risk: Array
 
@@ -128,7 +128,7 @@ class Criterion:
         shares[price == 0] = _NO_COST
         return shares
 
-    def rate(self, planes: Hyperplanes, priors: Array, pairs: Index) -> RatedRules:
+    def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
         """Error rates and risk of rules found under the cost-weighted priors.
 
         Where one of the two errors costs nothing, the rule becomes trivial.
@@ -171,7 +171,7 @@ def _refuse_contradictions(
         )
 
 
-def error_rates(planes: Hyperplanes) -> Array:
+def error_rates(planes: Rules) -> Array:
     """Error rates of both classes under the Gaussian model, as in `RatedRules`."""
     trivial = planes.trivial[:, None]
     if not trivial.any():
@@ -183,7 +183,7 @@ def error_rates(planes: Hyperplanes) -> Array:
     return np.where(trivial, constant, rates)
 
 
-def _trivial_where_free(planes: Hyperplanes, price: Array) -> Hyperplanes:
+def _trivial_where_free(planes: Rules, price: Array) -> Rules:
     """The rules, trivial where one of the two errors of a pair costs nothing."""
     free = np.any(price == 0, axis=1)
     if not free.any():

@@ -19,10 +19,10 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global, Solver, generator, resolve_solver
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.hyperplanes import Hyperplanes
 from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.span import Span, in_span
+from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
@@ -401,7 +401,7 @@ class Frontier:
             near = (high - low) / (1 + np.exp(np.abs(x)))
         return np.where(x <= 0, low + near, high - near)
 
-    def _theta(self, planes: Hyperplanes) -> float:
+    def _theta(self, planes: Rules) -> float:
         """Where on the arc a rule lies."""
         low, high = self.theta_range
         if planes.trivial[0]:

@@ -19,13 +19,12 @@ from numpy.random import Generator
 from scipy.special import log_ndtr, ndtri
 
 from heterolda.foundations.roots import bracketed_roots
+from heterolda.foundations.rounding import FARTHEST_POSITION
 from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.hyperplanes import Hyperplanes, Status
 from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import Rules, Status
 
-# Positions between which every root lies: beyond, the distance from an end underflows.
-_FARTHEST = 700.0
 # A Neyman-Pearson rule is proven by a point this far (relatively) beyond its own.
 _BEYOND = 1e-13
 
@@ -90,7 +89,7 @@ class Minimax:
     moore_penrose = False
     draws = False
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
         """Rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
 
@@ -126,7 +125,7 @@ class NeymanPearson:
     moore_penrose = False
     draws = False
 
-    def solve(self, pencil: Pencil, rng: Generator) -> Hyperplanes:
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
         """Rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pair = np.arange(len(pencil.c))
@@ -162,7 +161,7 @@ def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
 
 def _roots(function: Any, index: Index) -> Array:
     """Roots of functions that are monotone along whole arcs."""
-    a = np.full(len(index), -_FARTHEST)
+    a = np.full(len(index), -FARTHEST_POSITION)
     return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
 
 
@@ -179,17 +178,11 @@ def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array,
     return u, t
 
 
-def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Hyperplanes:
+def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
     """Rules at one position x of each arc, with the gap that is proven of them."""
     every = np.arange(len(x))
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)
-    return Hyperplanes.from_coordinates(
-        pencil,
-        u,
-        t,
-        error,
-        status=np.full(len(x), Status.CERTIFIED, np.intp),
-        n_iter=np.ones(len(x), np.intp),
-        gap=gap,
+    return Rules.from_coordinates(
+        pencil, u, t, error, status=Status.CERTIFIED, n_iter=1, gap=gap
     )

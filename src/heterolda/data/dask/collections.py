@@ -30,7 +30,7 @@ from heterolda.data.dask.chunks import (
 )
 from heterolda.foundations.validation import check_sample_weight
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.row_sample import RowSample
+from heterolda.statistics.samples import RowSample
 
 _FAN_IN = 8  # sums that one task adds up
 

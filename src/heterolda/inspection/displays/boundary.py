@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLOURS,
@@ -28,8 +29,7 @@ from heterolda.solvers import (
     RandomSearch,
     resolve_solver,
 )
-from heterolda.solvers.pencil import RANK_TOLERANCE
-from heterolda.statistics.span import outside_of
+from heterolda.statistics.wide import outside_of
 
 _STYLES = {
     "LDA": {"color": INK, "lw": 1.6, "ls": (0, (5, 3))},

@@ -25,7 +25,7 @@ from heterolda.inspection.displays.base import (
     thin,
 )
 from heterolda.inspection.displays.labels import write_labels
-from heterolda.statistics.span import in_span
+from heterolda.statistics.wide import in_span
 from heterolda.subspaces import QuadraticRule
 
 # Eight colours that differ by 23 in CIELAB at least, also with red-green blindness, and

@@ -13,7 +13,7 @@
 #endif
 #define LOG_2PI 1.8378770664093454836
 
-/* These are those of arc.py and global_search.py. */
+/* These are those of foundations/rounding.py and solvers/global_search.py. */
 static const double LIFT = 1e-30, FLAT = 1e-10;
 static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;

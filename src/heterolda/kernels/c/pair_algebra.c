@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These are those of pencil.py. */
+/* These are those of foundations/rounding.py. */
 static const double FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
 /* Up to this trace of the inverse of S1 + S2, with unit diagonal, all directions are real,
    unless means are rounded; up to the second that makes no difference. */

@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* These are those of global_search.py. */
+/* These are those of foundations/rounding.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
 /* Largest relative difference of an error and the same by the covariances, up to a trace
-   of the inverse of S1 + S2 as in pencil.py. */
+   of the inverse of S1 + S2 as in foundations/rounding.py. */
 static const double SAME = 1e-9, REGULAR = 1e8;
 
 /* Nearer to an end of the arc than this x, b S1 + a S2 is so near to singular that solving
@@ -25,7 +25,7 @@ static const double UNKNOWN = 1e-6;
 /* Directions from which on eigenvalues take longer than solving for each rule. */
 static const int64_t LARGE = 18;
 
-/* Entries of Status in hyperplanes.py. */
+/* Entries of Status in solvers/rules.py. */
 enum { CERTIFIED = 1, TRIVIAL = 6 };
 
 typedef struct {

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.devices import Device, blocks, device_of, to_host
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, ClassMoments
 
 # Share of the bytes of X that are gathered at a time on a GPU, which needs much to do,
@@ -110,7 +110,8 @@ def class_moments(X: Any, codes: Any, weight: Any, n_classes: int) -> ClassMomen
     means = np.where(counts[:, None] > 0, origin + shift, 0.0)
     if weight is not None and bool(xp.all(weight == xp.round(weight))):
         counts = np.rint(counts)  # which squares of roots need not be
-    return ClassMoments(counts, means, scatters, _lost(xp, X, codes, squares, counts))
+    tiny = (squares < SMALLEST_SQUARE) & (counts[:, None] > 0)
+    return ClassMoments(counts, means, scatters, _lost(xp, X, codes, weight, tiny))
 
 
 def _are_delicate(sums: Array) -> bool:
@@ -248,13 +249,13 @@ def _gathered(
     return xp.concat([z, factor[:, :, None]], axis=2)
 
 
-def _lost(xp: Any, X: Any, codes: Any, squares: Array, counts: Array) -> int:
-    """A feature that varies though sums of its squares are next to zero, or -1."""
-    tiny = (squares < SMALLEST_SQUARE) & (counts[:, None] > 0)
+def _lost(xp: Any, X: Any, codes: Any, weight: Any, tiny: Mask) -> int:
+    """Return a feature that varies though its sums of squares are tiny, or -1."""
     for j in np.flatnonzero(tiny.any(axis=0)).tolist():
         column = X[:, j]
         for k in np.flatnonzero(tiny[:, j]).tolist():
-            mine = column[codes == k]
+            own = codes == k
+            mine = column[own if weight is None else own & (weight > 0)]
             if bool(xp.any(mine != mine[0])):
                 return j
     return -1

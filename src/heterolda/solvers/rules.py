@@ -5,6 +5,9 @@ when w.x >= w0. Stored are coef = -w and intercept = w0, so that a positive scor
 coef.x + intercept means the second class j, as in every binary scikit-learn
 classifier; a score of exactly zero means class i. This module is the only place that
 turns one into the other.
+
+Along w, a threshold is measured from the mean of class 2: t = w0 - w.m2. D is
+w.(m1 - m2), and sigma1, sigma2 are the deviations of the two classes.
 """
 
 from __future__ import annotations
@@ -15,13 +18,12 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
+from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import Pencil
 
-# Projected standard deviation, relative to the distance of the means, that stands for
-# "none" where a direction separates the classes without any variance.
-_NO_DEVIATION = 1e-7
 # Scores are kept below this, so that sums of them do not overflow.
 _LARGEST_SCORE = 1e300
 
@@ -40,7 +42,7 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True)
-class Hyperplanes:
+class Rules:
     """One linear rule for each pair of classes.
 
     Attributes
@@ -59,8 +61,12 @@ class Hyperplanes:
         `Status` of each pair.
     means, deviations : ndarray of shape (n_pairs, 2)
         Mean and standard deviation of the score in the two classes.
+    fisher_coef, fisher_intercept : ndarray or None
+        Fisher's rule of each pair, whatever the solver found.
+    rank : ndarray of shape (n_pairs,) or None
+        Number of directions in which either class varies.
     dropped, floored : ndarray or None
-        What the pencil says about these; None for rules that come from elsewhere.
+        As in `Pencil`. These five are None in rules that no solver found.
     """
 
     coef: Array
@@ -71,6 +77,9 @@ class Hyperplanes:
     status: Index
     means: Array
     deviations: Array
+    fisher_coef: Array | None = None
+    fisher_intercept: Array | None = None
+    rank: Index | None = None
     dropped: Array | None = None
     floored: Mask | None = None
 
@@ -80,6 +89,13 @@ class Hyperplanes:
         trivial: Mask = self.status == Status.TRIVIAL
         return trivial
 
+    @property
+    def fisher(self) -> tuple[Array, Array]:
+        """Coefficients and intercepts of Fisher's rules, of a solver's record."""
+        if self.fisher_coef is None or self.fisher_intercept is None:
+            raise ValueError("these rules come without Fisher's: solve the pairs")
+        return self.fisher_coef, self.fisher_intercept
+
     @classmethod
     def from_coordinates(
         cls,
@@ -88,11 +104,11 @@ class Hyperplanes:
         t: Array,
         error: Array,
         *,
-        status: Index,
-        n_iter: Index,
-        gap: Array | None = None,
-    ) -> Hyperplanes:
-        """Rules w = V u from their coordinates in the pencil.
+        status: Index | int,
+        n_iter: Index | int,
+        gap: Array | float = np.nan,
+    ) -> Rules:
+        """Return rules w = V u, given their coordinates in the pencil.
 
         Thresholds t are measured from the mean of class 2. NaN asks for the trivial
         rule, and so does a w of zero. A pair that some direction separates without any
@@ -104,14 +120,14 @@ class Hyperplanes:
         deviations = np.array([sigma1, sigma2]).T
         separable = (pencil.separation != 0).any(axis=1)
         trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
-        gap = np.full(len(t), np.nan) if gap is None else gap
+        status, n_iter, gap = (np.full(len(t), x) for x in (status, n_iter, gap))
         if separable.any():
             trivial &= ~separable
             gap = np.where(separable & ~np.isnan(gap), 0.0, gap)
             w = np.where(separable[:, None], pencil.separation, w)
             t = np.where(separable, 1.0, t)
             D = np.where(separable, 2.0, D)
-            deviations[separable] = 2 * _NO_DEVIATION
+            deviations[separable] = 2 * NO_SPREAD
             error = np.where(separable, 0.0, error)
             status = np.where(separable, Status.SEPARABLE, status)
         means = np.array([t - D, t]).T
@@ -124,8 +140,23 @@ class Hyperplanes:
             w0 = np.where(trivial, odds, w0)
             error = np.where(trivial, np.minimum(p1, p2), error)
             status = np.where(trivial, Status.TRIVIAL, status)
-        known = pencil.dropped, pencil.floored
-        return cls(-w, w0, error, gap, n_iter, status, means, deviations, *known)
+        fisher = (pencil.basis @ pencil.fisher_coordinates[:, :, None])[:, :, 0]
+        middle = np.einsum("pi,pki->p", fisher, pencil.means) / 2
+        return cls(
+            coef=-w,
+            intercept=w0,
+            error=error,
+            gap=gap,
+            n_iter=n_iter,
+            status=status,
+            means=means,
+            deviations=deviations,
+            fisher_coef=-fisher,
+            fisher_intercept=middle + pencil.log_tau,
+            rank=pencil.rank,
+            dropped=pencil.dropped,
+            floored=pencil.floored,
+        )
 
     @classmethod
     def from_projections(
@@ -137,13 +168,13 @@ class Hyperplanes:
         n_iter: Index,
         means: Array,
         deviations: Array,
-    ) -> Hyperplanes:
-        """Rules that were found in some other way than from the pencil.
+    ) -> Rules:
+        """Return rules that were found in some other way than from the pencil.
 
         Where both classes have one and the same score, the rule is trivial.
         """
         distance = np.abs(means[:, 1] - means[:, 0])[:, None]
-        deviations = np.maximum(deviations, _NO_DEVIATION * distance)
+        deviations = np.maximum(deviations, NO_SPREAD * distance)
         trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)
         return cls(
             coef=coef,
@@ -156,41 +187,46 @@ class Hyperplanes:
             deviations=deviations,
         )
 
-    def less(self, threshold: float) -> Hyperplanes:
-        """The same rules with scores less a threshold."""
+    def less(self, threshold: float) -> Rules:
+        """Return the rules with a threshold subtracted from their scores."""
         less = self.intercept - threshold, self.means - threshold
         return replace(self, intercept=less[0], means=less[1])
 
-    def take(self, pairs: Index) -> Hyperplanes:
-        """Some of the pairs."""
+    def alone(self) -> Rules:
+        """Return the rules without what else the solver knew of the pairs."""
+        return replace(
+            self,
+            fisher_coef=None,
+            fisher_intercept=None,
+            rank=None,
+            dropped=None,
+            floored=None,
+        )
+
+    def take(self, pairs: Index | Mask) -> Rules:
+        """Select pairs by index or mask."""
         return self._each(lambda column: column[pairs], self)
 
-    def put(self, pairs: Index, rules: Hyperplanes) -> None:
-        """Replace the rules of some pairs, in place."""
-        for field in fields(self):
-            getattr(self, field.name)[pairs] = getattr(rules, field.name)
+    def replaced(self, pairs: Index, rules: Rules) -> Rules:
+        """Return the rules with others for some pairs, given by index."""
+
+        def replace_in(column: Any, new: Any) -> Any:
+            column = column.copy()
+            column[pairs] = new
+            return column
+
+        return self._each(replace_in, self, rules)
 
     @classmethod
-    def where(
-        cls, chosen: Mask, these: Hyperplanes, others: Hyperplanes
-    ) -> Hyperplanes:
-        """For each pair one of two rules."""
-
-        def choose(one: Any, other: Any) -> Any:
-            return np.where(chosen[:, None] if one.ndim == 2 else chosen, one, other)
-
-        return cls._each(choose, these, others)
-
-    @classmethod
-    def concatenate(cls, records: list[Hyperplanes]) -> Hyperplanes:
+    def concatenate(cls, records: list[Rules]) -> Rules:
         """Join the records of consecutive groups of pairs."""
         if len(records) == 1:
             return records[0]
         return cls._each(lambda *columns: np.concatenate(columns), *records)
 
     @classmethod
-    def _each(cls, make: Callable[..., Any], *records: Hyperplanes) -> Hyperplanes:
-        """A record made attribute by attribute; None where one of them has none."""
+    def _each(cls, make: Callable[..., Any], *records: Rules) -> Rules:
+        """Make a record attribute by attribute; None where one of them has none."""
         made: dict[str, Any] = {}
         for name in (field.name for field in fields(cls)):
             columns = [getattr(record, name) for record in records]
@@ -199,11 +235,55 @@ class Hyperplanes:
         return cls(**made)
 
 
-def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
-    """Scores of rows of data; `normals` is `coef` transposed, perhaps for each row.
+def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Array:
+    """Return the threshold t of least error along w; log_tau is ln(p2 / p1).
 
-    They are finite and have the right sign even if products overflow: positive for the
-    second class of a pair.
+    For D > 0 this is (39), rationalized so that it needs no case split:
+
+        t = sigma2^2 (D^2 + 2 sigma1^2 L) / (D sigma2^2 + sigma1 sigma2 root)
+        root = sqrt(D^2 + 2 (sigma1^2 - sigma2^2) L),  L = ln(tau sigma1 / sigma2)
+
+    For D <= 0 it is (39) as printed, less mu2. It is NaN where no threshold is
+    stationary, so that the error is monotone in t and the likelier class is the best
+    answer along w.
+    """
+    size = np.hypot(sigma1, sigma2)  # w may have any length: work at unit length
+    D, s1, s2 = D / size, sigma1 / size, sigma2 / size
+    L = log_tau + np.log(sigma1 / sigma2)
+    difference = (s1 - s2) * (s1 + s2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(D**2 + 2 * difference * L)
+        t = np.where(  # (39)
+            D > 0,
+            s2**2 * (D**2 + 2 * s1**2 * L) / (D * s2**2 + s1 * s2 * root),
+            (s1 * s2 * root - D * s2**2) / difference,
+        )
+        return np.where(np.isfinite(t), t * size, np.nan)
+
+
+def class_errors(
+    t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
+) -> tuple[Array, Array]:
+    """Return the errors p1 e1 and p2 e2 of a rule in the two classes, (19) and (20).
+
+    They are p1 Phi(z1) and p2 Phi(-z2), z1 = (t - D) / sigma1 and z2 = t / sigma2.
+    """
+    return p1 * ndtr((t - D) / sigma1), p2 * ndtr(-t / sigma2)
+
+
+def bayes_error(
+    t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
+) -> Array:
+    """Return the error p_e of a rule, (9)."""
+    error1, error2 = class_errors(t, D, sigma1, sigma2, p1, p2)
+    return error1 + error2
+
+
+def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
+    """Return scores of rows of data, positive for the second class of a pair.
+
+    `normals` is `coef` transposed, perhaps for each row. Scores are finite and have the
+    right sign even if products overflow.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _products(rows, normals)
@@ -221,7 +301,7 @@ def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
 
 
 def _products(rows: Array, normals: Array) -> Array:
-    """Products of rows with normals, the same for all rows or those of each."""
+    """Return products of rows with normals, the same for all rows or those of each."""
     if normals.ndim == 2:
         return rows @ normals
     products: Array = np.einsum("rj,rjp->rp", rows, normals)

@@ -18,10 +18,7 @@ from heterolda import (
 )
 from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data import table as table_module
-from heterolda.statistics import em
-from heterolda.statistics.available import Available
-from heterolda.statistics.em import expectation
-from heterolda.statistics.patterns import GapRows
+from heterolda.statistics import missing as em
 
 FEATURES = ["a", "b", "c"]
 
@@ -85,21 +82,16 @@ def test_files_have_the_moments_of_rows_in_memory(
     for size in (1, 7, 1000) if memory > 1 else (60, 1000):
         some = statistics_from_batches(table, "kind", **asked, batch_size=size)
         assert_same(some, whole)
+    complete = pa.Table.from_pandas(frame.dropna())
+    plain = in_memory(frame.dropna(), weight)
+    same = statistics_from_batches(complete, "kind", **asked)
+    assert same.estimated_by is None
+    assert_same(same, plain)
     if weight is not None:
         copies = frame.loc[frame.index.repeat(frame[weight].astype(int))]
         del asked["sample_weight"]
         again = statistics_from_batches(pa.Table.from_pandas(copies), "kind", **asked)
         assert_same(again, whole)
-
-
-def test_without_gaps_nothing_changes(frame):
-    table = pa.Table.from_pandas(frame.dropna())
-    asked = {"columns": FEATURES, "sample_weight": "times", "batch_size": 60}
-    plain = statistics_from_batches(table, "kind", **asked)
-    same = statistics_from_batches(table, "kind", **asked, missing="em")
-    assert same.estimated_by is None
-    assert_array_equal(same.means, plain.means)
-    assert_array_equal(same.scatters, plain.scatters)
 
 
 def test_rows_without_label_or_weight_are_left_out(frame, to_the_limit):
@@ -110,40 +102,6 @@ def test_rows_without_label_or_weight_are_left_out(frame, to_the_limit):
     for source in (frame, pa.Table.from_pandas(frame)):
         with pytest.warns(MissingRowsWarning, match="3 of 400 rows have no label or"):
             assert_same(statistics_from_batches(source, "kind", **asked), kept)
-
-
-def test_sums_of_a_pattern_need_no_rows(frame, rng):
-    X = frame[FEATURES].to_numpy(copy=True)
-    codes = np.arange(len(X)) % 4
-    X[codes == 1, 2] = 7.0  # constant, as far as it is there
-    X[:40, 2] = np.nan
-    weight = frame["times"].to_numpy()
-    rows = GapRows.from_arrays(X, codes, weight, 4)
-    few = rows.compacted()
-    assert len(few.X) <= 2 * 4 * len(few.codes) < len(rows.X)
-    cut = rng.permutation(len(X))
-    parts = [
-        GapRows.from_arrays(X[some], codes[some], weight[some], 4).compacted()
-        for some in np.array_split(cut, 5)
-    ]
-    merged = GapRows.merged([GapRows.merged(parts[:3]).compacted(), *parts[3:]])
-    means, roots = rng.normal(1000, 1, (4, 3)), rng.normal(size=(4, 3, 3))
-    precisions = roots @ roots.mT
-    expected = expectation(rows, means, precisions)
-    known = Available.from_rows([rows])
-    for other in (few, merged, merged.compacted(), few.scaled(2.0)):
-        scale = 2.0 if other.totals.sum() > 1.5 * rows.totals.sum() else 1.0
-        for mine, sums in zip(
-            expectation(other, means, precisions), expected, strict=True
-        ):
-            assert_allclose(mine / scale, sums, rtol=1e-9, atol=1e-7)
-        found = Available.from_rows([other])
-        for name in ("weights", "blank", "complete", "n_values"):
-            assert_allclose(getattr(found, name) / scale, getattr(known, name))
-        assert_allclose(found.means() + found.origin, known.means() + known.origin)
-        assert_allclose(found.variances(), known.variances(), atol=1e-9)
-        assert_array_equal(found.low == found.high, known.low == known.high)
-    assert (known.low == known.high).any()
 
 
 def test_fitting_files_is_fitting_rows(frame, tmp_path, to_the_limit):

@@ -1,8 +1,9 @@
-"""Fitting to rows with gaps, and predicting them."""
+"""Fitting to rows with missing values, and predicting them."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import train_test_split
@@ -14,24 +15,24 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.estimators import gaps
+from heterolda.estimators import missing
 
 
 def removed(X, share, seed=0):
-    """Rows with gaps at random."""
+    """Rows with values missing at random."""
     X = np.array(X, float)
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
 
 
-def block(model, there):
+def block(model, mask):
     """The model of some features, fitted to the block of the statistics."""
     known = model.statistics_
     some = ClassStatistics(
         known.classes,
         known.weights,
-        known.means[:, there],
-        known.scatters[:, there][:, :, there],
+        known.means[:, mask],
+        known.scatters[:, mask][:, :, mask],
         given=known.given,
     )
     return GaussianLinearDiscriminant(**model.get_params()).fit_statistics(some)
@@ -52,7 +53,7 @@ def block(model, there):
     ],
 )
 @pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
-def test_a_row_with_gaps_gets_the_rule_of_what_is_there(parameters):
+def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
     X, y = load_wine(return_X_y=True)
     X = X[:, :6]
     if "max_error" in parameters:
@@ -63,14 +64,14 @@ def test_a_row_with_gaps_gets_the_rule_of_what_is_there(parameters):
         there = np.isin(np.arange(6), gap, invert=True)
         rows = np.where(there, X, np.nan)
         small = block(model, there)
-        np.testing.assert_array_equal(model.predict(rows), small.predict(X[:, there]))
+        assert_array_equal(model.predict(rows), small.predict(X[:, there]))
         for method in ("predict_proba", "decision_function"):
             found = getattr(model, method)(rows)
             expected = getattr(small, method)(X[:, there])
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
         again = model.for_features(there)
-        np.testing.assert_array_equal(again.coef_, small.coef_)
-        np.testing.assert_array_equal(again.gap_, small.gap_)
+        assert_array_equal(again.coef_, small.coef_)
+        assert_array_equal(again.gap_, small.gap_)
 
 
 def test_rows_do_not_depend_on_each_other():
@@ -84,17 +85,15 @@ def test_rows_do_not_depend_on_each_other():
     for method in ("predict", "predict_proba", "decision_function"):
         call = getattr(model, method)
         found = call(rows)
-        np.testing.assert_array_equal(found[whole], call(rows[whole]))
+        assert_array_equal(found[whole], call(rows[whole]))
         if not model.guarded_.any():
-            np.testing.assert_array_equal(
-                found[whole], getattr(plain, method)(X[whole])
-            )
-        np.testing.assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
-        np.testing.assert_array_equal(found[::-1], call(rows[::-1]))
+            assert_array_equal(found[whole], getattr(plain, method)(X[whole]))
+        assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
+        assert_array_equal(found[::-1], call(rows[::-1]))
     p = model.predict_proba(rows)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows))
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(rows)), p)
+    assert_allclose(p.sum(axis=1), 1)
+    assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows))
+    assert_allclose(np.exp(model.predict_log_proba(rows)), p)
     assert model.predict_proba(rows.astype(np.float32)).dtype == np.float32
 
 
@@ -105,7 +104,7 @@ def test_a_row_without_values_gets_the_priors():
         some = y < n_classes
         model = GaussianLinearDiscriminant(missing="em").fit(X[some], y[some])
         found = model.predict_proba([[np.nan] * 4])[0]
-        np.testing.assert_allclose(found, model.priors_, rtol=1e-6)
+        assert_allclose(found, model.priors_, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -118,13 +117,13 @@ def test_guarded_pairs_stay_guarded():
     model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.05), y)
     assert 0 < model.guarded_.sum() < 3
     small = model.for_features([0, 1, 3])
-    np.testing.assert_array_equal(small.guarded_, model.guarded_)
+    assert_array_equal(small.guarded_, model.guarded_)
     there, guarded = np.array([True, True, False, True]), model.guarded_
     model.set_params(guard=False)
     pure = block(model, there)
     fisher = block(model.set_params(solver="fisher"), there)
-    np.testing.assert_allclose(small.coef_[guarded], fisher.coef_[guarded], rtol=1e-6)
-    np.testing.assert_array_equal(small.coef_[~guarded], pure.coef_[~guarded])
+    assert_allclose(small.coef_[guarded], fisher.coef_[guarded], rtol=1e-6)
+    assert_array_equal(small.coef_[~guarded], pure.coef_[~guarded])
 
 
 def test_conditional_means_where_patterns_are_too_many(monkeypatch):
@@ -143,28 +142,42 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         model.fit(removed(X, 0.1), y)
         own = model.predict_proba(rows)
         with monkeypatch.context() as patched:
-            patched.setattr(gaps, "_LEAST", 3)
-            patched.setattr(gaps, "_MOST", 3)
+            patched.setattr(missing, "_LEAST", 3)
+            patched.setattr(missing, "_MOST", 3)
             model._by_pattern.clear()
-            np.testing.assert_allclose(model.predict_proba(rows), own, atol=1e-6)
+            assert_allclose(model.predict_proba(rows), own, atol=1e-6)
             assert len(model._by_pattern) <= 3
     # With unequal ones, nearly.
     model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.1), y)
     own = model.predict(rows)
-    monkeypatch.setattr(gaps, "_LEAST", 3)
-    monkeypatch.setattr(gaps, "_MOST", 3)
+    monkeypatch.setattr(missing, "_LEAST", 3)
+    monkeypatch.setattr(missing, "_MOST", 3)
     model._by_pattern.clear()
     other = model.predict(rows)
     assert np.mean(own != other) < 0.02
 
 
+def test_the_rule_of_conditional_means_by_brute_force():
+    rng = np.random.default_rng(0)
+    root, c, mean = rng.normal(size=(5, 5)), rng.normal(size=5), rng.normal(size=5)
+    cov = root @ root.T
+    patterns = rng.random((30, 5)) < 0.6
+    patterns[0] = True
+    for o, u in zip(patterns, missing._conditional(c, cov, patterns), strict=True):
+        assert not u[~o].any()
+        x = rng.normal(size=5)
+        slopes = np.linalg.solve(cov[np.ix_(o, o)], cov[o])
+        complete = mean + (x - mean)[o] @ slopes
+        assert_allclose(u @ (x - mean), c @ (complete - mean), rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": "cv"}, {"multiclass": "ova"}])
-def test_without_gaps_nothing_changes(parameters):
+def test_complete_rows_are_treated_as_ever(parameters):
     X, y = load_iris(return_X_y=True)
     plain = GaussianLinearDiscriminant(**parameters).fit(X, y)
     same = GaussianLinearDiscriminant(missing="em", **parameters).fit(X, y)
-    np.testing.assert_array_equal(same.coef_, plain.coef_)
-    np.testing.assert_array_equal(same.predict_proba(X), plain.predict_proba(X))
+    assert_array_equal(same.coef_, plain.coef_)
+    assert_array_equal(same.predict_proba(X), plain.predict_proba(X))
     assert same.statistics_.estimated_by is None
 
 
@@ -213,7 +226,7 @@ def test_nan_is_accepted_only_when_asked_for():
         GaussianLinearDiscriminant(missing="drop").fit(X, y)
 
 
-def test_what_gaps_do_not_go_with():
+def test_what_needs_complete_rows():
     X, y = load_iris(return_X_y=True)
     bad = removed(X, 0.1)
     model = GaussianLinearDiscriminant(missing="em").fit(bad, y)
@@ -232,18 +245,16 @@ def test_some_features_by_their_names_and_of_wide_data():
     model = GaussianLinearDiscriminant(missing="em").fit(frame, y)
     some = model.for_features(["b", "c"])
     assert some.feature_names_in_.tolist() == ["b", "c"]
-    np.testing.assert_array_equal(
+    assert_array_equal(
         some.predict(frame[["b", "c"]]),
         block(model, [1, 2]).predict(frame[["b", "c"]].to_numpy()),
     )
     gone = frame.assign(b=frame["b"].where(y == 0))
     with pytest.warns(UserWarning, match=r"features \['b'\] have no value"):
         GaussianLinearDiscriminant(missing="em").fit(gone, y)
-    with pytest.raises(ValueError, match="depend on all rows"):
-        GaussianLinearDiscriminant(missing="em").partial_fit(gone, y, classes=[0, 1])
     X = rng.normal(size=(20, 150))
     X[y[:20] == 1] += 0.5
     wide = GaussianLinearDiscriminant(missing="em").fit(X, y[:20])
     rows = np.where(np.arange(150) < 30, np.nan, X)
     small = wide.for_features(np.arange(150) >= 30)
-    np.testing.assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))
+    assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))

@@ -7,14 +7,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-import heterolda.statistics.sparse_moments as module
 from heterolda import ClassStatistics
-from heterolda.kernels.class_moments import class_moments
-from heterolda.statistics.sparse_moments import sparse_moments
+from heterolda.statistics import moments
+from heterolda.statistics.rows import Rows
+
+of = ClassStatistics.from_data
 
 
 def naive(X, codes, weight, n_classes):
-    """Weights, means and scatters in extended precision, centred."""
+    """Weights, means and scatters in extended precision, centered."""
     X = X.astype(np.longdouble)
     found = []
     for k in range(n_classes):
@@ -41,42 +42,35 @@ def draw(rng, n=400):
     return X, rng.integers(4, size=n)
 
 
-def assert_moments(found, expected):
-    """Equal on the scale of the variances; constant columns have none at all."""
-    weights, means, scatters = expected
-    assert_allclose(found.weights, weights, rtol=1e-14)
-    size = np.sqrt(np.einsum("kii->ki", scatters)).astype(float)
-    off = np.abs(found.means - means) / np.where(size > 0, size, 1)
-    assert (off <= 1e-12 + 1e-15 * np.abs(means)).all()
-    scale = size[:, :, None] * size[:, None, :]
-    error = np.abs(found.scatters - scatters)
-    assert (error <= 1e-13 * scale).all()
-    assert_array_equal(found.scatters, found.scatters.mT)
-    assert found.lost == -1
-
-
 @pytest.mark.parametrize("weights", [None, "whole", "spread"])
 @pytest.mark.parametrize("block", [1 << 20, 17])
 def test_equals_the_definitions(rng, weights, block, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(moments, "_BLOCK", block)
     X, codes = draw(rng)
     weight = None
     if weights == "whole":
         weight = rng.integers(0, 4, len(X)).astype(float)
     elif weights == "spread":
         weight = 10 ** rng.uniform(-4, 4, len(X))
-    expected = naive(X, codes, np.ones(len(X)) if weight is None else weight, 5)
-    found = sparse_moments(sp.csr_array(X), codes, weight, 5)  # one class has no rows
-    assert_moments(found, expected)
-    assert_moments(class_moments(X, codes, weight, 5), expected)
+    ones = np.ones(len(X)) if weight is None else weight
+    totals, means, scatters = naive(X, codes, ones, 5)  # one class has no rows
+    size = np.sqrt(np.einsum("kii->ki", scatters)).astype(float)
+    scale = size[:, :, None] * size[:, None, :]
+    for form in (sp.csr_array(X), X):
+        found = ClassStatistics.from_rows(Rows(form, codes, weight, np.arange(5)))
+        assert_allclose(found.weights, totals, rtol=1e-14)
+        # On the scale of the variances; constant columns have none at all.
+        off = np.abs(found.means - means) / np.where(size > 0, size, 1)
+        assert (off <= 1e-12 + 1e-15 * np.abs(means)).all()
+        assert (np.abs(found.scatters - scatters) <= 1e-13 * scale).all()
+        assert_array_equal(found.scatters, found.scatters.mT)
 
 
 def test_fully_dense_rows_and_few_of_them(rng):
     for n in (4, 5, 8, 300):
-        X = rng.normal(1e6, 1, size=(n, 6))
-        codes = np.arange(n) % 4
+        X, codes = rng.normal(1e6, 1, size=(n, 6)), np.arange(n) % 4
         expected = naive(X, codes, np.ones(n), 4)
-        found = sparse_moments(sp.csr_matrix(X), codes, None, 4)
+        found = of(sp.csr_matrix(X), codes)
         assert_allclose(found.scatters, expected[2].astype(float), atol=1e-8)
         assert_array_equal(found.scatters[np.bincount(codes) == 1], 0)
 
@@ -85,7 +79,7 @@ def test_any_form_of_the_same_numbers(rng):
     X, codes = draw(rng)
     X = np.round(X[:, :8])
     y, weight = np.array(list("abcd"))[codes], rng.integers(0, 3, len(X)).astype(float)
-    expected = ClassStatistics.from_data(X, y, weight)
+    expected = of(X, y, weight)
     plain, back = sp.csr_array(X), sp.csr_array(X[::-1])
     both = plain.data, plain.indices
     twice = [np.repeat(part, 2) for part in (plain.data / 2, plain.indices)]
@@ -103,24 +97,22 @@ def test_any_form_of_the_same_numbers(rng):
     ]
     for form in forms:
         before = form.data.copy()
-        found = ClassStatistics.from_data(form, y, weight)
+        found = of(form, y, weight)
         assert_array_equal(found.classes, expected.classes)
         assert_allclose(found.scatters, expected.scatters, rtol=1e-9, atol=1e-6)
         assert_allclose(found.means, expected.means, rtol=1e-12)
         assert_array_equal(form.data, before)  # it is left as it was
     ones = sp.csr_array(X != 0)
     assert ones.dtype == bool
-    found, plain = (ClassStatistics.from_data(form, y) for form in (ones, X != 0))
-    assert_allclose(found.scatters, plain.scatters, atol=1e-12)
+    assert_allclose(of(ones, y).scatters, of(X != 0, y).scatters, atol=1e-12)
 
 
 def test_chunks_add_up(rng):
     X, codes = draw(rng)
-    whole = ClassStatistics.from_data(X, codes)
-    total = ClassStatistics.from_data(sp.csr_array(X[:30]), codes[:30])
+    total = of(sp.csr_array(X[:30]), codes[:30])
     for rows in (slice(30, 31), slice(31, 200), slice(200, 400)):
         total.update(sp.coo_matrix(X[rows]), codes[rows])
-    assert_allclose(total.scatters, whole.scatters, rtol=1e-9, atol=1e-4)
+    assert_allclose(total.scatters, of(X, codes).scatters, rtol=1e-9, atol=1e-4)
 
 
 def test_what_is_refused(rng):
@@ -133,14 +125,14 @@ def test_what_is_refused(rng):
         bad = sp.lil_array(X)
         bad[3, 2] = value
         with pytest.raises(ValueError, match=message):
-            ClassStatistics.from_data(bad, codes)
+            of(bad, codes)
     for column in (2, 11):
         bad = X.copy()
         bad[:, column] *= 1e-170
         with pytest.raises(ValueError, match=f"feature {column} vary so little"):
-            ClassStatistics.from_data(sp.csr_array(bad), codes)
+            of(sp.csr_array(bad), codes)
     with pytest.raises(ValueError, match="Complex data not supported"):
-        ClassStatistics.from_data(sp.csr_array(X + 1j), codes)
+        of(sp.csr_array(X + 1j), codes)
 
 
 def test_no_dense_copy_is_made(rng):
@@ -148,7 +140,7 @@ def test_no_dense_copy_is_made(rng):
     X = sp.csr_array((rng.normal(size=20_000), places), (20_000, 200))
     codes = rng.integers(4, size=20_000)
     tracemalloc.start()
-    sparse_moments(X, codes, None, 4)
+    of(X, codes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < X.shape[0] * X.shape[1] * 8 / 4

@@ -17,29 +17,26 @@ So every rule, with its errors and its certificate, is that of the matrices (d, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
+from heterolda.foundations.devices import blocks
+from heterolda.foundations.rounding import (
+    NO_COORDINATE,
+    NO_DEVIATION,
+    REAL_SEPARATION,
+    SAME_CONSTANT,
+    SHIFT_DECIMALS,
+    SINGULAR,
+)
 from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Mask
-from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.moments import (
-    SINGULAR,
-    Coordinates,
-    pooled_freedom,
-    two_amounts,
-)
+from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
+from heterolda.statistics.covariances import pooled_freedom, two_amounts
 
-# A coordinate along which everything is less than this share of the rest is zero.
-_NOTHING = 1e-14
-# Constant features that differ by less than this share of their size are the same.
-_SAME = 16 * float(np.finfo(float).eps)
-# Deviations that matrices cannot tell from zero, and a distance of means in them that
-# is real.
-_BLUR, _REAL = 1e-7, 40.0
-# Numbers of rows that are centred at a time, and parts of all rows that they are.
+# Numbers of rows that are centered at a time, and parts of all rows that they are.
 _BLOCK, _PARTS = 1 << 20, 8
 
 
@@ -66,16 +63,15 @@ class Span:
 
     @classmethod
     def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:
-        """The space of statistics that have factors.
+        """Return the space of statistics that have factors.
 
         Units are pooled deviations. Where `shrinkage` leaves the diagonal out, there
         are directions without variance, and the units decide which of them are taken:
         there they are the deviations of all classes together. Features that do not
         vary within classes have coordinates of their own, and no target of shrinkage.
         """
-        factors = cast(list[Array], statistics.factors)
-        freedom = pooled_freedom(statistics.weights)
-        squares, means = statistics.squares, statistics.means
+        factors, means = statistics.factors or [], statistics.means
+        freedom, squares = pooled_freedom(statistics.weights), statistics.squares
         varies: Mask = squares.sum(axis=0) > 0
         n_varying = int(np.count_nonzero(varies))
         variances = squares.sum(axis=0) / max(freedom, 1.0)
@@ -85,7 +81,7 @@ class Span:
             own = (squares.T / np.maximum(statistics.weights - 1, 1.0)).sum(axis=1)
             variances = (1 - share) * own + share * len(factors) * variances
         units = np.where(varies, np.sqrt(variances), np.ptp(means, axis=0))
-        differs = ~varies & (units > _SAME * np.abs(means).max(axis=0))
+        differs = ~varies & (units > SAME_CONSTANT * np.abs(means).max(axis=0))
         units[~varies & ~differs] = 1.0
         origin = np.where(varies, means.mean(axis=0), means[0])
         # The last of the shifts follows from the others. A direction outside of all
@@ -96,52 +92,54 @@ class Span:
         rows = [*factors, shifts, other]
         basis, parts = _orthonormal(rows, varies, units, careful=careful)
         r = basis.shape[1]
-        centres = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
+        centers = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
         if differs.any():
-            outer, apart = _of_constants(means, differs, units, r)
-            basis, centres = np.hstack([basis, outer]), np.hstack([centres, apart])
-        scatters = np.zeros((len(factors), centres.shape[1], centres.shape[1]))
+            constants, apart = _of_constants(means, differs, units, r)
+            basis, centers = np.hstack([basis, constants]), np.hstack([centers, apart])
+        scatters = np.zeros((len(factors), centers.shape[1], centers.shape[1]))
         for scatter, part in zip(scatters, parts, strict=False):
             scatter[:r, :r] = part.T @ part
-        known = ClassStatistics(
-            statistics.classes,
-            statistics.weights,
-            centres,
-            scatters,
-            given=statistics.given,
-            estimated_by=statistics.estimated_by,
-        )
         rank = n_varying
         if 1 < rank <= freedom:
             spectrum = np.linalg.eigvalsh(scatters.sum(axis=0))
             rank = int(np.count_nonzero(spectrum > SINGULAR * spectrum[-1]))
-        target = (np.arange(basis.shape[1]) < r).astype(np.float64)
-        size = max(rank, 1), len(units), max(n_varying - r, 0)
-        known.coordinates = Coordinates(target, *size)
-        return cls(known, origin, units, basis)
+        inside = ClassStatistics(
+            statistics.classes,
+            statistics.weights,
+            centers,
+            scatters,
+            given=statistics.given,
+            estimated_by=statistics.estimated_by,
+            coordinates=Coordinates(
+                target=(np.arange(basis.shape[1]) < r).astype(np.float64),
+                rank=max(rank, 1),
+                n_features=len(units),
+                n_outside=max(n_varying - r, 0),
+            ),
+        )
+        return cls(inside, origin, units, basis)
 
     def coordinates(self, X: Any) -> Array:
-        """Coordinates of rows."""
+        """Return the coordinates of rows."""
         n = X.shape[0]
-        step = max(1, min(_BLOCK // X.shape[1], n // _PARTS))
-        found = np.empty((n, self.basis.shape[1]))
-        for start in range(0, n, step):
-            rows = dense(X[start : start + step]).astype(np.float64, copy=False)
-            found[start : start + step] = (rows - self.origin) @ self.basis
-        return found
+        coordinates = np.empty((n, self.basis.shape[1]))
+        for block in blocks(n, max(1, min(_BLOCK // X.shape[1], n // _PARTS))):
+            rows = dense(X[block]).astype(np.float64, copy=False)
+            coordinates[block] = (rows - self.origin) @ self.basis
+        return coordinates
 
     def in_features(self, planes: Any) -> Any:
-        """Hyperplanes of features, of a record of hyperplanes in coordinates."""
+        """Return hyperplanes of features, of a record of those in coordinates."""
         coef, intercept = self.rules(planes.coef, planes.intercept)
         return replace(planes, coef=coef, intercept=intercept, dropped=None)
 
     def rules(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """Rules for features, of rules for coordinates."""
+        """Return rules for features, of rules for coordinates."""
         normals = coef @ self.basis.T
         return normals, intercept - normals @ self.origin
 
     def rules_inside(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """The way back: rules for coordinates, of rules for features."""
+        """Return rules for coordinates, of rules for features."""
         inside = (coef * self.units**2) @ self.basis
         return inside, intercept + coef @ self.origin
 
@@ -149,7 +147,7 @@ class Span:
 def in_span(
     statistics: ClassStatistics, shrinkage: Any = None
 ) -> tuple[ClassStatistics, Span | None]:
-    """Statistics to compute with: in coordinates, with their span, if they are wide.
+    """Return statistics to compute with: in coordinates, with their span, if wide.
 
     `shrinkage` is that of the covariances that will be computed.
     """
@@ -162,7 +160,7 @@ def in_span(
 def outside_of(
     coordinates: Coordinates | None, covariances: Array
 ) -> tuple[int, Array]:
-    """How many directions lie outside of coordinates, and class variances along each.
+    """Return the number of directions outside, and class variances along each.
 
     They are those of the last coordinate with a target of shrinkage.
     """
@@ -175,7 +173,7 @@ def outside_of(
 def _orthonormal(
     parts: list[Array], features: Mask, units: Array, *, careful: bool
 ) -> tuple[Array, list[Array]]:
-    """A basis for rows of some features, in units, and their coordinates in it.
+    """Return a basis for rows of some features, in units, and their coordinates in it.
 
     Other features have zeros in the basis. The last two parts are shifts and a
     direction outside: of directions without anything else, one is kept, the last.
@@ -192,7 +190,7 @@ def _orthonormal(
         turn, R = _principal_axes(R, bounds[-3])
         Q = Q @ turn
     size = np.abs(R[:, :-1]).max(axis=1)
-    empty = size <= _NOTHING * len(size) * size.max()
+    empty = size <= NO_COORDINATE * len(size) * size.max()
     R[empty] = 0.0
     kept = np.append(np.flatnonzero(~empty), np.flatnonzero(empty)[-1:])
     if not np.array_equal(kept, np.arange(len(R))):
@@ -206,14 +204,14 @@ def _orthonormal(
 
 
 def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
-    """Axes of the first n columns, within classes, then of what is left of the shifts.
+    """Return axes of the first n columns, within classes, then of what shifts leave.
 
     The last column is neither. The axes do not depend on the order of rows and classes.
     Variances and shifts become zero if rounding may have made them, to a pencil of
     matrices: then they separate no classes.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
-    rank = np.count_nonzero(size > _BLUR * np.sqrt(n))
+    rank = np.count_nonzero(size > NO_DEVIATION * np.sqrt(n))
     rest = axes[:, rank:]
     shifts = rest.T @ R[:, n:-1]
     shifts = np.column_stack([shifts, -shifts.sum(axis=1)])  # of all classes
@@ -222,31 +220,31 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     turned = axes.T @ R
     turned[rank:, :n] = 0.0
     left = turned[rank:, n:-1]
-    left[np.abs(left) <= _REAL * _BLUR] = 0.0
+    left[np.abs(left) <= REAL_SEPARATION * NO_DEVIATION] = 0.0
     return axes, turned
 
 
 def _of_constants(
     means: Array, features: Mask, units: Array, most: int
 ) -> tuple[Array, Array]:
-    """A basis for features that are constant within classes, and the classes in it.
+    """Return a basis for features constant within classes, and the classes in it.
 
-    Features that tell classes apart in the same way share a coordinate; if there are
-    too many ways, the shifts span the basis.
+    Features that separate classes in the same way share a coordinate; if there are too
+    many ways, the shifts span the basis.
     """
     shifts = (means - means[0])[:, features] / units[features]
     each = np.arange(shifts.shape[1])
     sign = np.sign(shifts[(shifts != 0).argmax(axis=0), each])
-    ways = (shifts * sign).round(12)
+    ways = (shifts * sign).round(SHIFT_DECIMALS)
     _, first, way, count = np.unique(
         ways, axis=1, return_index=True, return_inverse=True, return_counts=True
     )
     vectors = np.zeros((len(each), len(first)))
     vectors[each, way] = sign / np.sqrt(count)[way]
-    centres = (shifts * sign)[:, first] * np.sqrt(count)
+    centers = (shifts * sign)[:, first] * np.sqrt(count)
     if len(first) > most:
         vectors = np.linalg.svd(shifts, full_matrices=False)[2][: len(means) - 1].T
-        centres = shifts @ vectors
+        centers = shifts @ vectors
     basis = np.zeros((len(units), vectors.shape[1]))
     basis[features] = vectors / units[features][:, None]
-    return basis, centres
+    return basis, centers

@@ -1,0 +1,231 @@
+r"""Rules for rows with missing values.
+
+A row with missing values gets the optimum for the features that it has: that of the
+block of their moments, which is solved once for each pattern of missing values. Beyond
+a number of patterns in one call, the rarest get the rule of all features with
+conditional means in place of the missing values: with the coefficients c of a pair,
+
+.. math::
+    u = M_{oo}^{-1} M_{o\cdot} c, \qquad M = b S_1 + a S_2,
+
+and the threshold that is the best for the scores u.x of both classes. M is that mixture
+of their covariances for which c is proportional to :math:`M^{-1} (m_2 - m_1)`: the rule
+keeps its place on the arc. Where the covariances are equal, it is the optimum, too.
+"""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from sklearn.base import clone
+
+from heterolda.estimators.gathering import check_has_statistics
+from heterolda.estimators.guard import with_fisher
+from heterolda.estimators.pair_problem import PairProblem, with_log_odds
+from heterolda.estimators.posterior import LogOdds
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.wording import listed
+from heterolda.kernels.coupling import Curve
+from heterolda.solvers import Moments, resolve_solver, solve
+from heterolda.solvers.left_out import arc_weights
+from heterolda.solvers.rules import Rules, linear_scores
+from heterolda.statistics.class_statistics import ClassStatistics
+
+# Patterns of one call that get an optimum of their own: as many as take some seconds,
+# by the number of pairs times the cube of the number of features, or of a few of them.
+_WORK, _FEW = 5e8, 12
+_LEAST, _MOST = 20, 2000
+# What is added to variances, as a share of them, before a matrix is inverted.
+_LEAST_VARIANCE = 1e-10
+# Coefficients that are gathered for rows at a time.
+_BLOCK_SIZE = 1 << 20
+
+
+def restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:
+    """Return statistics of some features; of none, those of one that tells nothing."""
+    if not mask.any():
+        spread = np.maximum(stats.weights - 1, 0.0)[:, None, None]
+        moments = stats.weights, np.zeros((stats.n_classes, 1)), spread
+        return ClassStatistics(stats.classes, *moments, given=stats.given)
+    names, scatters = stats.feature_names, stats.factors
+    if scatters is None:
+        scatters = stats.scatters[:, mask][:, :, mask]
+    else:
+        scatters = [factor[:, mask] for factor in scatters]
+    return ClassStatistics(
+        stats.classes,
+        stats.weights,
+        stats.means[:, mask],
+        scatters,
+        None if names is None else names[mask],
+        given=stats.given,
+        estimated_by=stats.estimated_by,
+    )
+
+
+def chosen_features(features, n_features: int, names) -> Mask:
+    """Return a mask of features that are given by a mask, their indices or names."""
+    chosen = np.asarray(features)
+    mask = np.zeros(n_features, bool)
+    if chosen.ndim == 1 and chosen.dtype == bool and len(chosen) == n_features:
+        mask |= chosen
+    elif chosen.ndim == 1 and chosen.dtype.kind in "iu":
+        inside = (chosen >= 0) & (chosen < n_features)
+        mask[chosen[inside]] = inside.all()
+    elif chosen.ndim == 1 and names is not None and np.isin(chosen, names).all():
+        mask = np.isin(names, chosen)
+    if not mask.any():
+        known = "" if names is None else f", of {listed(names)}"
+        raise ParameterError(
+            "features",
+            f"must be a mask of {n_features} features, not all False, or indices or "
+            f"names of features{known}, got {features!r:.80}",
+        )
+    return mask
+
+
+def predict_incomplete(model, X: Array, method: str):
+    """Return what a method of the committee of a model says of incomplete rows.
+
+    The most frequent patterns get rules of their own. So do all patterns of a model
+    whose threshold bounds an error rate: its scores must not depend on the call.
+    """
+    check_has_statistics(model, "the prediction of rows with missing values")
+    fitted, threshold = getattr(model, "_moved_from", (model, None))
+    bits, of_row, counts = np.unique(
+        np.packbits(~np.isnan(X), axis=1),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    n_pairs, d = model.coef_.shape
+    n_own = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
+    if threshold is not None or model.statistics_.factors is not None:
+        n_own = len(bits)
+    order = np.argsort(-counts, kind="stable")
+    patterns = np.unpackbits(bits[order], axis=1, count=d).astype(bool)
+    of_row = np.argsort(order)[of_row.ravel()]
+    rows = np.argsort(of_row, kind="stable")
+    ends = np.append(0, np.cumsum(counts[order]))
+    step = max(1, _BLOCK_SIZE // (n_pairs * d))
+    results = []
+    for start, stop in pairwise([0, *range(n_own, len(bits), step), len(bits)]):
+        rules = _by_conditional_means if start else _own_rules
+        planes = rules(fitted, patterns[start:stop])
+        if threshold is not None:
+            planes = planes.less(threshold)
+        some = rows[ends[start] : ends[stop]]
+        values = np.nan_to_num(X[some], nan=0.0)
+        results += _decisions(model, planes, values, of_row[some] - start, method)
+    joined = np.concatenate(results)
+    result = np.empty_like(joined)
+    result[rows] = joined
+    return result
+
+
+def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
+    """Yield what a committee says of rows by the rules of their patterns, in parts."""
+    n_pairs, d = model.coef_.shape
+    coef, intercept = planes.coef.reshape(-1, n_pairs, d), planes.intercept
+    curve = LogOdds.from_rules(planes).curve
+    step = max(1, _BLOCK_SIZE // (n_pairs * d))
+    for start in range(0, len(X), step):
+        pattern = of_row[start : start + step]
+        places = pattern[:, None] * n_pairs + np.arange(n_pairs)
+        scores = linear_scores(
+            X[start : start + step], coef[pattern].mT, intercept[places]
+        )
+        # All that a committee asks of rules with given log-odds are their errors.
+        each = replace(planes, error=planes.error[places])
+        log_odds = partial(_log_odds, curve, places)
+        committee = replace(model._committee, planes=each, log_odds=log_odds)
+        yield getattr(committee, method)(scores)
+
+
+def _log_odds(curve: Curve, places: Index, scores: Array) -> Array:
+    """Return log-odds at scores, each by the curve at its place."""
+    return Curve(*(values[..., places] for values in curve)).log_odds(scores)
+
+
+def _own_rules(model, patterns: Mask) -> Rules:
+    """Return the optima of observed features, with zeros for the others."""
+    cache = model._by_pattern
+    if len(cache) > 10 * _MOST:
+        cache.clear()
+    rules = []
+    for mask in patterns:
+        key = np.packbits(mask).tobytes()
+        planes = cache.get(key)  # another thread may clear them
+        if planes is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit has given them
+                planes = model._for_features(mask)._committee.planes
+            coef = np.zeros((len(planes.coef), len(mask)))
+            coef[:, mask] = planes.coef[:, : mask.sum()]
+            planes = cache[key] = replace(planes, coef=coef)
+        rules.append(planes)
+    return Rules.concatenate(rules)
+
+
+def _by_conditional_means(model, patterns: Mask) -> Rules:
+    """Return rules for patterns that follow from those of all features."""
+    settings = clone(model).set_params(**model._fitted_with())
+    solver = resolve_solver(settings.solver)
+    problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
+    whole, n = problem.moments, len(patterns)
+    cov, weights, pairs = whole.covariances, whole.weights, whole.pairs
+    shares = np.maximum(arc_weights(model._committee.planes), 0.0).T
+    shares = np.where(model.guarded_[:, None], weights[pairs], shares)
+    coef = np.empty((n, *model.coef_.shape))
+    for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
+        mixture = np.tensordot(shares[p] / shares[p].sum(), cov[pair], axes=1)
+        coef[:, p] = _conditional(c, mixture, patterns)
+    # Along each normal, a problem of one feature.
+    mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
+    variance = np.empty(mean.shape)
+    for p, pair in enumerate(pairs):
+        products = coef[:, p] @ cov[pair]
+        variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
+    none = ~(variance > 0).all(axis=2, keepdims=True)
+    each = np.tile(pairs, (n, 1))
+    moments = Moments(
+        np.where(none, 0.0, mean).reshape(-1, 1),
+        np.where(none, 1.0, variance).reshape(-1, 1, 1),
+        whole.priors[each].ravel(),
+        weights[each].ravel(),
+        np.arange(each.size).reshape(-1, 2),
+        None if whole.shares is None else np.tile(whole.shares, (n, 1)),
+    )
+    planes = solve(moments, problem.criterion.solver, problem.seed)
+    planes = with_fisher(planes, moments, np.tile(model.guarded_, n))
+    planes = problem.criterion.rate(planes, whole.priors, each).planes
+    if problem.one_vs_all:
+        planes = with_log_odds(planes, moments)
+    return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
+
+
+def _conditional(c: Array, cov: Array, patterns: Mask) -> Array:
+    """Return coefficients of the observed features of each pattern, zero elsewhere.
+
+    With the inverse Q of the covariance they are ``c - Q_m. Q_mm^-1 c_m``.
+    """
+    variances = np.diag(cov)
+    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
+    least = _LEAST_VARIANCE * np.eye(len(c))
+    inverse = np.linalg.inv(cov / np.outer(unit, unit) + least)
+    c, coef = c * unit, np.empty(patterns.shape)
+    n_missing = (~patterns).sum(axis=1)
+    for m in np.unique(n_missing):
+        same = np.flatnonzero(n_missing == m)
+        missing = np.nonzero(~patterns[same])[1].reshape(len(same), m)
+        block = inverse[missing[:, :, None], missing[:, None, :]]
+        part = np.linalg.solve(block, c[missing][:, :, None]).mT
+        coef[same] = c - (part @ inverse[missing])[:, 0]
+    return np.where(patterns, coef / unit, 0.0)

@@ -1,0 +1,104 @@
+"""The certified optimum by the compiled solver, as far as it goes.
+
+It gives the answers of :class:`heterolda.solvers.global_search.Global`, which solves
+the pairs that are handed over.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import heterolda.kernels as kernels
+from heterolda.foundations.threads import in_threads, one_blas_thread
+from heterolda.foundations.types import Array
+from heterolda.kernels.pair_solver import DONE, MOST_FEATURES, SINGULAR, solve_pairs
+from heterolda.solvers.global_search import Global
+from heterolda.solvers.pencil import Moments, PrincipalAxes, Units, scaled_by
+from heterolda.solvers.rules import Rules
+
+# What became of each pair: DONE, SINGULAR or UNSURE.
+Outcome = NDArray[np.uint8]
+# Operations on numbers that are worth a thread of their own: some milliseconds.
+_WORTH_A_THREAD = 10_000_000
+# Singular pairs whose matrices are in memory at a time.
+_AT_A_TIME = 256
+
+
+def is_compiled(solver: object, n_features: int) -> bool:
+    """Return whether the compiled solver can take these pairs."""
+    compiled = kernels.compiled is not None and n_features <= MOST_FEATURES
+    return compiled and type(solver) is Global
+
+
+def work_of_pair(n_features: int) -> int:
+    """Return about how many operations on numbers a pair takes."""
+    return n_features * (2 * n_features**2 + 1000)
+
+
+def solve_compiled(moments: Moments, solver: Global) -> Rules:
+    """Return the rules of a batch of pairs."""
+    work = work_of_pair(moments.means.shape[1])
+
+    def regular(some: slice) -> tuple[Rules, Outcome]:
+        return _solve(moments.take(some), solver)
+
+    def singular(some: slice) -> tuple[Rules, Outcome]:
+        steps = range(some.start, some.stop, _AT_A_TIME)
+        parts = [places[at : min(at + _AT_A_TIME, some.stop)] for at in steps]
+        return _joined([_solve_singular(moments.take(p), solver) for p in parts])
+
+    n_pairs = len(moments.pairs)
+    worth = n_pairs * work // _WORTH_A_THREAD
+    rules, outcome = _joined(in_threads(regular, n_pairs, worth))
+    places = np.flatnonzero(outcome == SINGULAR)
+    if len(places):
+        worth = 4 * len(places) * work // _WORTH_A_THREAD
+        with one_blas_thread() if worth > 1 else nullcontext():
+            again = _joined(in_threads(singular, len(places), worth))
+        rules, outcome[places] = rules.replaced(places, again[0]), again[1]
+    unsure = np.flatnonzero(outcome != DONE)
+    if len(unsure):
+        pencil = moments.take(unsure).pencil()
+        rest = solver.solve(pencil, np.random.default_rng(0))
+        rules = rules.replaced(unsure, rest)
+    return rules
+
+
+def _joined(parts: list[tuple[Rules, Outcome]]) -> tuple[Rules, Outcome]:
+    rules, outcomes = zip(*parts, strict=True)
+    return Rules.concatenate(list(rules)), np.concatenate(outcomes)
+
+
+def _solve(
+    moments: Moments, solver: Global, whitening: Array | None = None
+) -> tuple[Rules, Outcome]:
+    """Return the rules, garbage where they are not done, and what became of each."""
+    columns, outcome = solve_pairs(
+        moments.means,
+        moments.covariances,
+        moments.weights,
+        moments.pairs,
+        moments.pair_priors,
+        solver.gap,
+        whitening,
+    )
+    return Rules(**columns, dropped=np.zeros_like(columns["coef"])), outcome
+
+
+def _solve_singular(moments: Moments, solver: Global) -> tuple[Rules, Outcome]:
+    """Solve pairs whose S1 + S2 is singular in the space of its real directions.
+
+    Pairs that some direction separates without any variance stay unsolved.
+    """
+    means = moments.means[moments.pairs]
+    covariances = moments.covariances[moments.pairs]
+    units = Units.of(means, np.einsum("pkii->pi", covariances))
+    total = scaled_by(covariances, units.scale).sum(axis=1)
+    axes = PrincipalAxes.of(total, units, moments.weights[moments.pairs])
+    rules, outcome = _solve(moments, solver, axes.whitening())
+    outcome[axes.separation().any(axis=1) | units.differs.any(axis=1)] = SINGULAR
+    return replace(rules, dropped=axes.dropped()), outcome

@@ -1,0 +1,416 @@
+"""The paper's own methods: Algorithm 1, C-HLD and R-HLD.
+
+Algorithm 1 is a fixed-point iteration. The others choose the best of many trial rules
+(a S2 + b S1)^-1 delta, most of which need not be evaluated. Those with a, b > 0 lie on
+the arc, where e1 grows and e2 falls with theta = arctan(a / b): between two trials i
+and j no error is below
+
+    p1 e1(i) + p2 e2(j)
+
+A trial with b < 0 has its threshold beyond the mean of class 1, so that its error is
+at least p1 / 2; one with a < 0, at least p2 / 2. What such a bound rules out, by more
+than rounding errors, is skipped, and the best trial is still the best of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.rounding import BOUND_ROUNDING, RANK_TOLERANCE
+from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import check_number
+from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import (
+    Rules,
+    Status,
+    bayes_error,
+    best_threshold,
+    class_errors,
+)
+
+_BATCH_BYTES = 1 << 20
+_CUT_INTO = 6  # an interval of trials that is not ruled out is cut into so many
+_MOST_NODES = 64  # of the first intervals
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    r"""Algorithm 1: fixed-point iteration on the optimality condition (31).
+
+    Starting from Fisher's w, each step takes the best threshold (39) and then
+
+    .. math::
+        w \leftarrow \Bigl(\frac{z_2}{\sigma_2} S_2 - \frac{z_1}{\sigma_1} S_1
+        \Bigr)^{-1} (m_1 - m_2).
+
+    This is a scalar iteration on the ratio of the two weights. It finds a local optimum
+    and converges only where the map is a contraction; `Global` has no such limits. It
+    stops where (39) has no real root; a pair for which it never has one gets the
+    trivial rule.
+
+    Parameters
+    ----------
+    max_iter : int, default=20
+        Maximum number of steps (the paper's fourth stopping criterion).
+    tol : float or None, default=1e-6
+        Third criterion: norm of the gradient of the error with respect to w, times
+        the norm of w, both measured by S1 + S2, so that units do not matter. If None,
+        this criterion is not used; the same holds for the next two.
+    tol_error : float or None, default=None
+        First criterion: absolute change of the error.
+    tol_norm : float or None, default=None
+        Second criterion: relative change of the norm of w, measured by S1 + S2.
+    patience : int, default=1
+        Number of consecutive steps for which one of these three criteria must hold.
+    keep : {"best", "last"}, default="best"
+        Whether to return the iterate with the smallest error or the last one.
+
+    Examples
+    --------
+    >>> from heterolda import FixedPoint, GaussianLinearDiscriminant
+    >>> GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, keep="last"))
+    GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, ...keep='last'))
+    """
+
+    max_iter: int = 20
+    tol: float | None = 1e-6
+    tol_error: float | None = None
+    tol_norm: float | None = None
+    patience: int = 1
+    keep: Literal["best", "last"] = "best"
+
+    moore_penrose = True
+    draws = False
+
+    def __post_init__(self) -> None:
+        for name in ("max_iter", "patience"):
+            check_number(name, getattr(self, name), 1, 10**9, integer=True)
+        for name in ("tol", "tol_error", "tol_norm"):
+            if getattr(self, name) is not None:  # None switches a criterion off
+                check_number(name, getattr(self, name), 0, 1e9)
+        if self.keep not in ("best", "last"):
+            raise ParameterError("keep", f"must be 'best' or 'last', got {self.keep!r}")
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
+        """Return rules for a batch of pairs; `rng` is not used."""
+        p1, p2 = pencil.priors.T
+        n = len(p1)
+        u = pencil.fisher_coordinates
+        kept = u.copy()
+        threshold = np.full(n, np.nan)
+        kept_error = np.full(n, np.inf)
+        error, norm = np.full(n, np.nan), np.full(n, np.nan)
+        calm = np.zeros((n, 3), np.intp)  # consecutive steps of each criterion
+        status = np.full(n, Status.MAX_ITER, np.intp)
+        n_iter = np.zeros(n, np.intp)
+        active = np.any(u != 0, axis=1)
+        for _ in range(self.max_iter):
+            if not active.any():
+                break
+            n_iter += active
+            previous_error, previous_norm = error, norm
+            with np.errstate(all="ignore"):  # what overflows is caught as not finite
+                D, sigma1, sigma2 = pencil.project(u)
+                t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
+                z1, z2 = (t - D) / sigma1, t / sigma2
+                error = bayes_error(t, D, sigma1, sigma2, p1, p2)
+                lost = active & ~np.isfinite(error)
+                status[lost] = Status.NO_ROOT
+                active &= ~lost
+
+                better = active & ((error < kept_error) | (self.keep == "last"))
+                kept[better], threshold[better] = u[better], t[better]
+                kept_error[better] = error[better]
+
+                # Equation (31). By (29) the gradient (24) is density times
+                # (z2/sigma2 S2 - z1/sigma1 S1) w - delta, that is g u - c.
+                g = (z2 / sigma2)[:, None] * pencil.beta0
+                g -= (z1 / sigma1)[:, None] * pencil.alpha0
+                density = p1 / sigma1 * np.exp(-0.5 * z1**2) / np.sqrt(2 * np.pi)
+                norm = np.linalg.norm(u, axis=1)
+                gradient = density * np.linalg.norm(g * u - pencil.c, axis=1) * norm
+                changes = (
+                    (np.abs(error - previous_error), self.tol_error),
+                    (np.abs(norm - previous_norm) / norm, self.tol_norm),
+                    (gradient, self.tol),
+                )
+                for k, (change, tolerance) in enumerate(changes):
+                    if tolerance is not None:
+                        calm[:, k] = np.where(change <= tolerance, calm[:, k] + 1, 0)
+                u = pencil.c / g
+            done = active & (calm.max(axis=1) >= self.patience)
+            status[done] = Status.CONVERGED
+            active &= ~done
+            broken = active & ~np.all(np.isfinite(u), axis=1)
+            status[broken] = Status.NO_ROOT
+            active &= ~broken
+        return Rules.from_coordinates(
+            pencil, kept, threshold, kept_error, status=status, n_iter=n_iter
+        )
+
+
+@dataclass(frozen=True)
+class Grid:
+    r"""C-HLD of Peterson and Mattson, and Fukunaga.
+
+    The best of
+
+    .. math::
+        w = (s S_1 + (1 - s) S_2)^{-1} (m_1 - m_2), \quad
+        w_0 = \frac{s \mu_2 \sigma_1^2 + (1 - s) \mu_1 \sigma_2^2}
+                   {s \sigma_1^2 + (1 - s) \sigma_2^2}
+
+    for :math:`s = 0, \Delta s, 2 \Delta s, \dots, 1`: equations (12) and (13).
+
+    Parameters
+    ----------
+    step : float, default=0.001
+        :math:`\Delta s`, rounded so that a whole number of steps leads from 0 to 1.
+
+    Examples
+    --------
+    >>> from heterolda import GaussianLinearDiscriminant, Grid
+    >>> GaussianLinearDiscriminant(solver=Grid(step=0.01))
+    GaussianLinearDiscriminant(solver=Grid(step=0.01))
+    """
+
+    step: float = 0.001
+
+    moore_penrose = True
+    draws = False
+
+    def __post_init__(self) -> None:
+        check_number("step", self.step, 1e-6, 1)
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
+        """Return rules for a batch of pairs; `rng` is not used."""
+        s = np.linspace(0.0, 1.0, round(1 / self.step) + 1)
+        # At s = 0 and s = 1 a single covariance is inverted. Where it is singular the
+        # pencil has no finite answer and the pseudo-inverse is another direction.
+        ends = [
+            _pseudo_inverse(pencil, 1, pencil.beta0),
+            _pseudo_inverse(pencil, 0, pencil.alpha0),
+        ]
+        s = np.concatenate([[0.0, 1.0], s[1:-1]])
+        return _best_trial(pencil, a=1 - s, b=s, ends=ends)
+
+
+def _pseudo_inverse(pencil: Pencil, k: int, diagonal: Array) -> Array:
+    """Return coordinates of pinv(S_k) delta, given the diagonal form of S_k."""
+    singular = np.any(diagonal == 0, axis=1)
+    u = pencil.c / np.where(diagonal == 0, 1.0, diagonal)
+    if singular.any():
+        cov = pencil.covariances[singular]
+        delta = pencil.means[singular, 0] - pencil.means[singular, 1]
+        # Of classes whose scales differ by 1e200 or so this overflows, and cannot win.
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = (
+                np.linalg.pinv(cov[:, k], rcond=RANK_TOLERANCE, hermitian=True)
+                @ delta[:, :, None]
+            )
+            u[singular] = (pencil.basis[singular].mT @ cov.sum(axis=1) @ w)[:, :, 0]
+    return u
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    r"""R-HLD-1 of Anderson and Bahadur and R-HLD-2 of Marks and Dunn.
+
+    The best of many
+
+    .. math::
+        w = (s_2 S_2 + s_1 S_1)^{-1} (m_1 - m_2), \quad w_0 = \mu_1 - s_1 \sigma_1^2
+
+    with random weights: :math:`s_2 = s, s_1 = 1 - s` in R-HLD-1, equation (11), and
+    independent :math:`s_1, s_2` in R-HLD-2, equation (10). The paper does not state
+    the range; here the weights are uniform between `low` and `high`. All pairs use the
+    same draws, seeded by the `random_state` of the estimator.
+
+    Parameters
+    ----------
+    parameters : {1, 2}, default=1
+        Number of random weights: 1 for R-HLD-1, 2 for R-HLD-2.
+    n_trials : int, default=1000
+        Number of draws.
+    low, high : float, default=-1.0 and 2.0
+        Range of the weights.
+
+    Examples
+    --------
+    >>> from heterolda import GaussianLinearDiscriminant, RandomSearch
+    >>> GaussianLinearDiscriminant(solver=RandomSearch(2, low=0, high=1))
+    GaussianLinearDiscriminant(solver=RandomSearch(parameters=2, n_trials=1000,
+                                                   low=0, high=1))
+    """
+
+    parameters: Literal[1, 2] = 1
+    n_trials: int = 1000
+    low: float = -1.0
+    high: float = 2.0
+
+    moore_penrose = True
+    draws = True
+
+    def __post_init__(self) -> None:
+        if self.parameters not in (1, 2):
+            raise ParameterError(
+                "parameters",
+                f"must be 1 (R-HLD-1) or 2 (R-HLD-2), got {self.parameters!r}",
+            )
+        check_number("n_trials", self.n_trials, 1, 10**7, integer=True)
+        check_number("low", self.low, -1e6, 1e6)
+        check_number("high", self.high, -1e6, 1e6)
+        if self.low >= self.high:
+            raise ParameterError(
+                "low", f"must be less than high, got {self.low} and {self.high}"
+            )
+
+    def solve(self, pencil: Pencil, rng: Generator) -> Rules:
+        """Return rules for a batch of pairs, with draws from `rng`."""
+        draws = rng.uniform(self.low, self.high, (self.parameters, self.n_trials))
+        a = draws[0]
+        b = 1 - a if self.parameters == 1 else draws[1]
+        return _best_trial(pencil, a=a, b=b)
+
+
+def _best_trial(
+    pencil: Pencil, a: Array, b: Array, ends: list[Array] | None = None
+) -> Rules:
+    """Choose, for each pair, the trial (a, b) of least error; the first of equals.
+
+    All of (10), (11) and (12) are w = (a S2 + b S1)^-1 delta with the threshold that
+    divides D in the ratio of a sigma2^2 to b sigma1^2 (13); for a regular matrix
+    D = a sigma2^2 + b sigma1^2, which makes it w.m1 - b sigma1^2 as in (10), (11).
+
+    `ends` are the coordinates of the first trials, if they are known already. The rules
+    are scaled so that the weights a and b sum to one.
+    """
+    every = np.arange(len(pencil.c))
+    trials = _Trials(pencil, a, b, ends or [])
+    # A trial whose matrix is singular by chance gives infinities: it cannot win.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        trials.search()
+        found = np.isfinite(trials.error)
+        best = np.where(found, trials.best, 0)
+        u = np.where(found[:, None], trials.coordinates(every, best), 0.0)
+        a, b = a[best], b[best]
+        size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
+        t = _errors(pencil, every, u, a, b)[2]
+    return Rules.from_coordinates(
+        pencil,
+        u * size[:, None],
+        np.where(found, t * size, np.nan),
+        trials.error,
+        status=Status.BEST_TRIAL,
+        n_iter=len(trials.a),
+    )
+
+
+def _errors(
+    pencil: Pencil, pair: Index, u: Array, a: Array, b: Array
+) -> tuple[Array, Array, Array]:
+    """Return p1 e1, p2 e2 and the threshold t of each rule."""
+    p1, p2 = pencil.priors[pair].T
+    D = np.einsum("mi,mi->m", u, pencil.c[pair])
+    square = u * u
+    variance1 = np.einsum("mi,mi->m", square, pencil.alpha[pair])
+    variance2 = np.einsum("mi,mi->m", square, pencil.beta[pair])
+    share1, share2 = b * variance1, a * variance2
+    t = D * (share2 / (share1 + share2))  # (13)
+    return *class_errors(t, D, np.sqrt(variance1), np.sqrt(variance2), p1, p2), t
+
+
+class _Trials:
+    """The search for the best of the same trials on each pair.
+
+    Attributes
+    ----------
+    error, best : ndarray of shape (n_pairs,)
+        Least error so far, and the number of the first trial that has it.
+    """
+
+    def __init__(self, pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> None:
+        self.pencil, self.a, self.b, self.ends = pencil, a, b, ends
+        self.error = np.full(len(pencil.c), np.inf)
+        self.best = np.full(len(pencil.c), len(a))
+
+    def search(self) -> None:
+        """Compare all trials that could be the best."""
+        pencil, n_ends = self.pencil, len(self.ends)
+        every = np.arange(len(pencil.c))
+        self.evaluate_all(every, np.arange(n_ends))
+        # The bounds hold for what is evaluated: the model without raised variances.
+        plain = (pencil.alpha == pencil.alpha0) & (pencil.beta == pencil.beta0)
+        bounded = plain.all(axis=1)
+        self.evaluate_all(every[~bounded], np.arange(n_ends, len(self.a)))
+        a, b = self.a[n_ends:], self.b[n_ends:]
+        inside = (a > 0) & (b > 0)
+        ratio = a[inside] / (a[inside] + b[inside])
+        on_arc = np.flatnonzero(inside)[ratio.argsort()]
+        self.search_along_arc(every[bounded], n_ends + on_arc)
+        p1, p2 = pencil.priors.T
+        for minus_a, minus_b in product([False, True], repeat=2):
+            group = ((a < 0) == minus_a) & ((b < 0) == minus_b) & ~inside
+            least = 0.5 * (p1 * minus_b + p2 * minus_a)
+            is_open = bounded & (least * (1 - BOUND_ROUNDING) <= self.error)
+            self.evaluate_all(every[is_open], n_ends + np.flatnonzero(group))
+
+    def coordinates(self, pair: Index, trial: Index) -> Array:
+        """Return coordinates of (a S2 + b S1)^-1 delta."""
+        g = self.b[trial, None] * self.pencil.alpha0[pair]
+        g += self.a[trial, None] * self.pencil.beta0[pair]
+        u: Array = np.divide(self.pencil.c[pair], g, out=g)
+        for k, known in enumerate(self.ends):
+            at = trial == k
+            u[at] = known[pair[at]]
+        return u
+
+    def evaluate(self, pair: Index, trial: Index) -> tuple[Array, Array]:
+        """Compare some trials; return their p1 e1 and p2 e2."""
+        errors = np.empty((2, len(pair)))
+        step = max(1, _BATCH_BYTES // (8 * max(1, self.pencil.c.shape[1])))
+        for start in range(0, len(pair), step):
+            some = slice(start, start + step)
+            u = self.coordinates(pair[some], trial[some])
+            a, b = self.a[trial[some]], self.b[trial[some]]
+            errors[:, some] = _errors(self.pencil, pair[some], u, a, b)[:2]
+        before, error = self.error.copy(), errors[0] + errors[1]
+        np.fmin.at(self.error, pair, error)
+        self.best[self.error < before] = len(self.a)
+        equal = (error == self.error[pair]) & np.isfinite(error)
+        np.minimum.at(self.best, pair[equal], trial[equal])
+        return errors[0], errors[1]
+
+    def evaluate_all(self, pairs: Index, trials: Index) -> None:
+        """Compare each of some trials, on each of some pairs."""
+        step = max(1, _BATCH_BYTES // (8 * max(1, len(trials))))
+        for start in range(0, len(pairs), step):
+            some = pairs[start : start + step]
+            self.evaluate(some.repeat(len(trials)), np.tile(trials, len(some)))
+
+    def search_along_arc(self, pair: Index, trials: Index) -> None:
+        """Compare trials in their order on the arc, by branch and bound."""
+        if not len(trials) or not len(pair):
+            return
+        last, stride, low = len(trials) - 1, 1, np.zeros(len(pair), np.intp)
+        while last > _MOST_NODES * stride:
+            stride *= _CUT_INTO
+        n_cuts = max(1, -(-last // stride))
+        while True:
+            # Beyond the end of a short interval its nodes repeat the last one.
+            nodes = np.minimum(low[:, None] + stride * np.arange(n_cuts + 1), last)
+            where = pair.repeat(n_cuts + 1)
+            error1, error2 = self.evaluate(where, trials[nodes.ravel()])
+            error1, error2 = error1.reshape(nodes.shape), error2.reshape(nodes.shape)
+            if stride == 1:
+                return
+            bound = (error1[:, :-1] + error2[:, 1:]) * (1 - BOUND_ROUNDING)
+            row, column = np.nonzero(~(bound > self.error[pair, None]))
+            pair, low = pair[row], nodes[row, column]
+            stride, n_cuts = stride // _CUT_INTO, _CUT_INTO

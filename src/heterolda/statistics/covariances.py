@@ -1,0 +1,108 @@
+"""Covariances of classes from their scatters: shrunk, pooled, mixed."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.types import Amount, Array, Mask
+from heterolda.foundations.wording import listed
+
+
+def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
+    """Return the share of the pooled covariance, and of its diagonal in it if given."""
+    if not isinstance(shrinkage, tuple | list):
+        return shrinkage, None
+    if len(shrinkage) != 2 or not all(
+        isinstance(amount, Real) and 0 <= float(amount) <= 1 for amount in shrinkage
+    ):
+        raise ParameterError(
+            "shrinkage",
+            "must be two numbers in [0, 1], (to_pooled, to_diagonal), got "
+            f"{shrinkage!r:.80}",
+        )
+    return float(shrinkage[0]), float(shrinkage[1])
+
+
+def too_small(weights: Array, shrinkage: Amount) -> Mask:
+    """Return which classes have too little weight for a covariance.
+
+    A class of weight 1 or less needs the pooled covariance of others to shrink to.
+    """
+    lonely: Mask = weights <= 1
+    if lonely.all() or not lonely.any() or two_amounts(shrinkage)[0] == 0:
+        return lonely
+    return weights <= 0
+
+
+def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
+    """Refuse classes from which no covariance can be estimated."""
+    if not lonely.any():
+        return
+    zero = "" if weights.any() else " (every sample_weight is zero)"
+    raise ValueError(
+        f"classes {listed(classes[lonely])} have a total weight (number of samples, or "
+        f"sum of sample_weight) of 1 or less{zero}, from which no covariance can be "
+        "estimated: add samples of these classes or leave them out"
+    )
+
+
+def pooled_freedom(weights: Array) -> float:
+    """Return the degrees of freedom of the pooled covariance, the sum of W_k - 1."""
+    return float(np.maximum(weights - 1, 0.0).sum())
+
+
+def blend(
+    scatters: Array,
+    weights: Array,
+    rho: Array,
+    gamma: float,
+    target: Array | None = None,
+) -> Array:
+    """Return mixtures of class covariances with the pooled one and its diagonal.
+
+    The pooled covariance has the weight rho_k in that of class k, and its diagonal, or
+    that of the `target`, the weight `gamma` in the pooled one.
+    """
+    pooled = scatters.sum(axis=0) / pooled_freedom(weights)
+    if gamma:
+        diagonal = np.diag(pooled) if target is None else target
+        pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(rho < 1, (1 - rho) / (weights - 1), 0.0)[:, None, None]
+    blended: Array = own * scatters + rho[:, None, None] * pooled
+    return blended
+
+
+def total_moments(means: Array, scatters: Array, weights: Array) -> tuple[Array, Array]:
+    """Return mean and covariance of the rows of all classes together."""
+    share = weights / weights.sum()
+    mean = share @ means
+    apart = (means - mean) * np.sqrt(share)[:, None]
+    return mean, scatters.sum(axis=0) / weights.sum() + apart.T @ apart
+
+
+def against_all_others(
+    means: Array, covariances: Array, priors: Array, weights: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return moments for one-vs-all: of all others of each class, then of each class.
+
+    All others are a mixture by their priors, whose covariance is that within and
+    between its classes.
+    """
+    others = np.where(np.eye(len(priors)), 0.0, priors)
+    share = others / others.sum(axis=1, keepdims=True)
+    origin = means.mean(axis=0)  # subtracted so that offsets cancel
+    mixed = share @ (means - origin) + origin
+    shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
+    within = np.tensordot(share, covariances, axes=1)
+    return (
+        np.concatenate([mixed, means]),
+        np.concatenate([within + shifts.mT @ shifts, covariances]),
+        np.concatenate([others.sum(axis=1), priors]),  # not 1 - priors
+        np.concatenate([weights.sum() - weights, weights]),
+    )

@@ -1,0 +1,367 @@
+r"""Means and covariances of classes from rows with missing values, by EM.
+
+With values missing at random, the moments of largest likelihood given the observed
+values are a fixed point of two steps [1]_:
+
+- for each row, the missing values :math:`x_m` given the observed ones,
+
+  .. math::
+      \operatorname{E} x_m = \mu_m - Q_{mm}^{-1} Q_{mo} (x_o - \mu_o), \qquad
+      \operatorname{Cov} x_m = Q_{mm}^{-1}, \qquad Q = \Sigma^{-1},
+
+  so that a row costs a product with Q, and a pattern of m missing values O(m^3);
+- the mean and the scatter T of the completed rows, :math:`\Sigma = T / W`.
+
+After two steps comes an extrapolation [2]_, if that raises the likelihood.
+
+Where no more than d + 1 rows of a class have all d features, the likelihood may be
+largest where the variance is zero in a direction in which no row was seen. Then the
+covariance of the class is :math:`(T + \nu P) / (W + \nu)`, as if there were
+:math:`\nu = d` more rows with the covariance P of all classes, also found by EM.
+
+References
+----------
+.. [1] R. J. A. Little and D. B. Rubin (2019), "Statistical Analysis with Missing Data",
+   third edition, Wiley, section 11.2.
+.. [2] R. Varadhan and C. Roland (2008), "Simple and globally convergent methods for
+   accelerating the convergence of any EM algorithm", Scandinavian Journal of
+   Statistics 35, 335-353.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.long_work import progress_of
+from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.wording import listed
+from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
+from heterolda.statistics.patterns import IncompleteRows, grouping
+
+# Rows in parts that fit in memory: a list, or an object that reads them again for each
+# loop over it.
+Passes = Iterable[IncompleteRows]
+
+MAX_STEPS = 1000
+# What is added to variances, as a share of the pooled ones: without it the likelihood
+# has no maximum where features depend on each other. And the largest distance to the
+# limit, in standard deviations, as the last steps tell it.
+_LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
+# For classes that borrow, or whose correlations have a smaller eigenvalue than the
+# first number, and at first for all: more is added, and steps end where they raise the
+# log-likelihood by no more than the last number for each parameter.
+_DEPENDENT, _ROUGH_VARIANCE, _GAIN = 1e-4, 1e-6, 1e-3
+# Steps that an extrapolation may replace, and how much nearer it comes, about.
+_LONGEST, _PACE = 1000.0, 5.0
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """What rows tell about single features, by class."""
+
+    weights: Array  # total weight, (n_classes,)
+    seen: Array  # weight of rows with any value
+    complete: Array  # weight of complete rows; number of distinct ones if smaller
+    n_values: Array  # weight of the rows that have a feature, (n_classes, d)
+    means: Array  # of observed values, less the origin; if none, that of all classes
+    variances: Array
+    low: Array  # smallest value
+    high: Array  # largest value
+    origin: Array  # about the mean of all values, (d,)
+
+    @classmethod
+    def from_rows(cls, passes: Passes) -> Marginals:
+        """Gather them in one pass; refuse few rows, and features that are unusable."""
+        origin: Any = None
+        sums: Any = 0.0
+        low: Any = np.inf
+        high: Any = -np.inf
+        weights: Any = 0.0
+        distinct: Any = 0.0
+        for rows in passes:
+            t, observed = rows.Z[:, :1], rows.row_observed
+            if origin is None:
+                n = np.maximum((t**2 * observed).sum(axis=0), _TINY)
+                origin = (t * rows.Z[:, 1:]).sum(axis=0) / n
+            z = np.where(observed, rows.Z[:, 1:] - t * origin, 0.0)
+            kinds = observed.any(axis=1), observed.all(axis=1)
+            with np.errstate(over="ignore"):
+                counts = t**2 * np.column_stack([*kinds, observed])
+                values = np.hstack([counts, t * z, z**2])
+                parts = [values[some].sum(axis=0) for some in rows.class_slices]
+            sums = sums + np.array(parts)
+            low, high = np.minimum(low, rows.low), np.maximum(high, rows.high)
+            weights, distinct = weights + rows.weights, distinct + rows.distinct
+        seen, complete = sums[:, :2].T
+        n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
+        _check(weights.sum(), n_values, squares, low, high)
+        n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
+        means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
+        variances = np.where(low < high, np.maximum(squares / n - means**2, 0.0), 0.0)
+        complete = np.minimum(complete, distinct)
+        rest = n_values, means, variances, low, high, origin
+        return cls(weights, seen, complete, *rest)
+
+
+def _check(
+    total: float, n_values: Array, squares: Array, low: Array, high: Array
+) -> None:
+    k, d = n_values.shape
+    if not total:
+        raise ParameterError(
+            "sample_weight", "is zero for every row: give some rows a positive weight"
+        )
+    if is_wide(int(total), d):
+        raise ValueError(
+            f"there are missing values and fewer rows ({int(total)}) than features "
+            f"({d}), too few to estimate what is missing: choose fewer features, "
+            "or fill the values in"
+        )
+    check_room(k, d)
+    n = n_values.sum(axis=0)
+    if not n.all():
+        problem = "are all missing: leave the feature out"
+        raise RangeError.of_feature("X", int(np.argmin(n)), problem)
+    check_range(squares.sum(axis=0), low.min(axis=0) < high.max(axis=0))
+
+
+def completed(
+    rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
+) -> tuple[Array, Array, Array]:
+    """Return deviations of rows from class means, the missing ones as expected.
+
+    Then, for each class, the sum of the covariances of the missing values, and the
+    log-likelihood of the observed ones without constants and determinants. Moments are
+    those of rows less the origin, in units of the scale.
+    """
+    k, d = means.shape
+    t = rows.Z[:, :1]
+    r = rows.Z[:, 1:] - t * origin
+    r /= scale
+    r -= t * means[rows.row_codes]
+    r[~rows.row_observed] = 0.0
+    y = np.empty_like(r)
+    for some, precision in zip(rows.class_slices, precisions, strict=True):
+        np.matmul(r[some], precision, out=y[some])
+    square = np.einsum("ij,ij->i", r, y)
+    covariances, log_det = np.zeros(k * d * d), np.zeros(k)
+    for patterns, missing, members, of_row in rows.blocks:
+        codes, totals = rows.codes[patterns], rows.totals[patterns]
+        place = missing[:, :, None] * d + missing[:, None, :]
+        place += codes[:, None, None] * d * d
+        inverse = precisions.reshape(-1)[place]
+        log_det += np.bincount(codes, totals * np.linalg.slogdet(inverse)[1], k)
+        covariance = np.linalg.inv(inverse)
+        part = totals[:, None, None] * covariance
+        covariances += np.bincount(place.ravel(), part.ravel(), k * d * d)
+        cells = members[:, None], missing[of_row]
+        expected = -(covariance[of_row] @ y[cells][:, :, None])[:, :, 0]
+        square[members] += np.einsum("ij,ij->i", expected, y[cells])
+        r[cells] = expected
+    quadratic = np.bincount(rows.row_codes, square, k)
+    return r, covariances.reshape(k, d, d), -0.5 * (log_det + quadratic)
+
+
+def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
+    """Return rows with missing values filled in by regression on the observed ones."""
+    variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
+    scale = np.sqrt(np.where(variances > 0, variances, 1.0))
+    least = _LEAST_VARIANCE * np.eye(len(mean))
+    precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
+    order, _ = grouping(~np.isnan(X), codes)
+    rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
+    zero, result = np.zeros((1, len(mean))), np.empty(X.shape)
+    r, *_ = completed(rows, zero, precision[None], mean, scale)
+    result[order] = mean + scale * r
+    return np.where(np.isnan(X), result, X)
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The likelihood of moments, each class a matrix of its mean and covariance."""
+
+    passes: Passes
+    weights: Array  # of the rows that have a value, (n_classes,)
+    origin: Array
+    scale: Array  # moments are those of rows less the origin, in these units
+    more: Array  # number of rows that are added to each class
+    scatters: Array  # and their scatters, (n_classes, d, d)
+    shared: bool = False  # whether all classes have the same covariance
+
+    def step(self, moments: Array) -> tuple[Array, Array, Array]:
+        """Return moments after a step of EM, scatters of completed rows, likelihood.
+
+        The likelihood is the logarithm before the step, of each class, up to constants.
+        """
+        means, covariances = moments[:, 0], moments[:, 1:]
+        precisions = np.asarray(np.linalg.inv(covariances), np.float64)
+        sums, products = np.zeros_like(means), np.zeros_like(covariances)
+        value = np.zeros(len(means))
+        for rows in self.passes:
+            given = means, precisions, self.origin, self.scale
+            r, missing, log_likelihood = completed(rows, *given)
+            for k, some in enumerate(rows.class_slices):
+                sums[k] += rows.Z[some, 0] @ r[some]
+                products[k] += r[some].T @ r[some]
+            products += missing
+            value += log_likelihood
+        shift = sums / np.maximum(self.weights, _TINY)[:, None]
+        scatters = products - sums[:, :, None] * shift[:, None]
+        own, totals = scatters, self.weights
+        if self.shared:
+            own, totals = scatters.sum(axis=0), self.weights.sum()
+            value = np.full(len(value), value.sum())
+        totals = totals + self.more
+        after = (own + self.scatters) / totals[:, None, None]
+        value = value - 0.5 * totals * np.linalg.slogdet(covariances)[1]
+        value -= 0.5 * np.einsum("kij,kij->k", precisions, self.scatters)
+        after = np.concatenate([(means + shift)[:, None], after], axis=1)
+        return after, scatters, value
+
+    def climb(
+        self, moments: Array, exact: Mask
+    ) -> tuple[Array, Array, list[Array], bool]:
+        """Take steps until they lead no further, two at a time and an extrapolation.
+
+        Classes that are not `exact`, or not regular, may stop where the likelihood
+        grows slowly. Returns moments, scatters, likelihoods, which never fall, and
+        whether it converged.
+        """
+        d = moments.shape[2]
+        gain = _GAIN * d * (d + 3) / 2
+        values, show, begin, far = [], None, monotonic(), 0.0
+        for _ in range(0, MAX_STEPS, 3):
+            first, _, before = self.step(moments)
+            second, scatters, after = self.step(first)
+            values += [before, after]
+            one, two = first - moments, second - first
+            moves = one, two, two - one
+            size, last, bend = (self._sizes(move, moments) for move in moves)
+            # Where the likelihood is flat, what is added to variances moves on forever.
+            last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
+            rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
+            distance = last * rate / (1 - rate)
+            fast = after - before > gain
+            going = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
+            left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
+            if show is None:
+                far, seconds = left, (monotonic() - begin) * left / np.log(_PACE)
+                show = progress_of("estimating moments with missing values", seconds)
+            show(max(0.0, 1 - left / far) if going.any() else 1.0)
+            if not going.any():
+                return second, scatters, values, True
+            # Varadhan and Roland's third scheme, where it leads to covariances.
+            length = size / np.maximum(bend, size / _LONGEST + _TINY)
+            length = np.maximum(length, 1.0)[:, None, None]
+            leap = moments + 2 * length * one + length**2 * (two - one)
+            definite = np.linalg.eigvalsh(leap[:, 1:])[:, 0] > _LEAST_VARIANCE / 2
+            leap = np.where(definite[:, None, None], leap, second)
+            third, _, value = self.step(leap)
+            moments = np.where((value >= after)[:, None, None], third, second)
+        return second, scatters, values, False
+
+    def _sizes(self, changes: Array, moments: Array) -> Array:
+        """Return the sizes of changes of moments, in standard deviations of these."""
+        sd = np.sqrt(np.einsum("kjj->kj", moments[:, 1:]))
+        units = np.insert(sd, 0, 1.0, axis=1)[:, :, None] * sd[:, None]
+        squares: Array = ((changes / units) ** 2).sum(axis=(1, 2))
+        return np.sqrt(np.full(len(sd), squares.mean()) if self.shared else squares)
+
+
+def _regular(moments: Array) -> Mask:
+    """Return which classes have features that do not nearly depend on each other."""
+    sd = np.sqrt(np.einsum("kjj->kj", moments[:, 1:]))
+    correlations = moments[:, 1:] / (sd[:, :, None] * sd[:, None])
+    return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] > _DEPENDENT)
+
+
+def em_moments(
+    passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
+) -> tuple[Array, Array, Array]:
+    """Return weights, means and scatters of classes, of largest likelihood.
+
+    Scatters are covariances times weights. Warnings name classes, and features by
+    their names, if they have some.
+    """
+    if isinstance(passes, list):
+        passes = [rows.compacted() for rows in passes]
+    margins = Marginals.from_rows(passes)
+    n, seen, weights = margins.n_values, margins.seen, margins.weights
+    _warn_of_unseen((n == 0) & (weights > 0)[:, None], classes, names)
+    d = n.shape[1]
+    overall = (n * margins.variances).sum(axis=0) / n.sum(axis=0)
+    scale = np.sqrt(np.where(overall > 0, overall, 1.0))
+    diagonal = (margins.variances / scale**2 + _ROUGH_VARIANCE)[:, None] * np.eye(d)
+    start = np.concatenate([margins.means[:, None] / scale, diagonal], axis=1)
+    incomplete = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
+    few = (margins.complete <= d + 1) & incomplete
+    more, borrowed = np.where(few, float(d), 0.0), np.zeros_like(diagonal)
+    known = Likelihood(passes, seen, margins.origin, scale, more, borrowed)
+    if few.any():
+        start[few, 1:] = pooled = _pooled(known, start, margins.complete.sum())
+        borrowed[few] = d * pooled
+
+    def climb(start: Array, least: Array, exact: Mask) -> Any:
+        added = (seen * least)[:, None, None] * np.eye(d)
+        return replace(known, scatters=borrowed + added).climb(start, exact)
+
+    rough, none = np.full(len(seen), _ROUGH_VARIANCE), np.zeros(len(seen), bool)
+    after, scatters, _, converged = climb(start, rough, none)
+    exact = ~few & _regular(after)
+    if exact.any():
+        least = np.where(exact, _LEAST_VARIANCE, rough)
+        after, scatters, _, converged = climb(after, least, exact)
+    if not converged:
+        warnings.warn(
+            "the means and covariances of rows with missing values did not converge in "
+            f"{MAX_STEPS} steps: leave out features that are missing in most rows, or "
+            "nearly depend on others",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    # A class that is too small to stand alone borrows later, as complete rows do.
+    inside = few & (weights > d + 1)
+    own = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
+    covariances = np.where(inside[:, None, None], after[:, 1:], own)
+    total = np.where(weights > 1, weights, 0.0)[:, None, None]
+    constant = (margins.low == margins.high) & ~few[:, None]
+    varies = ~(constant[:, :, None] | constant[:, None])
+    means = np.where(constant, margins.low, after[:, 0] * scale + margins.origin)
+    return weights, means, total * covariances * np.outer(scale, scale) * varies
+
+
+def _pooled(known: Likelihood, start: Array, n_complete: float) -> Array:
+    """Return the covariance of all classes; if rows are few, moved to its diagonal."""
+    identity = np.broadcast_to(np.eye(len(known.scale)), known.scatters.shape)
+    rows = float(len(known.scale)) * (n_complete <= len(known.scale) + 1)
+    scatters = (rows + known.weights.sum() * _ROUGH_VARIANCE) * identity
+    more, none = np.full(len(start), rows), np.zeros(len(start), bool)
+    together = replace(known, more=more, scatters=scatters, shared=True)
+    start = np.concatenate([start[:, :1], identity], axis=1)
+    covariance: Array = together.climb(start, none)[0][0, 1:]
+    return covariance
+
+
+def _warn_of_unseen(
+    unseen: Mask, classes: NDArray[Any], names: NDArray[Any] | None
+) -> None:
+    features, lacking = np.flatnonzero(unseen.any(axis=0)), unseen.any(axis=1)
+    if lacking.any():
+        warnings.warn(
+            f"features {listed(features if names is None else names[features])} have "
+            f"no value in some of the classes {listed(classes[lacking])}, so the means "
+            "of all classes are used there: leave these features out, or add rows that "
+            "have them",
+            UserWarning,
+            stacklevel=3,
+        )

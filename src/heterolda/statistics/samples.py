@@ -1,0 +1,224 @@
+"""A few rows of each class, the same ones in whatever order and chunks they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from heterolda.foundations.sparse_rows import dense
+from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.validation import encode
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.covariances import total_moments
+from heterolda.statistics.missing import filled
+from heterolda.statistics.rows import Rows, frequency_factor
+
+Hashes = NDArray[np.uint64]
+
+# Distinct rows of a class that are kept: so many numbers for each pair that it is in,
+# but no fewer rows than the least. Besides, so many rows of all classes in proportion.
+_NUMBERS = 1 << 20
+_LEAST = 500
+IN_ALL = 20_000
+# Factors and operations of the hashes, and numbers that are hashed at a time.
+_FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_BLOCK = 1 << 16
+
+
+def most_rows(n_features: int, n_classes: int) -> int:
+    """Return the number of distinct rows of a class that a sample keeps."""
+    return max(_LEAST, _NUMBERS // max(1, n_features * (n_classes - 1)))
+
+
+def sampled(rows: Rows) -> Rows:
+    """Return dense rows with weight, of each class no more than a sample keeps."""
+    order, bounds = rows.by_class
+    most = most_rows(rows.X.shape[1], len(rows.classes))
+    if np.diff(bounds).max(initial=0) > most:
+        hashes = row_hashes(rows.X)
+        parts = [
+            part if len(part) <= most else part[smallest(hashes[part], most)]
+            for part in np.split(order, bounds[1:-1])
+        ]
+        # Others lose their weight: a copy of the rows would take longer.
+        weights = np.zeros(len(rows.codes))
+        order = np.concatenate(parts)
+        weights[order] = rows.frequencies[order]
+        rows = replace(rows, weights=weights)
+    if issparse(rows.X):
+        rows = rows.take(order)
+        rows = replace(rows, X=dense(rows.X))
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """The rows with the smallest hashes, of each class and of all together.
+
+    The samples of two data sets add up to that of their union (``a + b``). Copies of a
+    row count as one row of their total weight, so weight 3 is three copies.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+        The rows.
+    y : ndarray of shape (n,)
+        Their labels.
+    weight : ndarray of shape (n,)
+        Total weights of all copies.
+    hashes : ndarray of shape (n,)
+        What the rows were chosen by; they are sorted.
+    n_rows : int
+        Number of rows of positive weight that there were to choose among.
+    """
+
+    X: Array
+    y: NDArray[Any]
+    weight: Array
+    hashes: Hashes
+    n_rows: int
+
+    @classmethod
+    def from_arrays(
+        cls, X: Any, y: NDArray[Any], sample_weight: Array | None = None
+    ) -> RowSample:
+        """Choose among rows; those of weight zero do not count."""
+        hashes = row_hashes(X)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        positive = np.flatnonzero(weight > 0)
+        kept = positive[_kept(y[positive], hashes[positive], X.shape[1])]
+        chosen = dense(X[kept]).astype(np.float64, copy=False)
+        sample = cls(chosen, y[kept], weight[kept], hashes[kept], len(positive))
+        return sample._without_copies()
+
+    def __add__(self, other: RowSample) -> RowSample:
+        both = RowSample(
+            np.concatenate([self.X, other.X]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.hashes, other.hashes]),
+            self.n_rows + other.n_rows,
+        )
+        return both.take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
+
+    def take(self, index: Any) -> RowSample:
+        """Return some of the rows."""
+        weight, hashes = self.weight[index], self.hashes[index]
+        return RowSample(self.X[index], self.y[index], weight, hashes, self.n_rows)
+
+    def _without_copies(self) -> RowSample:
+        """Sort by hash, and merge copies into one row."""
+        codes = np.unique(self.y, return_inverse=True)[1]
+        order = np.lexsort((codes, self.hashes))
+        new = np.diff(self.hashes[order]) != 0
+        new |= np.diff(codes[order]) != 0
+        first = np.flatnonzero(np.append(True, new)[: len(order)])
+        kept = self.take(order[first])
+        if not len(first):
+            return kept
+        return replace(kept, weight=np.add.reduceat(self.weight[order], first))
+
+    def rows(self, classes: NDArray[Any]) -> Rows:
+        """Return the rows, with indices of their labels among the classes."""
+        codes = encode(self.y, classes).astype(np.int64)
+        return Rows(self.X, codes, self.weight, classes)
+
+    def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
+        """Return rows, labels and weights of up to `IN_ALL` rows of all classes."""
+        few = self.take(slice(IN_ALL))
+        return few.X, few.y, few.weight
+
+
+def as_frequencies(
+    statistics: ClassStatistics, sample: RowSample
+) -> tuple[ClassStatistics, RowSample]:
+    """Scale the weights of rows that are not in memory as `check_frequencies` does."""
+    factor = frequency_factor(float(statistics.weights.sum()), sample.n_rows)
+    if factor == 1:
+        return statistics, sample
+    weight = sample.weight * factor
+    return statistics.scaled(factor), replace(sample, weight=weight)
+
+
+def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
+    """Fill in the missing values of rows by those present, whatever their class."""
+    moments = statistics.means, statistics.scatters, statistics.weights
+    return filled(X, *total_moments(*moments))
+
+
+def _kept(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
+    """Return which rows are among the smallest of their class, or of all.
+
+    More classes may come with other rows: then fewer rows of each will do.
+    """
+    kept = smallest(hashes, IN_ALL)
+    codes = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(codes)
+    most = most_rows(n_features, len(counts))
+    order = codes.argsort(kind="stable")
+    for part in np.split(order, counts.cumsum()[:-1]):
+        kept[part] |= smallest(hashes[part], most)
+    return kept
+
+
+def row_hashes(X: Any) -> Hashes:
+    """Return evenly spread numbers, equal for equal rows.
+
+    They do not depend on the type of the numbers, nor on whether rows are sparse.
+    """
+    n, d = X.shape
+    factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
+    factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)
+    if issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
+        return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
+    hashes = np.empty(n, np.uint64)
+    step = max(1, _BLOCK // max(d, 1))
+    for start in range(0, n, step):
+        block = slice(start, start + step)
+        bits = _bits(X[block].astype(np.float64, copy=False))
+        hashes[block] = _mixed(bits @ factors)
+    return hashes
+
+
+def _bits(numbers: Array) -> Hashes:
+    """Return the bits of numbers, spread down: low bits of round numbers are 0."""
+    # Adding zero makes one number of 0.0 and -0.0.
+    bits = np.add(numbers, 0.0, order="C").view(np.uint64)
+    bits ^= bits >> _HALF
+    return bits
+
+
+def _mixed(sums: Hashes) -> Hashes:
+    """Return numbers that are spread evenly, in place of sums that are not."""
+    sums ^= sums >> _HALF
+    sums *= _MIX
+    sums ^= sums >> _HALF
+    return sums
+
+
+def fold_of(hashes: Hashes, n_folds: int) -> Index:
+    """Return a fold for each row, the same for equal rows."""
+    return (hashes % np.uint64(n_folds)).astype(np.intp)
+
+
+def smallest(hashes: Hashes, most: int) -> Mask:
+    """Return which hashes are among so many smallest distinct ones."""
+    n = most
+    while n < len(hashes):
+        low = np.sort(np.partition(hashes, n - 1)[:n])
+        distinct = np.append(True, low[1:] != low[:-1])
+        if np.count_nonzero(distinct) >= most:
+            limit = low[distinct][most - 1]
+            return np.asarray(hashes <= limit)
+        n *= 4  # there are copies
+    low = np.unique(hashes)
+    return np.asarray(hashes <= low[min(most, len(low)) - 1 :][:1])

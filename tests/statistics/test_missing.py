@@ -1,0 +1,335 @@
+"""Class statistics of rows with missing values."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from heterolda import ClassStatistics
+from heterolda.statistics import missing
+from heterolda.statistics.missing import Likelihood, Marginals, em_moments, filled
+from heterolda.statistics.moments import factor_of
+from heterolda.statistics.patterns import IncompleteRows
+
+
+def incomplete(seed, n=60, d=3, share=0.3, n_classes=2):
+    """Rows of correlated features with values missing at random, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, d)) @ (np.eye(d) + rng.normal(size=(d, d)) / 2)
+    X += y[:, None] * rng.normal(size=d)
+    X[rng.random(X.shape) < share] = np.nan
+    return X, y
+
+
+def em(X, y, weight=None):
+    return ClassStatistics.from_data(X, y, weight, missing="em")
+
+
+def log_likelihood(X, mean, covariance):
+    """That of the observed values, row by row."""
+    total = 0.0
+    for x in X:
+        o = ~np.isnan(x)
+        r, block = x[o] - mean[o], covariance[np.ix_(o, o)]
+        total -= 0.5 * (np.linalg.slogdet(block)[1] + r @ np.linalg.solve(block, r))
+        total -= 0.5 * o.sum() * np.log(2 * np.pi)
+    return total
+
+
+def slope(X, mean, covariance):
+    """Derivatives of the log-likelihood by the mean and the covariance."""
+    by_mean, by_cov = np.zeros(len(mean)), np.zeros(covariance.shape)
+    for x in X:
+        o = np.flatnonzero(~np.isnan(x))
+        inverse = np.linalg.inv(covariance[np.ix_(o, o)])
+        v = inverse @ (x - mean)[o]
+        by_mean[o] += v
+        by_cov[np.ix_(o, o)] += (np.outer(v, v) - inverse) / 2
+    return by_mean, by_cov
+
+
+def largest_likelihood(X):
+    """Mean and covariance by direct maximization over a triangular root."""
+    d = X.shape[1]
+    lower = np.tril_indices(d)
+
+    def unpacked(p):
+        root = np.zeros((d, d))
+        root[lower] = p[d:]
+        return p[:d], root
+
+    def value_and_slope(p):
+        mean, root = unpacked(p)
+        by_mean, by_cov = slope(X, mean, root @ root.T)
+        by_root = 2 * (by_cov @ root)[lower]
+        value = log_likelihood(X, mean, root @ root.T)
+        return -value, -np.concatenate([by_mean, by_root])
+
+    start = np.concatenate([np.nanmean(X, 0), np.diag(np.nanstd(X, 0))[lower]])
+    for _ in range(3):
+        start = minimize(value_and_slope, start, jac=True, options={"gtol": 1e-9}).x
+    mean, root = unpacked(start)
+    return mean, root @ root.T
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moments_are_those_of_largest_likelihood(seed):
+    X, y = incomplete(seed, n=80, d=2 + seed % 3, share=0.1 + 0.1 * seed)
+    stats = em(X, y)
+    assert_array_equal(stats.weights, [40, 40])
+    for k in range(2):
+        rows = X[(y == k) & ~np.isnan(X).all(axis=1)]
+        mean, covariance = largest_likelihood(rows)
+        sd = np.sqrt(np.diag(covariance))
+        assert np.abs((stats.means[k] - mean) / sd).max() < 1e-6
+        difference = stats.scatters[k] / 40 - covariance
+        assert np.abs(difference / np.outer(sd, sd)).max() < 1e-6
+        best = log_likelihood(rows, mean, covariance)
+        assert (
+            log_likelihood(rows, stats.means[k], stats.scatters[k] / 40) > best - 1e-8
+        )
+
+
+def likelihood_of(X, y, k, n_added=0.0, **more):
+    passes = [IncompleteRows.from_arrays(X, y, None, k)]
+    d = X.shape[1]
+    seen = Marginals.from_rows(passes).seen
+    added = np.full(k, n_added), n_added * np.tile(np.eye(d), (k, 1, 1))
+    return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_likelihood_never_falls(seed, share, shared):
+    X, y = incomplete(seed, n=90, d=5, share=share)
+    start = np.tile(np.vstack([np.zeros(5), np.eye(5)]), (2, 1, 1))
+    likelihood = likelihood_of(X, y, 2, n_added=5.0, shared=shared)
+    _, _, values, _ = likelihood.climb(start, np.ones(2, bool))
+    assert len(values) > 4
+    assert np.diff(values, axis=0).min() > -1e-9 * np.abs(values).max()
+
+
+def test_the_value_of_a_step_is_the_log_likelihood():
+    X, _ = incomplete(0, n=30)
+    rng = np.random.default_rng(1)
+    differences = []
+    for _ in range(2):
+        mean, root = rng.normal(size=3), rng.normal(size=(3, 3)) + 2 * np.eye(3)
+        moments = np.vstack([mean, root @ root.T])[None]
+        *_, value = likelihood_of(X, np.zeros(30, int), 1).step(moments)
+        differences += [value[0] - log_likelihood(X, mean, root @ root.T)]
+    assert differences[0] == pytest.approx(differences[1], abs=1e-6)  # a constant
+
+
+def test_complete_rows_are_treated_as_ever():
+    X, y = incomplete(0, share=0.0)
+    plain, same = ClassStatistics.from_data(X, y), em(X, y)
+    assert_array_equal(same.means, plain.means)
+    assert_array_equal(same.scatters, plain.scatters)
+    assert (same + plain).estimated_by is None
+    X[0, 0] = np.nan
+    near = em(X, y)
+    assert near.estimated_by == "EM"
+    assert_allclose(near.means, plain.means, atol=0.3)
+    for call in (
+        lambda: near + near,
+        lambda: near - near,
+        lambda: near.decayed(0.5),
+        lambda: near.copy().update(X[:0], y[:0]),
+    ):
+        with pytest.raises(ValueError, match=r"estimated by EM.*fit again"):
+            call()
+
+
+def test_translation_scaling_order_and_weights():
+    X, y = incomplete(2, n=120, d=4)
+    plain = em(X, y)
+    scale, shift = np.array([1e6, 1e-6, 1.0, 7.0]), np.array([1e9, 0.0, 1e6, -5.0])
+    moved = em(X * scale + shift, y)
+    sd = np.sqrt(plain.squares / 60)
+    assert np.abs(((moved.means - shift) / scale - plain.means) / sd).max() < 1e-6
+    back = moved.scatters / np.outer(scale, scale)
+    assert np.abs(back - plain.scatters).max() < 1e-6 * np.abs(plain.scatters).max()
+    order = np.random.default_rng(0).permutation(len(X))
+    weight = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = em(X[order], y[order], weight[order])
+    copies = np.repeat(np.arange(len(X)), weight)
+    copied = em(X[copies], y[copies])
+    assert_allclose(weighted.weights, copied.weights)
+    assert_allclose(weighted.means, copied.means, atol=1e-6)
+    assert_allclose(weighted.scatters, copied.scatters, atol=1e-4)
+    # A row without any value is a row of its class, and tells nothing else.
+    blank = np.vstack([X, np.full((2, 4), np.nan)])
+    more = em(blank, np.append(y, [0, 0]))
+    assert_array_equal(more.weights - plain.weights, [2, 0])
+    assert_allclose(more.means, plain.means, atol=1e-7)
+    scatter = more.scatters[0] / 62 * 60
+    assert_allclose(scatter, plain.scatters[0], rtol=1e-6, atol=1e-5)
+
+
+def test_one_class_may_arrive_before_the_others():
+    X, y = incomplete(1)
+    X[y == 0] = np.tile([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 4.0, 1.0]], (10, 1))
+    stats, plain = em(X, y), ClassStatistics.from_data(X[y == 0], y[y == 0])
+    assert_allclose(stats.means[0], plain.means[0])
+    assert_allclose(stats.scatters[0], plain.scatters[0], atol=1e-7)
+
+
+def smallest_eigenvalue(covariance):
+    sd = np.sqrt(np.diag(covariance))
+    return np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0]
+
+
+def test_weights_and_copies_are_no_more_rows():
+    """Three complete rows do not determine a covariance, however much they weigh."""
+    X, y = incomplete(7, n=80, d=3, share=0.6)
+    X[y == 1] = np.where(np.isnan(X[y == 1]).any(axis=1)[:, None], X[y == 1], np.nan)
+    whole = np.flatnonzero(y == 1)[:3]
+    X[whole] = np.random.default_rng(0).normal(size=(3, 3))
+    weight = np.ones(80, int)
+    weight[whole] = 30
+    copies = np.repeat(np.arange(80), weight)
+    weighted, copied = em(X, y, weight), em(X[copies], y[copies])
+    for stats in (weighted, copied):
+        assert smallest_eigenvalue(stats.covariances()[1]) > 1e-4
+    assert_allclose(weighted.scatters, copied.scatters, rtol=1e-3, atol=1e-2)
+
+
+def test_features_that_are_never_seen_together():
+    X, y = incomplete(3, n=400, d=3, share=0.0)
+    X[::2, 0] = np.nan
+    X[1::2, 1] = np.nan
+    X[:, 2] = np.where(np.isnan(X[:, 0]), X[:, 1], X[:, 0]) / 2 + X[:, 2]
+    y = np.arange(400) // 200
+    stats = em(X, y)
+    assert min(map(smallest_eigenvalue, stats.covariances())) > 0.01
+    assert_allclose(stats.means[:, 2], [X[y == k, 2].mean() for k in (0, 1)])
+
+
+def test_what_one_class_lacks_comes_from_the_others():
+    X, y = incomplete(4, n=300, d=3, share=0.1)
+    X[y == 1, 0] = np.nan
+    with pytest.warns(UserWarning, match=r"features \[0\] have no value in .* \[1\]"):
+        stats = em(X, y)
+    assert np.isfinite(stats.means).all()
+    assert stats.means[1, 0] == pytest.approx(np.nanmean(X[:, 0]), abs=0.5)
+    assert (stats.squares > 0).all()
+    X[y == 1] = np.nan  # nothing but its size is known of the class
+    with pytest.warns(UserWarning, match=r"features \[0, 1, 2\] have no value"):
+        stats = em(X, y)
+    assert stats.weights[1] == 150
+    assert_allclose(stats.means[1], np.nanmean(X, axis=0), atol=0.1)
+    X[:, 0] = np.nan
+    with pytest.raises(ValueError, match="feature 0 are all missing: leave"):
+        em(X, y)
+
+
+def test_features_that_depend_on_each_other_or_do_not_vary():
+    X, y = incomplete(5, n=300, d=3, share=0.0)
+    X = np.column_stack([X, X[:, 0] - X[:, 1], np.full(300, 7.0), y])
+    X[np.random.default_rng(0).random(X.shape) < 0.15] = np.nan
+    stats = em(X, y)
+    assert_array_equal(stats.means[:, 4:], [[7.0, 0.0], [7.0, 1.0]])
+    assert not stats.scatters[:, 4:].any()
+    # The dependence survives.
+    along = np.array([1.0, -1.0, 0, -1.0, 0, 0])
+    assert (along @ stats.covariances() @ along).max() < 1e-4
+    assert_allclose(stats.means @ along, 0, atol=1e-3)
+
+
+def test_an_indicator_of_missing_values(monkeypatch):
+    # It does not vary where the value is there, so that nothing tells how the two go
+    # together: the likelihood is flat, and steps once went on without end.
+    rng, y = np.random.default_rng(0), np.arange(500) % 2
+    X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], size=500) + y[:, None]
+    lost = X[:, 0] > 2.2
+    X[lost, 1] = np.nan
+    monkeypatch.setattr(missing, "MAX_STEPS", 60)
+    em(np.c_[X, lost], y)  # warns if it does not converge
+
+
+def test_bad_input_is_refused(monkeypatch):
+    X, y = incomplete(0)
+    with pytest.raises(ValueError, match=r"X contains NaN.*missing='em'"):
+        ClassStatistics.from_data(X, y)
+    with pytest.raises(ValueError, match=r"missing must be one of.*'drop'"):
+        ClassStatistics.from_data(X, y, missing="drop")
+    for bad, message in ((np.inf, "infinity"), (1e200, "feature 1 are so large")):
+        worse = X.copy()
+        worse[3, 1] = bad
+        with pytest.raises(ValueError, match=message):
+            em(worse, y)
+    with pytest.raises(ValueError, match="feature 2 vary so little"):
+        em(X * [1, 1, 1e-170], y)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        em(X, y, np.zeros(len(y)))
+    wide = np.where(np.arange(200) % 7 == 0, np.nan, np.ones((10, 200)))
+    with pytest.raises(ValueError, match=r"missing values and fewer rows \(10\)"):
+        em(wide, y[:10])
+    monkeypatch.setattr(missing, "MAX_STEPS", 3)
+    with pytest.warns(ConvergenceWarning, match="not converge in 3 steps"):
+        em(X, y)
+
+
+def test_missing_values_are_filled_in_by_regression():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
+    mean, covariance = X.mean(axis=0), np.cov(X.T)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[0] = np.nan
+    for x, complete in zip(X, filled(X, mean, covariance), strict=True):
+        o = ~np.isnan(x)
+        slopes = np.linalg.solve(covariance[np.ix_(o, o)], covariance[o])
+        expected = mean + (x[o] - mean[o]) @ slopes
+        assert_allclose(complete, np.where(o, x, expected), rtol=1e-7)
+
+
+class Anew:
+    """Rows in parts that are made again each time, as those of a file are read."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __iter__(self):
+        return iter(list(self.parts))
+
+
+def test_parts_factors_and_moments_stand_for_the_same_rows(monkeypatch):
+    monkeypatch.setattr(missing, "_DISTANCE", 1e-11)
+    X, y = incomplete(0, n=300)
+    X = X + 1e4
+    X[y == 1, 2] = np.where(np.isnan(X[y == 1, 2]), np.nan, 7.0)
+    weight = np.random.default_rng(0).integers(1, 4, 300).astype(float)
+    rows = IncompleteRows.from_arrays(X, y, weight, 2)
+    few = rows.compacted()
+    assert len(few.Z) <= 2 * 4 * len(few.codes) < len(rows.Z)
+    parts = [
+        IncompleteRows.from_arrays(X[i::3], y[i::3], weight[i::3], 2).compacted()
+        for i in range(3)
+    ]
+    merged = IncompleteRows.merged(
+        [IncompleteRows.merged(parts[:2]).compacted(), parts[2]]
+    )
+    whole = ~np.isnan(X).any(axis=1)
+    sums = ClassStatistics.from_data(X[whole], y[whole], weight[whole])
+    factors = [factor_of(scatter) for scatter in sums.scatters]
+    moments = IncompleteRows.from_moments(sums.weights, sums.means, factors, 2)
+    others = IncompleteRows.from_arrays(X[~whole], y[~whole], weight[~whole], 2)
+    expected = em_moments(Anew([rows]), np.arange(2))
+    for passes in (
+        [few],
+        Anew(parts),
+        Anew([merged.compacted()]),
+        Anew([moments, others]),
+        [IncompleteRows.merged([others, moments])],
+        [rows.scaled(2.0)],
+    ):
+        weights, means, scatters = em_moments(passes, np.arange(2))
+        factor = weights / expected[0]
+        assert_allclose(factor, factor[0])
+        assert_allclose(means, expected[1], rtol=1e-10)
+        assert_allclose(scatters / factor[0], expected[2], atol=1e-5)
+        assert means[1, 2] == 7.0
