@@ -67,7 +67,7 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     n_gaps = X.isna().any(axis=1).sum()
     assert f"note: {n_gaps} of 240 rows have missing values; EM uses" in (result.stderr)
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
-    assert "5-fold cross-validation (EM for both), 238 rows" in result.stdout
+    assert "10-fold cross-validation (EM for both), 238 rows" in result.stdout
     # Each fold by the estimators themselves: the rows of a class are dealt in turn.
     fold, classes = np.empty(len(y), int), np.unique(y)
     for k, label in enumerate(classes):

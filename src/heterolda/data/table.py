@@ -437,9 +437,10 @@ def _added(
 
 
 def _with_labels(stats: ClassStatistics, classes: NDArray[Any]) -> ClassStatistics:
-    """Return statistics with labels, in their order, for numbers of labels."""
-    order = np.argsort(classes[stats.classes])
-    return stats.with_entries(order, classes[stats.classes][order])
+    """Return statistics of the first classes with their labels, in order."""
+    labels = classes[: stats.n_classes]
+    order = np.argsort(labels)
+    return stats.with_entries(order, labels[order])
 
 
 @contextmanager
