@@ -16,6 +16,7 @@ from heterolda import (
     heteroscedasticity_report,
 )
 from heterolda.cli.odd_numbers import find_odd_numbers
+from heterolda.estimators.held_out import deal
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -68,11 +69,9 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     assert f"note: {n_gaps} of 240 rows have missing values; EM uses" in (result.stderr)
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
     assert "10-fold cross-validation (EM for both), 238 rows" in result.stdout
-    # Each fold by the estimators themselves: the rows of a class are dealt in turn.
-    fold, classes = np.empty(len(y), int), np.unique(y)
-    for k, label in enumerate(classes):
-        mine = np.flatnonzero(y == label)
-        fold[mine] = (k + np.arange(len(mine))) % 5
+    # Each fold by the estimators themselves.
+    codes = np.unique(y, return_inverse=True)[1]
+    fold = deal(X.to_numpy(), codes, np.ones(len(y)), 10)
     lda = GaussianLinearDiscriminant(missing="em", solver="fisher", shrinkage=1)
     found = []
     for one in (GaussianLinearDiscriminant(missing="em"), lda):
@@ -81,12 +80,12 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
                 one.fit(X[fold != k], y[fold != k]).predict(X[fold == k])
                 == y[fold == k]
             ).sum()
-            for k in range(5)
+            for k in range(10)
         )
         found.append(right / len(y))
     judgement = model.fit_record_.judgement
     assert_allclose([judgement.accuracy, judgement.lda_accuracy], found, atol=1e-12)
-    asked = fit(data, "--missing", "em", "--cv", "5").stdout
+    asked = fit(data, "--missing", "em", "--cv", "10").stdout
     line = next(k for k in asked.splitlines() if k.startswith("Held-out accuracy"))
     assert line in result.stdout
 

@@ -26,7 +26,7 @@ class Judgement:
     Parameters
     ----------
     method : str
-        How the rows were kept out of the fit, such as "leave-one-out".
+        How the rows were kept out of the fit, such as "10-fold cross-validation".
     n_rows : float
         Total weight of the rows.
     accuracy : float
@@ -45,7 +45,7 @@ class Judgement:
     >>> from heterolda import Judgement
     >>> truth = [0, 0, 0, 1, 1, 1, 1, 1]
     >>> ours, lda = [0, 0, 0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 0]
-    >>> judgement = Judgement.of("leave-one-out", truth, ours, lda)
+    >>> judgement = Judgement.of("5-fold cross-validation", truth, ours, lda)
     >>> judgement.difference, judgement.better
     (0.5, 'model')
     """

@@ -162,7 +162,7 @@ class HeteroscedasticityReport:
     shrunk : bool
         Whether shrinkage was asked for.
     judgement : Judgement or None
-        Of rows: leave-one-out accuracy of :class:`GaussianLinearDiscriminant` and of
+        Of rows: held-out accuracy of :class:`GaussianLinearDiscriminant` and of
         linear discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
         Pairs for which the guard uses Fisher's rule, since the model does not fit.
@@ -325,7 +325,7 @@ class HeteroscedasticityReport:
     def verdict(self) -> str:
         """What there is to gain over linear discriminant analysis.
 
-        Given rows, it is judged by leave-one-out. Otherwise it is a figure of the
+        Given rows, it is judged by held-out ones. Otherwise it is a figure of the
         model, and a second sentence warns of classes that are too small for it.
         """
         if self.judgement is not None:
@@ -387,7 +387,7 @@ def heteroscedasticity_report(
         For each pair of classes Box's M test, condition numbers, the range of the
         ratio of variances, and the plug-in errors of linear discriminant analysis and
         of the best linear rule, that is under the Gaussian model. Rows are judged by
-        their leave-one-out errors, and the verdict says which classifier to use.
+        their held-out errors, and the verdict says which classifier to use.
         ``print`` shows it as a table, most to gain first; `to_frame` gives a DataFrame.
         The text says so if classes have fewer than 3 samples per feature, where the
         test is too liberal, or fewer than 5, where plug-in errors are too low.
@@ -401,9 +401,10 @@ def heteroscedasticity_report(
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.verdict)
-    Held-out accuracy (leave-one-out, 150 rows): 96.67 %; LDA on the same rows: 98.00 %.
-    These rows cannot tell the two apart: LDA is ahead by 1.3 points, with a standard
-    error of 0.94 points. Either will do; LDA is the simpler.
+    Held-out accuracy (10-fold cross-validation, 150 rows): 98.00 %; LDA on the same
+    rows: 98.00 %.
+    These rows cannot tell the two apart: the difference is 0.0 points, with a standard
+    error of 0.0 points. Either will do; LDA is the simpler.
 
     Statistics alone give the figures of the model:
 
