@@ -7,10 +7,15 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from heterolda import ClassStatistics, SmallClassWarning
+from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
-from heterolda.estimators.held_out import deal, held_out, held_out_parts
+from heterolda.estimators.held_out import (
+    NotJudgedError,
+    deal,
+    held_out,
+    held_out_parts,
+)
 from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
@@ -57,7 +62,7 @@ def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
         assert np.ptp(counts) <= 1
 
 
-@pytest.mark.parametrize("model", [GLD(), GLD(shrinkage="cv"), LNS()])
+@pytest.mark.parametrize("model", [GLD(), GLD(shrinkage="cv"), LNS(GLD())])
 def test_models_are_refitted_without_each_fold(model, make_classes, rng):
     X, y = make_classes(3, n=100)
     labels, weight = np.array([*"abc"])[y], rng.integers(1, 3, len(y)).astype(float)
@@ -91,12 +96,28 @@ def test_missing_values_and_sparse_rows(make_classes, rng):
 def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):
     X, y = make_classes(3, n=60)
     few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[0])
-    settings = {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)}
-    with pytest.warns(SmallClassWarning):
-        model = GLD(**settings).fit(X[few], y[few])
-    _, right = held_out(model, X[few], y[few])
-    assert not right[:, -1].any()
-    assert right[:, :-1].mean() > 0.5
+    for settings in (
+        {},
+        {"priors": "equal"},
+        {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)},
+    ):
+        with pytest.warns(SmallClassWarning):
+            model = GLD(**settings).fit(X[few], y[few])
+        _, right = held_out(model, X[few], y[few])
+        assert not right[:, -1].any()
+        assert right[:, :-1].mean() > 0.5
+
+
+def test_a_fold_without_a_fit_is_named(make_classes):
+    X, y = make_classes(2, n=60)
+    few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
+    model = GLD(shrinkage=0).fit(X[few], y[few])
+    with pytest.raises(NotJudgedError, match=r"fold \d+, classes .*; use fewer folds"):
+        held_out(model, X[few], y[few])
+    bounded = BoundedErrorClassifier(GLD(), max_error={1: 0.1}, random_state=0)
+    bounded.set_params(confidence=0.9).fit(X, y)
+    with pytest.raises(NotJudgedError, match=r"max_error .*; use more folds"):
+        held_out(bounded, X, y, n_folds=2)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
