@@ -121,6 +121,7 @@ def test_shapes_and_whole_numbers(device, rng):
         (2, 1, 2, float),
         (2, 3, 1, float),
         (5, 100, 2, float),
+        (20, 120, 2, float),
         (4000, 2, 300, np.int8),
         (300, 3, 2, bool),
     ):

@@ -238,10 +238,6 @@ class Pencil:
             u: Array = self.c / g
         return u
 
-    def take(self, pairs: Index) -> Pencil:
-        """Select pairs."""
-        return Pencil(*(getattr(self, f.name)[pairs] for f in fields(self)))
-
     def project(self, u: Array) -> tuple[Array, Array, Array]:
         """Return D and the deviations sigma1, sigma2 along w = V u."""
         square = u * u
