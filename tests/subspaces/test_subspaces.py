@@ -116,9 +116,8 @@ def test_the_gradient_is_that_of_the_bound(rng, n):
     assert np.abs(A.T @ slope).max() < 1e-10
 
 
-@pytest.mark.parametrize("n_problems", [20, pytest.param(500, marks=pytest.mark.check)])
-def test_error_has_the_least_bound(rng, n_problems):
-    for _ in range(n_problems):
+def test_error_has_the_least_bound(rng):
+    for _ in range(30):
         k, d = rng.integers(2, 7), int(rng.integers(2, 9))
         moments = random_classes(rng, k, d, spread=rng.choice([0.0, 0.3, 1.0, 3.0]))
         n = int(rng.integers(1, d + 1))
