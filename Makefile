@@ -25,7 +25,7 @@ demo: $(PLOT)
 	$(BIN)/heterolda report build/demo
 
 # Two tiers of tests: what everybody runs, in minutes, and what a release needs besides.
-PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadgroup
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 TESTS ?= not check
 test: $(TEST) lint
@@ -119,7 +119,7 @@ stamp:
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[check]'
-	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadgroup tests
+	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadfile tests
 
 $(VENV)/.created:
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -74,9 +74,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker("covered")
         if item.path.name == "arrays.md" and find_spec("torch") is None:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
-        if of_arrays or item.path.name == "arrays.md":
-            # One worker does them all: importing these libraries takes seconds.
-            item.add_marker(pytest.mark.xdist_group("devices"))
         if item.path.name == "deployment.md" and shutil.which("gcc") is None:
             item.add_marker(missing)
 

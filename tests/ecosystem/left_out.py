@@ -17,15 +17,6 @@ _CALIBRATED = (
 )
 
 LEFT_OUT = {
-    "sklearn.ensemble.tests.test_bagging": {
-        "test_error": _LACKS,
-        "test_gridsearch": _TUNES,
-        "test_invalid_sample_weight_max_samples_bootstrap_combinations": (
-            "draws a single row for each fit"
-        ),
-        "test_bagging_classifier_with_missing_inputs": _ONE_CLASS,
-        "test_bagging_small_max_features": _LONELY,
-    },
     "sklearn.ensemble.tests.test_stacking": {
         "test_stacking_classifier_error[y1-params1-ValueError": _LACKS,
         "test_stacking_classifier_multilabel_predict_proba": _MULTILABEL,
@@ -57,10 +48,6 @@ LEFT_OUT = {
     "sklearn.feature_selection.tests.test_rfe": {
         "test_rfecv": "expects the features that SVC selects; ours keeps one more",
         "test_rfe_sparse_coef": _LONELY,
-    },
-    "sklearn.inspection.tests.test_partial_dependence": {
-        "test_multiclass_multioutput[DecisionTreeClassifier]": _MULTILABEL,
-        "test_multiclass_multioutput[KNeighborsClassifier]": _MULTILABEL,
     },
     "sklearn.model_selection.tests.test_classification_threshold": {
         "test_fit_and_score_over_thresholds_prefit": (

@@ -12,14 +12,12 @@ from sklearn.utils.fixes import parse_version
 
 TESTS = Path(__file__).parents[1]
 MODULES = [
-    "sklearn.ensemble.tests.test_bagging",
     "sklearn.ensemble.tests.test_stacking",
     "sklearn.ensemble.tests.test_voting",
     "sklearn.ensemble.tests.test_weight_boosting",
     "sklearn.feature_selection.tests.test_from_model",
     "sklearn.feature_selection.tests.test_rfe",
     "sklearn.feature_selection.tests.test_sequential",
-    "sklearn.inspection.tests.test_partial_dependence",
     "sklearn.inspection.tests.test_permutation_importance",
     "sklearn.model_selection.tests.test_classification_threshold",
     "sklearn.semi_supervised.tests.test_self_training",

@@ -182,7 +182,7 @@ def share_violated(draw, inside, n_draws, rng, bounded, q=0.1, n=100):
 
 @SMALL
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize("n_draws", [40, pytest.param(2000, marks=pytest.mark.check)])
+@pytest.mark.parametrize("n_draws", [40, pytest.param(400, marks=pytest.mark.check)])
 @pytest.mark.parametrize(
     ("draw", "inside", "bounded"),
     [

@@ -17,7 +17,7 @@ from heterolda import ClassStatistics, Frontier, GaussianLinearDiscriminant, Glo
 for module in ("sphinx", "myst_parser", "pydata_sphinx_theme"):
     pytest.importorskip(module, reason="the site needs heterolda[docs]")
 
-pytestmark = [pytest.mark.check, pytest.mark.xdist_group("site")]
+pytestmark = pytest.mark.check
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONF = """

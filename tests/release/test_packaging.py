@@ -19,7 +19,6 @@ PACKAGE = ROOT / "src" / "heterolda"
 
 
 # One process builds, once.
-pytestmark = pytest.mark.xdist_group("packaging")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,6 @@ for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_design", "sphinx_gal
     pytest.importorskip(module, reason="the site needs heterolda[docs]")
 
 # One build for all tests, also where several processes share them.
-pytestmark = pytest.mark.xdist_group("site")
 
 ROOT = Path(__file__).parents[2]
 MADE = shutil.ignore_patterns("_build", "gallery", "generated", "__pycache__")
