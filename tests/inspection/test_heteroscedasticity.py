@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
+    SmallClassWarning,
     heteroscedasticity_report,
 )
 from heterolda.estimators.held_out import held_out
@@ -147,6 +148,18 @@ def test_rows_are_held_out(make_classes):
     same = heteroscedasticity_report(ClassStatistics.from_data(X, labels, weight))
     assert_allclose(same.excess, report.excess)
     assert same.judgement is None
+
+
+def test_rows_too_few_to_hold_out_leave_the_figures_of_the_model(rng):
+    X = rng.normal(size=(9, 2))
+    labels = np.array([*"aaaaaaaab"])
+    with pytest.warns(SmallClassWarning):
+        GaussianLinearDiscriminant().fit(X, labels)
+    report = heteroscedasticity_report(X, labels)
+    assert report.judgement is None
+    assert report.verdict.startswith("Plug-in")
+    few = heteroscedasticity_report(X, np.array([*"aaaabbbba"]))
+    assert few.judgement.method == "9-fold cross-validation"
 
 
 def test_in_a_notebook(make_classes):
