@@ -149,14 +149,6 @@ SPECIAL: dict[str, Special] = {
         after=(lambda rng, s: None if rng.random() < 0.5 else lambda *of: None,),
         steady=("max_iter",),
     ),
-    "left_out_counts": Special(
-        sizes={"b": lambda s: s["k"] + 1},
-        values={
-            **_ROWS_OF_PAIRS,
-            "covariances": _covariances,
-            "weights": lambda rng, s: rng.uniform(0, 20, s["k"]),
-        },
-    ),
     "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
     "solve_pairs": Special(
         values={

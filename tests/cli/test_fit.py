@@ -430,8 +430,8 @@ def test_warnings_are_plain_notes(rng, tmp_path):
         warnings.simplefilter("error")
         result = invoke("fit", data, "-t", "kind", "--exclude", "id")
     assert result.exit_code == 0
-    assert result.stderr.startswith("note: classes ['east', 'north', 'south', 'west']")
-    assert "use --shrinkage cv, more samples or fewer features" in result.stderr
+    assert result.stderr.startswith("note: there are fewer than 8 rows per feature")
+    assert "as with --shrinkage cv; use --shrinkage 0 for none" in result.stderr
     assert "Warning" not in result.stderr
     assert result.stderr.count("\n") == 1
     holes = few.assign(x0=few["x0"].where(few.index != 1))

@@ -16,7 +16,7 @@ from heterolda.estimators.held_out import (
     held_out,
     held_out_parts,
 )
-from heterolda.estimators.pooled_lda import PooledLDA
+from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
 

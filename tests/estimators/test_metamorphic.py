@@ -90,10 +90,9 @@ def linear_map(rng, d):
 
 
 def discriminant(solver, **settings):
-    """The pure model: what the guard does is tested beside it."""
-    return GaussianLinearDiscriminant(
-        solver=SOLVERS[solver], guard=False, random_state=0, **settings
-    )
+    """The pure model: what rows decide is tested beside it."""
+    settings = {"guard": False, "shrinkage": 0.0, "random_state": 0} | settings
+    return GaussianLinearDiscriminant(solver=SOLVERS[solver], **settings)
 
 
 def judge(model, plain, A, b, labels=None, tolerance=1e-6):
@@ -318,7 +317,7 @@ def test_smooth_search_and_affine_maps(data):
     A, b = linear_map(data.rng, data.d), data.rng.integers(-9, 9, data.d)
     scores = []
     for X in (data.X, data.X @ A.T + b):
-        start = GaussianLinearDiscriminant().fit(X, data.y)
+        start = discriminant("global").fit(X, data.y)
         model = search(start, "smooth", loss="logistic", anchor=1.0)
         scores.append(model.fit(X, data.y).decision_function(X))
     size = np.abs(scores[0]).max() + 1e-300

@@ -1,12 +1,17 @@
-"""Rules without one row: the closed form against moments computed again."""
+"""Scores without one row: the closed form against moments computed again."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from heterolda import ClassStatistics, Fisher, Global
-from heterolda.solvers import Moments, solve
-from heterolda.solvers.left_out import arc_weights, left_out_scores
+from heterolda import ClassStatistics, Global
+from heterolda.foundations.rounding import VARIANCE_FLOOR
+from heterolda.solvers import Moments, all_pairs, solve
+from heterolda.solvers.fisher import PooledLDA
+from heterolda.solvers.left_out import LeftOut, arc_weights
+from heterolda.statistics.rows import Rows
 
 
 def rows_of_classes(rng, sizes, d):
@@ -18,75 +23,80 @@ def rows_of_classes(rng, sizes, d):
     return np.vstack(X), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def moments(X, y, weight):
-    statistics = ClassStatistics.from_data(X, y, weight)
-    return statistics.means, statistics.covariances(), statistics.weights
+def moments_of(X, y, weight, to_pooled, to_diagonal, divisors):
+    """Means and covariances of classes, with the divisors of all rows."""
+    means = np.array([np.average(X[y == k], 0, weight[y == k]) for k in range(3)])
+    T = [((X - means[k]).T * (weight * (y == k))) @ (X - means[k]) for k in range(3)]
+    pooled = sum(T) / divisors.sum()
+    P = (1 - to_diagonal) * pooled + to_diagonal * np.diag(np.diag(KEPT[0]))
+    S = [
+        (1 - g) * T[k] / divisors[k] + g * P
+        for k, g in enumerate(np.broadcast_to(to_pooled, 3))
+    ]
+    return means, np.array(S), P
 
 
-def left_out_weight(weight, row):
-    """The weights without one copy of a row."""
-    weight = weight.copy()
-    weight[row] -= min(weight[row], 1)
-    return weight
+KEPT = []  # the pooled covariance of all rows, whose diagonal is kept
 
 
-def naive_scores(x, means, cov, weights, priors, b, a):
-    """Scores of the arc's rule at (b, a) and of Fisher's, by explicit inverses."""
-    delta = means[0] - means[1]
-    w = np.linalg.solve(b * cov[0] + a * cov[1], delta)
-    arc = w @ means[1] + a * (w @ cov[1] @ w) - w @ x
-    share = weights / weights.sum()
-    w = np.linalg.solve(share[0] * cov[0] + share[1] * cov[1], delta)
-    middle = w @ (means[0] + means[1]) / 2 + np.log(priors[1] / priors[0])
-    return arc, middle - w @ x
-
-
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("frequencies", [False, True])
-def test_scores_with_the_place_kept_equal_the_definition(rng, weighted, frequencies):
-    """All pairs of the second of three classes, as second and as first class."""
-    X, y = rows_of_classes(rng, (40, 30, 25), 3)
-    weight = rng.choice([0.5, 1.0, 2.0], len(y)) if weighted else np.ones(len(y))
-    means, cov, weights = moments(X, y, weight)
-    priors = weights / weights.sum() if frequencies else np.array([0.5, 0.2, 0.3])
-    pairs = np.array([[0, 1], [1, 2]])
-    place = np.array([1, 0])
-    known = Moments(means, cov, priors, weights, pairs)
-    planes = solve(known, Global())
-    mine = np.flatnonzero(y == 1)
-    arc, fisher = left_out_scores(
-        known, planes, place, X[mine], weight[mine], frequencies=frequencies
-    )
-    b, a = arc_weights(planes)
-    assert_allclose(a + b, 1, rtol=1e-6)
-    for n, row in enumerate(mine):
-        means, cov, weights = moments(X, y, left_out_weight(weight, row))
-        now = weights if frequencies else priors
-        for p, two in enumerate(pairs):
-            expected = naive_scores(
-                X[row], means[two], cov[two], weights[two], now[two], b[p], a[p]
-            )
-            assert_allclose([arc[p, n], fisher[p, n]], expected, rtol=1e-7, atol=1e-9)
+@pytest.mark.parametrize("shares", [(0.0, 0.0), (0.3, 0.2), (1.0, 0.5)])
+def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
+    X, y = rows_of_classes(rng, (20, 12, 15), 3)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y))
+    total = np.bincount(y, weight)
+    stats = ClassStatistics.from_data(X, y, weight)
+    KEPT[:] = [stats.scatters.sum(axis=0) / (total - 1).sum()]
+    means, S, _ = moments_of(X, y, weight, *shares, total - 1)
+    priors = total / total.sum() if frequencies else np.array([0.5, 0.2, 0.3])
+    moments = Moments(means, S, priors, total, all_pairs(3))
+    rules = solve(moments, Global())
+    rows = Rows(X, y, weight, np.arange(3))
+    lda = PooledLDA(stats, to_diagonal=shares[1])
+    to_pooled = np.full(3, shares[0])
+    left_out = LeftOut(rows, moments, lda, to_pooled, shares[1], frequencies)
+    weights = arc_weights(rules)
+    assert_allclose(weights.sum(axis=1), 1, rtol=1e-6)
+    # From the mean of the second class to the threshold, of the distance of the means.
+    share = rules.means[:, 1] / (rules.means[:, 1] - rules.means[:, 0])
+    every = np.ones((3, 2), bool)
+    for arcs, pooled in zip(
+        left_out.of_arcs(rules, every), left_out.of_lda(every), strict=True
+    ):
+        for p, place in zip(arcs.pairs, arcs.place, strict=True):
+            own = moments.pairs[p, place]
+            for n, row in enumerate(np.flatnonzero(y == own)):
+                less = np.where(np.arange(len(y)) == row, 0.0, weight)
+                m, cov, P = moments_of(X, y, less, *shares, total - 1)
+                i, j = moments.pairs[p]
+                b, a = weights[p]
+                cov = cov + VARIANCE_FLOOR * (S[i] + S[j])
+                w = np.linalg.solve(b * cov[i] + a * cov[j], m[j] - m[i])
+                score = w @ (X[row] - m[j]) + share[p] * (w @ (m[j] - m[i]))
+                found = np.flatnonzero((arcs.pairs == p) & (arcs.place == place))[0]
+                assert_allclose(arcs.score[found, n], score, rtol=1e-7, atol=1e-7)
+                assert_allclose(arcs.distance[found, n], w @ (m[j] - m[i]), rtol=1e-7)
+                p1, p2 = np.bincount(y, less)[[i, j]] if frequencies else priors[[i, j]]
+                w = np.linalg.solve(P, m[j] - m[i])
+                score = w @ (X[row] - (m[i] + m[j]) / 2) + np.log(p2 / p1)
+                assert_allclose(pooled.score[found, n], score, rtol=1e-7, atol=1e-8)
 
 
 def test_of_a_trivial_rule_only_the_priors_change(rng):
     X, y = rows_of_classes(rng, (60, 2), 1)
     X[60:, 0] = X[:60].mean() + np.array([-1, 1]) * X[:60].std(ddof=1) / np.sqrt(2)
-    means, cov, weights = moments(X, y, None)
-    pairs = np.array([[0, 1]])
-    known = Moments(means, cov, weights, weights, pairs)
-    planes = solve(known, Global())
-    assert planes.trivial.all()
-    arc, _ = left_out_scores(known, planes, np.zeros(1, int), X[:60])
-    assert_allclose(arc, np.log(2 / 59))
-
-
-def test_a_class_of_which_nothing_is_left_has_no_score(rng):
-    """Two rows: without one of them there is no covariance."""
-    X, y = rows_of_classes(rng, (20, 2), 1)
-    means, cov, weights = moments(X, y, None)
-    pairs = np.array([[0, 1]])
-    known = Moments(means, cov, np.ones(2), weights, pairs)
-    planes = solve(known, Fisher())
-    for scores in left_out_scores(known, planes, np.ones(1, int), X[20:]):
-        assert np.isnan(scores).all()
+    stats = ClassStatistics.from_data(X, y)
+    known = stats.means, stats.covariances(), stats.weights, stats.weights
+    moments = Moments(*known, all_pairs(2))
+    rules = solve(moments, Global())
+    assert rules.trivial.all()
+    rows = Rows(X, y, None, np.arange(2))
+    left_out = LeftOut(rows, moments, PooledLDA(stats), np.zeros(2), 0.0, True)
+    (scores,) = left_out.of_arcs(rules, np.array([[True, False]]))
+    assert_allclose(scores.score, np.log(2 / 59))
+    # A class of one row, whatever its weight, has nothing to leave out.
+    heavy = replace(rows, weights=np.append(np.ones(61), 0.0))
+    moments = replace(moments, weights=np.array([60.0, 1.0]))
+    left_out = LeftOut(heavy, moments, PooledLDA(stats), np.ones(2), 0.0, True)
+    (scores,) = left_out.of_lda(np.array([[False, True]]))
+    assert scores.score.shape == (1, 0)

@@ -18,10 +18,10 @@ from heterolda.estimators.held_out import (
     held_out_parts,
     right_in_folds,
 )
-from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
+from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
 

@@ -4,22 +4,14 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
-from heterolda.estimators.few_rows import (
-    NO_CHOICE,
-    Choice,
-    choose_by_rows,
-    has_few_rows,
-)
 from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -31,17 +23,19 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_all_classes,
 )
-from heterolda.estimators.guard import Guard, with_fisher
+from heterolda.estimators.guard import NOTHING, Chosen, reviewed
 from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.prediction import LinearRules
+from heterolda.estimators.thresholds import has_few_rows
 from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
 from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_discarded_rows,
     warn_of_dropped_directions,
+    warn_of_few_rows,
     warn_of_misfit,
     warn_of_plug_in,
     warn_of_raised_variances,
@@ -62,15 +56,14 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import listed
-from heterolda.solvers import Global, Solver, resolve_solver
+from heterolda.solvers import Solver
 from heterolda.solvers.rules import Rules
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.rows import Rows, all_labels
-from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.shrinkage import needs_no_rows, shares_of_pooled
-from heterolda.statistics.wide import in_span
+from heterolda.statistics.rows import all_labels
+from heterolda.statistics.samples import as_frequencies
+from heterolda.statistics.shrinkage import chosen_by_rows, needs_no_rows
+from heterolda.statistics.wide import in_coordinates
 
 _SAME = object()
 # Parameters of the fit that must not change with those of the constructor.
@@ -370,16 +363,12 @@ class GaussianLinearDiscriminant(
         lazy = lazy_backend(X)
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
-        solver = resolve_solver(self.solver)
-        statistics, rows = training_rows(self, X, y, sample_weight)
-        judges = rows if self.guard else None
-        if self.covariance_estimator is not None:
-            estimated = estimated_statistics(self, statistics, rows)
-            self._solve(estimated, solver, judges)
-            warn_of_discarded_rows(self, statistics, judges)
+        stats, rows = training_rows(self, X, y, sample_weight)
+        if self.covariance_estimator is None:
+            self._solve(stats, rows)
         else:
-            choice = choose_by_rows(self, statistics, rows)
-            self._solve(statistics, solver, judges, choice)
+            self._solve(estimated_statistics(self, stats, rows), rows)
+            warn_of_discarded_rows(self, stats, rows if self.guard else None)
         return settle(self, device_of(X))
 
     def _fit_sampled(self, statistics, sample):
@@ -391,10 +380,7 @@ class GaussianLinearDiscriminant(
         needs_no_rows(self)
         known = check_statistics(statistics).without_empty_classes()
         known, sample = as_frequencies(known, sample)
-        rows = sample.rows(known.classes)
-        choice = choose_by_rows(self, known, rows)
-        judges = rows if self.guard else None
-        self._solve(known, resolve_solver(self.solver), judges, choice)
+        self._solve(known, sample.rows(known.classes))
         keep_statistics(self, known)
         return self
 
@@ -426,19 +412,18 @@ class GaussianLinearDiscriminant(
             The estimator. It cannot predict until every class has rows, and some class
             (with ``shrinkage=0`` every class) a total weight above 1.
         """
-        solver = resolve_solver(self.solver)
         before = host_of(self)
         first = not hasattr(before, "classes_")
         if not first:
             check_has_statistics(before)
         known = all_labels(*on_host(classes), None if first else before.classes_)
-        check_parameters(self, known, solver)
+        check_parameters(self, known)
         chunk = chunk_statistics(self, X, y, sample_weight)
         statistics = add_chunk(before, with_all_classes(known, chunk), decay)
         if too_small(statistics.weights, self.shrinkage).any():
             forget_fit(self)
         else:
-            self._solve(statistics, solver, warn_of_raised=True)
+            self._solve(statistics)
         keep_statistics(self, statistics)
         return settle(self, device_of(X))
 
@@ -459,103 +444,61 @@ class GaussianLinearDiscriminant(
         """
         needs_no_rows(self)
         known = check_statistics(statistics)
-        self._solve(known, resolve_solver(self.solver), warn_of_raised=True)
+        self._solve(known)
         keep_statistics(self, known)
         return self
 
-    def _solve(
-        self,
-        statistics: ClassStatistics,
-        solver: Solver,
-        rows: Rows | None = None,
-        choice: Choice = NO_CHOICE,
-        *,
-        warn_of_raised: bool = False,
-    ):
+    def _solve(self, stats, rows=None, chosen=NOTHING):
         """Solve all pairs and write the fitted attributes.
 
-        Statistics that have factors are solved in the coordinates of their span.
+        Without rows, `chosen` is what they chose in an earlier fit.
         """
-        check_several_classes(statistics.n_classes)
-        known, span, rows = self._in_coordinates(statistics, rows, choice)
-        chosen = choice.shrinkage
-        problem = PairProblem.of(self, known, solver, chosen)
-        criterion, pairs = problem.criterion, problem.pairs
-        borrowed = shares_of_pooled(known, self.shrinkage, chosen)
-        if self.shrinkage is None and chosen is None:
-            warn_of_small_classes(statistics, borrowed)
-        warn_of_coarse_features(statistics)
-        solved, verdict = problem.solve(), None
-        guarded = np.zeros(len(pairs), bool)
-        if self.guard and choice.scores is not None and not problem.one_vs_all:
-            scores = choice.scores.for_solver(criterion.solver)
-            if scores is not None:
-                solved = scores.moved(solved, problem.moments.pair_priors)
-        elif rows is not None and isinstance(criterion.solver, Global):
-            guard = self._make_guard(rows, known, problem, borrowed)
-            solved, verdict = guard.review(solved, problem.moments)
-            guarded = verdict.guarded
-        elif choice.guarded is not None:
-            guarded, unshrunk = choice.guarded, problem.unshrunk
-            solved = with_fisher(solved, problem.moments, guarded, unshrunk)
-        rules = problem.rate(solved)
-        planes = rules.planes if span is None else span.in_features(rules.planes)
-        trivial, costly = planes.trivial, criterion.costs is not None
-        warn_of_trivial_rules(statistics.classes, pairs[trivial], costs=costly)
+        check_several_classes(stats.n_classes)
+        again = chosen is not NOTHING
+        inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
+        if rows is not None:
+            chosen = Chosen(chosen_by_rows(self.shrinkage, inside, rows))
+        problem = PairProblem.of(self, inside, chosen.shrinkage)
+        if self.shrinkage is None and not again:
+            if chosen.shrinkage is None:
+                warn_of_small_classes(stats, problem.shrinkage.to_pooled)
+            else:
+                warn_of_few_rows()
+        warn_of_coarse_features(stats)
+        judges = rows if self.guard else None
+        rules, chosen, verdict = reviewed(problem, judges, chosen)
+        rated = problem.rate(rules)
+        rules = rated.planes if span is None else span.in_features(rated.planes)
+        warn_of_trivial_rules(problem, rules)
         if verdict is not None:
-            warn_of_misfit(statistics, pairs, verdict.in_features(span))
-        looked_at = planes, problem.moments, rows
-        warn_of_dropped_directions(statistics.classes, pairs, *looked_at)
-        if warn_of_raised:
-            warn_of_raised_variances(statistics.classes, pairs, planes.floored)
+            warn_of_misfit(stats, problem.pairs, verdict.in_features(span))
+        warn_of_dropped_directions(problem, rules, judges)
+        if rows is None and not again:
+            warn_of_raised_variances(problem, rules)
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
-        self.classes_ = statistics.classes
-        self.statistics_ = statistics
-        self.shrinkage_ = chosen
+        self.classes_ = stats.classes
+        self.statistics_ = stats
+        self.shrinkage_ = chosen.shrinkage
         self.priors_ = problem.priors
-        self.pairs_ = pairs
-        self.coef_ = planes.coef
-        self.intercept_ = planes.intercept
-        self.bayes_error_ = planes.error
-        self.error_rates_ = rules.error_rates
-        self.risk_ = rules.risk
-        self.gap_ = planes.gap
-        self.trivial_ = trivial
-        self.guarded_ = guarded
-        self.n_iter_ = planes.n_iter
-        self._committee = self._make_committee(planes)
+        self.pairs_ = problem.pairs
+        self.coef_ = rules.coef
+        self.intercept_ = rules.intercept
+        self.bayes_error_ = rules.error
+        self.error_rates_ = rated.error_rates
+        self.risk_ = rated.risk
+        self.gap_ = rules.gap
+        self.trivial_ = rules.trivial
+        self.guarded_ = chosen.guarded
+        self.n_iter_ = rules.n_iter
+        self._committee = self._make_committee(rules)
         self._by_pattern = {}  # rules of incomplete rows, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
-        vars(self).pop("_scores", None)
-        if choice.scores is not None:  # for other operating points
-            self._scores = choice.scores
+        vars(self).pop("_thresholds", None)
+        if chosen.thresholds is not None:  # for other operating points
+            self._thresholds = chosen.thresholds
         return self
-
-    def _in_coordinates(self, statistics, rows, choice):
-        """Statistics and rows to solve with, and their span if they are wide."""
-        if choice.span is None:
-            known, span = in_span(statistics, self.shrinkage)
-        else:
-            known, span = choice.span.statistics, choice.span
-        if span is not None and rows is not None:
-            wanted = choice.scores is None  # which judge rules themselves
-            rows = replace(rows, X=span.coordinates(rows.X)) if wanted else None
-        return known, span, rows
-
-    def _make_guard(self, rows, statistics, problem, borrowed) -> Guard:
-        """What judges the rules of the pairs by rows."""
-        return Guard(
-            rows=sampled(rows),
-            pairs=problem.pairs,
-            priors=problem.priors,
-            borrowed=borrowed,
-            borrows=shares_of_pooled(statistics, None, None) > 0,
-            unshrunk=problem.unshrunk,
-            frequencies=self.priors is None,
-            leaves_out=statistics.estimated_by is None,
-        )
 
     def _make_committee(self, planes: Rules) -> Committee:
         """How the rules decide together."""
@@ -623,7 +566,7 @@ class GaussianLinearDiscriminant(
         """
         self._check_ready()
         check_has_statistics(self)
-        if has_few_rows(self) and getattr(self, "_scores", None) is None:
+        if has_few_rows(self) and getattr(self, "_thresholds", None) is None:
             warn_of_plug_in()
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
@@ -660,25 +603,26 @@ class GaussianLinearDiscriminant(
     def _for_features(self, there):
         """The same for a mask, in which no feature may be left."""
         statistics = restricted(self.statistics_, there)
-        choice = Choice(self.shrinkage_, guarded=self.guarded_)
-        copy = solved_again(self, self._fitted_with(), statistics, choice)
+        chosen = Chosen(self.shrinkage_, self.guarded_)
+        copy = solved_again(self, self._fitted_with(), statistics, chosen)
         copy.n_features_in_ = int(there.sum())
         if hasattr(copy, "feature_names_in_"):
             copy.feature_names_in_ = copy.feature_names_in_[there]
         return copy
 
 
-def solved_again(estimator, parameters, statistics=None, choice=None):
+def solved_again(estimator, parameters, statistics=None, chosen=None):
     """A copy with other parameters, fitted to the same statistics, or to some."""
     if statistics is None:
         statistics = estimator.statistics_.copy()
-        choice = Choice(estimator.shrinkage_, getattr(estimator, "_scores", None))
+        thresholds = getattr(estimator, "_thresholds", None)
+        chosen = Chosen(estimator.shrinkage_, thresholds=thresholds)
     same = {"shrinkage": estimator._settings["shrinkage"]}
     if estimator.statistics_.estimated_by is None:
         same["covariance_estimator"] = None
     copy = clone(estimator).set_params(**(same | parameters))
     copy._validate_params()
-    copy._solve(statistics, resolve_solver(copy.solver), choice=choice)
+    copy._solve(statistics, chosen=chosen)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):
             setattr(copy, name, getattr(estimator, name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from heterolda.estimators.few_rows import has_few_rows
+from heterolda.estimators.thresholds import has_few_rows
 from heterolda.estimators.warn import warn_of_plug_in
 from heterolda.statistics.shrinkage import class_covariances
 from heterolda.statistics.wide import in_span

@@ -1,35 +1,40 @@
-"""Rows have the last word: where the model misleads, a pair takes Fisher's rule.
+"""Rows have the last word: where the model misleads, a pair takes a simpler rule.
 
 The certified optimum is that of the Gaussian model. On rows that the model does not fit
-it may be far worse than the rule for equal covariances, which asks less of the model.
+it may be far worse than a rule for equal covariances, which asks less of the model: the
+pair's Fisher rule or, with few rows for each feature, that of all classes pooled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from heterolda.foundations.rounding import SAME_VARIANCE
+from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.thresholds import Thresholds
+from heterolda.estimators.votes import vote_weights, winners_of_votes
+from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
-from heterolda.solvers import Moments, solve_fisher
-from heterolda.solvers.left_out import arc_weights, left_out_scores
+from heterolda.kernels.votes import count_votes
+from heterolda.solvers import Global, Moments, solve_fisher
+from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error, linear_scores
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import sampled
+from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import Span
 
-# A rule gives way to Fisher's if it makes this share more errors. Less than that is
+# A rule gives way to its rival if it makes this share more errors. Less than that is
 # chance in most cases, and not worth giving the optimum of the model up for.
 MORE = 0.03
 _ROUNDING = 1e-12
-# With fewer rows than this for each feature, a class is judged by rules that were
-# fitted without the row in question. With more, all rows may stay: it is the same.
+# With fewer rows than this for each feature, the rules of a class are evaluated without
+# the row in question. With more, all rows may stay: it is the same.
 ROWS_PER_FEATURE = 5
-# Numbers that the rules without a row take at a time.
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -39,10 +44,10 @@ class Verdict:
     Attributes
     ----------
     guarded : ndarray of bool of shape (n_pairs,)
-        Pairs that take Fisher's rule.
+        Pairs that take their rival's rule.
     errors : ndarray of shape (2, n_pairs)
-        Errors on rows of the model's rule and of Fisher's, with the priors and costs in
-        force.
+        Errors on rows of the model's rule and of its rival, with the priors and costs
+        in force.
     deviation : ndarray of shape (n_pairs,)
         Standard error of their difference.
     claimed : ndarray of shape (n_pairs,)
@@ -58,264 +63,229 @@ class Verdict:
     coef: Array
 
     def in_features(self, span: Span | None) -> Verdict:
-        """The same with normals of features, if they were those of coordinates."""
+        """Return the verdict with normals of features, if there are coordinates."""
         return self if span is None else replace(self, coef=self.coef @ span.basis.T)
 
 
-@dataclass(frozen=True)
-class Guard:
-    """Evaluates the rules of pairs on rows of the classes, and replaces worse ones.
+class Chosen(NamedTuple):
+    """What rows have chosen for a discriminant.
 
     Attributes
     ----------
-    rows : Rows
-        Rows of each class and their weights.
-    pairs : ndarray of shape (n_pairs, 2)
-        Classes of each pair; for one against all others, (-1, k).
-    priors : ndarray of shape (n_classes,)
-        Class priors.
-    borrowed : ndarray of shape (n_classes,)
-        Share of the pooled covariance in that of the class.
-    borrows : ndarray of bool of shape (n_classes,)
-        Classes that cannot stand alone; their pairs are not judged.
-    unshrunk : ClassStatistics or None
-        For Fisher's rules, if these are to have other covariances than the model's.
-    frequencies : bool
-        Whether priors are relative frequencies.
-    leaves_out : bool
-        Whether classes of few rows are judged by leaving rows out. An estimator's
-        moments without a row do not follow from those with it.
+    shrinkage : Shrinkage or None
+        The amounts; None are those of the parameter.
+    guarded : ndarray of bool of shape (n_pairs,) or None
+        Pairs that take their rival's rule.
+    thresholds : Thresholds or None
+        What sets the thresholds, if rows are few.
     """
 
-    rows: Rows
-    pairs: Index
-    priors: Array
-    borrowed: Array
-    borrows: Mask
-    unshrunk: ClassStatistics | None
-    frequencies: bool
-    leaves_out: bool
-
-    def review(self, rules: Rules, moments: Moments) -> tuple[Rules, Verdict]:
-        """Return the rules of the pairs, some replaced by Fisher's, and the verdict."""
-        judged = rules.status != Status.SEPARABLE
-        if self.borrows.any():
-            # What was borrowed has seen the rows: errors on these are too few.
-            first, second = self.pairs.T  # -1 stands for all others
-            judged &= ~self.borrows[second] & ((first < 0) | ~self.borrows[first])
-        errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
-        plain = _unshrunk(moments, self.unshrunk) if judged.any() else None
-        if judged.any():
-            errors, deviation = self._errors(moments, plain, rules, judged)
-        # Weights are not always summed in the same order: rounding makes no errors.
-        errors = np.where(errors > _ROUNDING, errors, 0.0)
-        guarded = errors[0] > (1 + MORE) * errors[1]
-        verdict = Verdict(guarded, errors, deviation, rules.error, rules.coef)
-        return _with_fisher(np.flatnonzero(guarded), moments, plain, rules), verdict
-
-    def _errors(
-        self,
-        moments: Moments,
-        plain: Moments | None,
-        rules: Rules,
-        judged: Mask,
-    ) -> tuple[Array, Array]:
-        """Errors on rows of the rules and of Fisher's; deviations of the difference."""
-        if self.pairs[0, 0] < 0:
-            return self._errors_of_others(moments, rules, judged)
-        fisher = (rules if plain is None else solve_fisher(plain)).fisher
-        known, totals, pairs = self.rows, self.rows.totals, self.pairs
-        least = 0 if rules.rank is None else ROWS_PER_FEATURE * rules.rank.max()
-        few = (totals > 2) & (totals < least) & self.leaves_out
-        where = known.X, known.weights, *known.by_class
-        rows = RowsOfPairs(*where, ~few, pairs, judged)
-        counts = rule_counts(rows, (rules.coef, rules.intercept), fisher)
-        if few.any():
-            rows = RowsOfPairs(*where, few, pairs, judged)
-            counts += self._left_out(rows, moments, plain, rules)
-        share = moments.pair_priors / totals[pairs]
-        errors = (share[:, :, None] * counts).sum(axis=1)
-        variance = (share**2 * counts[:, :, 2]).sum(axis=1)
-        return errors.T[:2], np.sqrt(variance)
-
-    def _errors_of_others(
-        self, moments: Moments, planes: Rules, judged: Mask
-    ) -> tuple[Array, Array]:
-        """The same for one class against all others, which count by their priors."""
-        n, one = len(self.priors), self.pairs[:, 1]
-        kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
-        is_one = one[pair] == kind
-        classes = np.column_stack(
-            [np.where(is_one, -1, kind), np.where(is_one, kind, -1)]
-        )
-        known, chosen = self.rows, np.ones(n, bool)
-        where = known.X, known.weights, *known.by_class
-        rows = RowsOfPairs(*where, chosen, classes, judged[pair])
-        coef, intercept = planes.fisher
-        counts = rule_counts(
-            rows,
-            (planes.coef[pair], planes.intercept[pair]),
-            (coef[pair], intercept[pair]),
-        ).sum(axis=1)
-        rest = np.where(np.eye(n), 0.0, self.priors).sum(axis=1)[one[pair]]
-        part = np.where(is_one, 1.0, self.priors[kind] / rest)
-        share = (
-            moments.pair_priors[pair, is_one.astype(int)] * part / known.totals[kind]
-        )
-        errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
-        variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
-        return errors.T[:2], np.sqrt(variance)
-
-    def _left_out(
-        self,
-        rows: RowsOfPairs,
-        moments: Moments,
-        plain: Moments | None,
-        planes: Rules,
-    ) -> Array:
-        """Counts of `rule_counts` by rules without the row in question."""
-        careful = np.ones(rows.classes.shape, bool)
-        counts = np.zeros((*careful.shape, 3))
-        if plain is None and planes.floored is not None:
-            first, second = np.log(moments.pair_priors).T
-            arc = np.column_stack(arc_weights(planes))
-            raised = planes.floored.any(axis=1) | np.any(planes.dropped, axis=1)
-            counts, careful = left_out_counts(
-                replace(rows, judged=rows.judged & ~raised),
-                (moments.means, moments.covariances, moments.weights),
-                first - second,
-                (arc, planes.deviations, planes.trivial, planes.coef),
-                planes.fisher[0],
-                frequencies=self.frequencies,
-            )
-        for k in np.flatnonzero(rows.chosen).tolist():
-            mine = rows.members(k)
-            mine = mine[careful.ravel()[mine]]
-            step = max(1, _BLOCK // (moments.means.shape[1] * int(self.rows.totals[k])))
-            for start in range(0, len(mine), step):
-                here = mine[start : start + step]
-                counts.reshape(-1, 3)[here] = self._left_out_carefully(
-                    k, here // 2, here % 2, moments, plain, planes
-                )
-        return counts
-
-    def _left_out_carefully(
-        self,
-        k: int,
-        some: Index,
-        place: Index,
-        moments: Moments,
-        plain: Moments | None,
-        planes: Rules,
-    ) -> Array:
-        """The same for some pairs of class k, by their pencils."""
-        members = self.rows.of_class(k)
-        rows, w = members.X, members.frequencies
-        rules = planes.take(some)
-        known = rules, place, rows, members.weights
-        ours, fisher = left_out_scores(
-            moments.take(some),
-            *known,
-            borrowed=self.borrowed[k],
-            frequencies=self.frequencies,
-        )
-        if plain is not None:
-            few = plain.take(some)
-            fisher = left_out_scores(few, *known, frequencies=self.frequencies)[1]
-        # Off the arc the rule with all rows stands in; where a row alone makes
-        # Fisher's matrix regular, that rule is wrong about it.
-        seen = linear_scores(rows, rules.coef.T, rules.intercept).T
-        second = (place == 1)[:, None]
-        one = (np.where(np.isnan(ours), seen, ours) > 0) != second
-        two = ((fisher > 0) != second) | np.isnan(fisher)
-        return np.array([one @ w, two @ w, (one != two) @ w]).T
+    shrinkage: Shrinkage | None = None
+    guarded: Mask | None = None
+    thresholds: Thresholds | None = None
 
 
-def with_fisher(
-    rules: Rules,
-    moments: Moments,
-    guarded: Mask,
-    unshrunk: ClassStatistics | None = None,
-) -> Rules:
-    """Return rules with Fisher's for pairs that were guarded in another fit.
+NOTHING = Chosen()
 
-    `unshrunk` is as for `Guard`.
+
+def reviewed(
+    problem: PairProblem, rows: Rows | None, chosen: Chosen
+) -> tuple[Rules, Chosen, Verdict | None]:
+    """Solve pairs, and let rows have their say, or what they chose before."""
+    thresholds = chosen.thresholds
+    if thresholds is None and rows is not None and problem.has_few_rows:
+        thresholds = Thresholds.of(problem, rows)
+    guarded = np.zeros(len(problem.pairs), bool)
+    if thresholds is not None:
+        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
+        return rules, chosen._replace(guarded=guarded, thresholds=thresholds), None
+    rules, verdict = problem.solve(), None
+    if rows is not None and isinstance(problem.criterion.solver, Global):
+        rules, verdict = evaluated(rules, problem, sampled(rows))
+        guarded = verdict.guarded
+    elif chosen.guarded is not None:
+        guarded = chosen.guarded
+        rules = with_rivals(rules, problem, guarded)
+    return rules, chosen._replace(guarded=guarded), verdict
+
+
+def evaluated(rules: Rules, problem: PairProblem, rows: Rows) -> tuple[Rules, Verdict]:
+    """Replace rules that make more errors on rows than their rivals do.
+
+    Pairs of classes that cannot stand alone are not evaluated: what they have borrowed
+    has seen the rows.
     """
+    judged = rules.status != Status.SEPARABLE
+    first, second = problem.pairs.T  # -1 stands for all others
+    judged &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
+    errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
+    together = np.zeros(2)
+    if problem.one_vs_all:
+        errors, deviation = _errors_of_others(rules, problem, rows, judged)
+    elif judged.any():
+        errors, deviation, together = _errors_of_pairs(rules, problem, rows, judged)
+    # Weights are not always summed in the same order: rounding makes no errors.
+    errors = np.where(errors > _ROUNDING, errors, 0.0)
+    worse = errors[0] > (1 + MORE) * errors[1]
+    if together[0] > together[1]:
+        # A few rows say little of a pair alone, and more of all classes together.
+        worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
+    verdict = Verdict(worse, errors, deviation, rules.error, rules.coef)
+    return with_rivals(rules, problem, worse), verdict
+
+
+def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
+    """Return the rules with those of their rivals for the pairs that are guarded."""
     some = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
-    return _with_fisher(some, moments, _unshrunk(moments, unshrunk), rules)
-
-
-def _unshrunk(moments: Moments, statistics: ClassStatistics | None) -> Moments | None:
-    """Return the moments for Fisher's rules, if they are not those of the model."""
-    if statistics is None:
-        return None
-    return replace(moments, covariances=statistics.covariances())
-
-
-def _with_fisher(
-    some: Index, moments: Moments, plain: Moments | None, rules: Rules
-) -> Rules:
-    """Return the rules, with Fisher's for some pairs."""
     if not len(some):
         return rules
-    few, before = moments.take(some), rules.take(some)
-    if plain is None:
-        fisher, bad = _direct_fisher(few, before)
-        if bad.any():
-            again = np.flatnonzero(bad)
-            fisher = fisher.replaced(again, solve_fisher(few.take(again)))
-    else:
-        fisher = _under_model(solve_fisher(plain.take(some)), few)
+    coef, intercept = _rivals(rules, problem)
+    before, moments = rules.take(some), problem.moments.take(some)
+    return with_rules(rules, some, _rated(coef[some], intercept[some], before, moments))
+
+
+def with_rules(rules: Rules, some: Index, rivals: Rules) -> Rules:
+    """Return rules with others for some pairs, and the gaps of these."""
+    before = rules.take(some)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
-        gap = 1 - before.error * (1 - before.gap) / fisher.error
-    fisher = replace(fisher, gap=np.where(fisher.error > 0, gap, 0.0))
-    return rules.replaced(some, fisher)
+        gap = 1 - before.error * (1 - before.gap) / rivals.error
+    rivals = replace(rivals, gap=np.where(rivals.error > 0, gap, 0.0))
+    return rules.replaced(some, rivals)
 
 
-def _direct_fisher(moments: Moments, rules: Rules) -> tuple[Rules, Mask]:
-    """Return Fisher's rules without pencils, and for which pairs that will not do.
+def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
+    """Return coefficients and intercepts of the rules to compare with.
 
-    These are pairs whose covariances, by the rules of the model (`rules`) or by
-    Fisher's, are not those that the solver went by, since they are next to singular.
+    They are Fisher's of the pair, or of all classes pooled where a class of it has few
+    rows. Fisher's rules are not shrunk.
     """
-    pairs, weights = moments.pairs, moments.weights[moments.pairs]
+    moments = problem.moments
+    few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
-    variances, ours = _variances(coef, moments), _variances(rules.coef, moments)
-    D = ((moments.means[pairs[:, 1]] - moments.means[pairs[:, 0]]) * coef).sum(axis=1)
-    share = weights / weights.sum(axis=1, keepdims=True)
-    expected = rules.deviations**2
-    good = (variances > 0) & (np.abs(ours - expected) <= SAME_VARIANCE * expected)
-    bad = np.abs((share * variances).sum(axis=1) - D) > SAME_VARIANCE * D
-    priors = moments.pair_priors
+    if problem.is_shrunk and not few.all():
+        plain = replace(moments, covariances=problem.stats.covariances())
+        coef, intercept = solve_fisher(plain).fisher
+    if few.any():
+        pooled = problem.lda.rules(moments)
+        coef = np.where(few[:, None], pooled[0], coef)
+        intercept = np.where(few, pooled[1], intercept)
+    return coef, intercept
+
+
+def _few(rules: Rules, problem: PairProblem) -> Mask:
+    """Return which classes have few rows for each direction in which they vary."""
+    few = np.zeros(len(problem.moments.weights), bool)
+    if problem.leaves_out and not problem.one_vs_all and rules.rank is not None:
+        few |= problem.moments.weights < ROWS_PER_FEATURE * rules.rank.max()
+    return few
+
+
+def _errors_of_pairs(
+    rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
+) -> tuple[Array, Array, Array]:
+    """Return errors on rows of rules and rivals, and deviations of the difference.
+
+    The last result is what both make of left-out rows of small classes, by votes.
+    """
+    few: Mask = _few(rules, problem)
+    pairs = problem.pairs
+    ours = rules.coef, rules.intercept
+    coef, intercept = _rivals(rules, problem)
+    known = rows.X, rows.weights, *rows.by_class, ~few, pairs, judged
+    counts = rule_counts(RowsOfPairs(*known), ours, (coef, intercept))
+    together = np.zeros(2)
+    places = few[pairs] & judged[:, None]
+    if places.any():
+        left_out, pooled = problem.left_out(rows), np.logical_or(*places.T)
+        coef = np.where(pooled[:, None], coef, rules.coef)
+        intercept = np.where(pooled, intercept, rules.intercept)
+        votes = vote_weights(rules.error, len(few), problem.voting)
+        models = _by_class(left_out.of_arcs(rules, places), *ours, pairs)
+        rivals = _by_class(left_out.of_lda(places), coef, intercept, pairs)
+        for k, (weights, one) in models.items():
+            two = rivals[k][1]
+            pair, place = np.nonzero((pairs == k) & places)
+            second = place == 1
+            wrong, also = ((scores[:, pair] > 0) != second for scores in (one, two))
+            sums = weights @ wrong, weights @ also, weights @ (wrong != also)
+            counts[pair, place] = np.transpose(sums)
+            share = problem.priors[k] * weights / max(weights.sum(), 1.0)
+            lost = [
+                winners_of_votes(count_votes(scores, votes), scores) != k
+                for scores in (one, two)
+            ]
+            together += np.array(lost) @ share
+    share = problem.moments.pair_priors / rows.totals[pairs]
+    errors = (share[:, :, None] * counts).sum(axis=1)
+    variance = (share**2 * counts[:, :, 2]).sum(axis=1)
+    return errors.T[:2], np.sqrt(variance), together
+
+
+def _by_class(
+    records: Iterable[LeftOutScores], coef: Array, intercept: Array, pairs: Index
+) -> dict[int, tuple[Array, Array]]:
+    """Return for each class weights of rows, and their scores by all rules.
+
+    The rules of the records have not seen the row, and others are not of its class. A
+    matrix that a single row makes regular is wrong about that row.
+    """
+    classes: dict[int, tuple[Array, Array]] = {}
+    for one in records:
+        k = int(pairs[one.pairs[0], one.place[0]])
+        if k not in classes:
+            scores = linear_scores(one.rows.X, coef.T, intercept)
+            classes[k] = one.rows.frequencies, scores
+        wrong = np.where(one.place == 1, -1.0, 1.0)[:, None]
+        score = np.where(np.isnan(one.score), wrong, one.score)
+        classes[k][1][:, one.pairs] = score.T
+    return classes
+
+
+def _errors_of_others(
+    rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
+) -> tuple[Array, Array]:
+    """Return the same for one class against all others, which count by their priors."""
+    n, one = len(problem.priors), problem.pairs[:, 1]
+    kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
+    is_one = one[pair] == kind
+    classes = np.column_stack([np.where(is_one, -1, kind), np.where(is_one, kind, -1)])
+    every = np.ones(n, bool)
+    known = rows.X, rows.weights, *rows.by_class, every, classes, judged[pair]
+    coef, intercept = rules.fisher
+    counts = rule_counts(
+        RowsOfPairs(*known),
+        (rules.coef[pair], rules.intercept[pair]),
+        (coef[pair], intercept[pair]),
+    ).sum(axis=1)
+    others = np.where(np.eye(n), 0.0, problem.priors).sum(axis=1)[one[pair]]
+    part = np.where(is_one, 1.0, problem.priors[kind] / others)
+    priors = problem.moments.pair_priors[pair, is_one.astype(int)]
+    share = priors * part / rows.totals[kind]
+    errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
+    variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
+    return errors.T[:2], np.sqrt(variance)
+
+
+def _rated(coef: Array, intercept: Array, before: Rules, moments: Moments) -> Rules:
+    """Return rivals with their errors under the model, in place of other rules."""
+    priors, means = moments.pair_priors, moments.means[moments.pairs]
+    D = np.einsum("pi,pi->p", coef, means[:, 1] - means[:, 0])
     t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
+    least = NO_SPREAD * np.abs(D)[:, None]
+    deviations = np.sqrt(np.maximum(_variances(coef, moments), least**2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviations = np.sqrt(variances)
         error = bayes_error(t, D, *deviations.T, *priors.T)
-    fisher = replace(
-        rules,
+    trivial = ~coef.any(axis=1)
+    return replace(
+        before,
         coef=coef,
         intercept=intercept,
-        error=error,
+        error=np.where(trivial, priors.min(axis=1), error),
         n_iter=np.ones(len(D), np.intp),
-        status=np.full(len(D), Status.CLOSED_FORM, np.intp),
-        means=np.array([t - D, t]).T,
+        status=np.where(trivial, Status.TRIVIAL, Status.CLOSED_FORM),
+        means=np.column_stack([t - D, t]),
         deviations=deviations,
-    )
-    return fisher, bad | ~good.all(axis=1)
-
-
-def _under_model(rules: Rules, moments: Moments) -> Rules:
-    """Return rules with deviations and errors under the covariances of the model."""
-    deviations = np.sqrt(np.maximum(_variances(rules.coef, moments), 0.0))
-    usable = (deviations > 0).all(axis=1) & ~rules.trivial
-    t, D = rules.means[:, 1], rules.means[:, 1] - rules.means[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = bayes_error(t, D, *deviations.T, *moments.pair_priors.T)
-    return replace(
-        rules,
-        deviations=np.where(usable[:, None], deviations, rules.deviations),
-        error=np.where(usable, error, rules.error),
     )
 
 
@@ -325,6 +295,5 @@ def _variances(normals: Array, moments: Moments) -> Array:
     for k in np.unique(moments.pairs):
         pair, place = np.nonzero(moments.pairs == k)
         w = normals[pair]
-        product = w @ moments.covariances[k]
-        variances[pair, place] = np.einsum("pi,pi->p", product, w)
+        variances[pair, place] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
     return variances

@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.foundations.gaps import has_gaps
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.types import Array, Index
+from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes

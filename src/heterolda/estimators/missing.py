@@ -26,14 +26,14 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.guard import with_fisher
+from heterolda.estimators.guard import with_rules
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
-from heterolda.solvers import Moments, resolve_solver, solve
+from heterolda.solvers import Moments, solve, solve_fisher
 from heterolda.solvers.left_out import arc_weights
 from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -177,11 +177,10 @@ def _own_rules(model, patterns: Mask) -> Rules:
 def _by_conditional_means(model, patterns: Mask) -> Rules:
     """Return rules for patterns that follow from those of all features."""
     settings = clone(model).set_params(**model._fitted_with())
-    solver = resolve_solver(settings.solver)
-    problem = PairProblem.of(settings, model.statistics_, solver, model.shrinkage_)
+    problem = PairProblem.of(settings, model.statistics_, model.shrinkage_)
     whole, n = problem.moments, len(patterns)
     cov, weights, pairs = whole.covariances, whole.weights, whole.pairs
-    shares = np.maximum(arc_weights(model._committee.planes), 0.0).T
+    shares = np.maximum(arc_weights(model._committee.planes), 0.0)
     shares = np.where(model.guarded_[:, None], weights[pairs], shares)
     coef = np.empty((n, *model.coef_.shape))
     for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
@@ -204,7 +203,9 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         None if whole.shares is None else np.tile(whole.shares, (n, 1)),
     )
     planes = solve(moments, problem.criterion.solver, problem.seed)
-    planes = with_fisher(planes, moments, np.tile(model.guarded_, n))
+    some = np.flatnonzero(np.tile(model.guarded_, n))
+    if len(some):
+        planes = with_rules(planes, some, solve_fisher(moments.take(some)))
     planes = problem.criterion.rate(planes, whole.priors, each).planes
     if problem.one_vs_all:
         planes = with_log_odds(planes, moments)

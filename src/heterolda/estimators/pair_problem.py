@@ -4,25 +4,47 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_several_classes
-from heterolda.solvers import Fisher, Moments, Solver, all_pairs, draws, solve
+from heterolda.solvers import (
+    Fisher,
+    Global,
+    Moments,
+    all_pairs,
+    draws,
+    resolve_solver,
+    solve,
+)
+from heterolda.solvers.fisher import PooledLDA
+from heterolda.solvers.left_out import LeftOut
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import against_all_others
-from heterolda.statistics.shrinkage import Shrinkage, class_covariances, is_shrunk
+from heterolda.statistics.covariances import against_all_others, two_amounts
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import without_copies
+from heterolda.statistics.shrinkage import (
+    FEW_FREEDOM,
+    Shrinkage,
+    class_covariances,
+    freedom_per_feature,
+    is_shrunk,
+    shares_of_pooled,
+)
 from heterolda.tradeoff.criteria import Criterion
+from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 
-class PairProblem(NamedTuple):
+@dataclass(frozen=True)
+class PairProblem:
     """Pairs of Gaussian classes, and what their rules are to be optimal for.
 
     Attributes
@@ -36,8 +58,18 @@ class PairProblem(NamedTuple):
     moments : Moments
         Those of classes, and of all others of each, with the places of the pairs and
         their priors times costs.
-    unshrunk : ClassStatistics or None
-        For Fisher's rules in the place of others, if the moments are shrunk.
+    stats : ClassStatistics
+        What the moments come from.
+    shrinkage : Shrinkage
+        How far their covariances are shrunk.
+    is_shrunk : bool
+        Whether that is more than what small classes need.
+    by_rows : bool
+        Whether rows have chosen it.
+    voting : str
+        How the votes of the rules count.
+    frequencies : bool
+        Whether the priors are relative frequencies.
     seed : int
         For solvers that draw.
     """
@@ -46,23 +78,27 @@ class PairProblem(NamedTuple):
     priors: Array
     pairs: Index
     moments: Moments
-    unshrunk: ClassStatistics | None
+    stats: ClassStatistics
+    shrinkage: Shrinkage
+    is_shrunk: bool
+    by_rows: bool
+    voting: str
+    frequencies: bool
     seed: int
 
     @classmethod
     def of(
         cls,
         model,
-        statistics: ClassStatistics,
-        solver: Solver,
+        stats: ClassStatistics,
         chosen: Shrinkage | None,
     ) -> PairProblem:
-        """That of a discriminant with its parameters, for some class statistics."""
-        k, classes = statistics.n_classes, statistics.classes
+        """Return that of a discriminant with its parameters, for class statistics."""
+        k, classes = stats.n_classes, stats.classes
         one_vs_all = model.multiclass == "ova" and k > 2
-        criterion = _criterion_of(model, classes, solver)
-        means, weights = statistics.means, statistics.weights
-        cov = class_covariances(statistics, model.shrinkage, chosen)
+        criterion = _criterion_of(model, classes)
+        means, weights = stats.means, stats.weights
+        cov = class_covariances(stats, model.shrinkage, chosen)
         priors = check_priors(model.priors, classes, weights)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
@@ -75,9 +111,62 @@ class PairProblem(NamedTuple):
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
             moments = Moments(means, cov, priors, weights, pairs, shares)
-        shrunk = is_shrunk(model.shrinkage) and not one_vs_all
-        unshrunk = statistics if shrunk else None
-        return cls(criterion, priors, pairs, moments, unshrunk, seed)
+        amounts = chosen
+        if amounts is None or not amounts.to_pooled.any():
+            to_pooled = shares_of_pooled(stats, model.shrinkage, chosen)
+            to_diagonal = two_amounts(model.shrinkage)[1] or 0.0
+            amounts = Shrinkage(to_pooled, to_diagonal)
+        return cls(
+            criterion=criterion,
+            priors=priors,
+            pairs=pairs,
+            moments=moments,
+            stats=stats,
+            shrinkage=amounts,
+            is_shrunk=not one_vs_all
+            and (is_shrunk(model.shrinkage) or chosen is not None),
+            by_rows=chosen is not None,
+            voting=model.voting,
+            frequencies=model.priors is None,
+            seed=seed,
+        )
+
+    @cached_property
+    def lda(self) -> PooledLDA:
+        """Linear discriminant analysis of all classes."""
+        return PooledLDA(self.stats, to_diagonal=self.shrinkage.to_diagonal)
+
+    @cached_property
+    def borrows(self) -> Mask:
+        """Return which classes have too few rows for a covariance of their own."""
+        borrows: Mask = self.stats.pooled_shares(None) > 0
+        return borrows
+
+    @property
+    def leaves_out(self) -> bool:
+        """Return whether rows can be left out, unlike those of other estimators."""
+        return self.stats.estimated_by is None
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Return whether left-out rows are to set the thresholds.
+
+        They do where they have also chosen the shrinkage.
+        """
+        moved = isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
+        few = freedom_per_feature(self.stats) < FEW_FREEDOM
+        return self.by_rows and few and moved and not self.one_vs_all
+
+    def left_out(self, rows: Rows) -> LeftOut:
+        """Return rows to be left out of the moments."""
+        return LeftOut(
+            without_copies(rows),
+            self.moments,
+            self.lda,
+            self.shrinkage.to_pooled,
+            self.shrinkage.to_diagonal,
+            self.frequencies,
+        )
 
     def solve(self) -> Rules:
         """Rules of all pairs, not rated yet."""
@@ -113,16 +202,17 @@ def with_log_odds(planes: Rules, moments: Moments) -> Rules:
     return replace(planes, coef=coef, intercept=intercept)
 
 
-def check_parameters(model, classes: NDArray[Any], solver: Solver) -> None:
+def check_parameters(model, classes: NDArray[Any]) -> None:
     """Refuse parameters of a discriminant that do not suit its classes."""
     check_several_classes(len(classes))
-    criterion = _criterion_of(model, classes, solver)
+    criterion = _criterion_of(model, classes)
     priors = check_priors(model.priors, classes, np.ones(len(classes)))
     criterion.cost_weighted_priors(priors, all_pairs(len(classes)))
 
 
-def _criterion_of(model, classes: NDArray[Any], solver: Solver) -> Criterion:
+def _criterion_of(model, classes: NDArray[Any]) -> Criterion:
     """Return what the rules of a discriminant are to be optimal for."""
+    solver = resolve_solver(model.solver)
     request = model.criterion, model.costs, model.max_error, classes, solver
     one_vs_all = model.multiclass == "ova" and len(classes) > 2
     return Criterion.resolve(*request, one_vs_all=one_vs_all)

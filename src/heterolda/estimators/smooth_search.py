@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.pooled_lda import PooledLDA
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.selection_text import explained
 from heterolda.estimators.starts import Start
@@ -25,6 +24,7 @@ from heterolda.search.selection import (
 )
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
+from heterolda.solvers.fisher import PooledLDA
 from heterolda.solvers.rules import Rules, linear_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation

@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
 
 from heterolda.estimators.component_guard import Judged
 from heterolda.estimators.guard import MORE, ROWS_PER_FEATURE, Verdict
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
@@ -19,13 +19,13 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.types import Array, Index
 from heterolda.foundations.wording import listed, percent
-from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import sampled
+from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -42,28 +42,38 @@ _MOST_PAIRS = 5
 _MOST_FEATURES = 3
 
 
+def warn_of_few_rows() -> None:
+    """Say that left-out rows have chosen the shrinkage by default."""
+    warnings.warn(
+        f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out rows "
+        "choose the shrinkage, as with shrinkage='cv'; use shrinkage=0 for none",
+        SmallClassWarning,
+        stacklevel=_STACKLEVEL,
+    )
+
+
 def warn_of_small_classes(
     statistics: ClassStatistics, borrowed: Array, remedy: str = "cv"
 ) -> None:
     """Say which classes have borrowed from the others, or else have few samples.
 
-    The remedy is a value of the parameter `shrinkage`.
+    `borrowed` is the share of the pooled covariance in that of each class, and the
+    remedy a value of the parameter `shrinkage`.
     """
     enough = ROWS_PER_FEATURE * statistics.n_features
     if statistics.given or (statistics.weights.min() >= enough and not borrowed.any()):
         return
     varies = np.count_nonzero(statistics.squares.any(axis=0))
     few = statistics.weights < ROWS_PER_FEATURE * varies
+    what = (
+        f"fewer than {ROWS_PER_FEATURE} samples per feature, so their covariances are "
+        "uncertain and plug-in errors too low"
+    )
     if borrowed.any():
         few = borrowed > 0
         what = (
             "no more samples than features plus one, too few for a covariance of their "
             "own, and borrow from the pooled covariance"
-        )
-    else:
-        what = (
-            f"fewer than {ROWS_PER_FEATURE} samples per feature, so their covariances "
-            "are uncertain and plug-in errors too low"
         )
     if few.any():
         warning = SmallClassWarning(
@@ -205,13 +215,9 @@ def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
     return f"features {listed(leading if names is None else names[leading])}"
 
 
-def warn_of_trivial_rules(
-    classes: NDArray[Any], pairs: Index, *, costs: bool = False
-) -> None:
-    """Give one warning that names the pairs without a useful hyperplane.
-
-    The index -1 stands for all other classes; given costs may be the reason.
-    """
+def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
+    """Give one warning that names the pairs without a useful hyperplane."""
+    classes, pairs = problem.stats.classes, problem.pairs[rules.trivial]
     if len(pairs):
         labels = [*map(repr, classes.tolist()), "the rest"]
         names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:5])
@@ -220,7 +226,7 @@ def warn_of_trivial_rules(
             "predicting the likelier class",
             "Pass other priors if the rarer class matters more than its frequency",
         )
-        if costs:
+        if problem.criterion.costs is not None:
             answer, remedy = (
                 "predicting the same class, under these priors and costs,",
                 "Pass less unequal costs, or other priors, if both classes matter",
@@ -233,13 +239,9 @@ def warn_of_trivial_rules(
         )
 
 
-def warn_of_raised_variances(
-    classes: NDArray[Any], pairs: Index, floored: Mask | None
-) -> None:
-    """Give one warning that names classes without variance where others have some.
-
-    `floored` is that of the pairs' rules.
-    """
+def warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
+    """Give one warning that names classes without variance where others have some."""
+    classes, pairs, floored = problem.stats.classes, problem.pairs, rules.floored
     if floored is None or not floored.any():
         return
     labels = [*map(repr, classes.tolist()), "the rest"]
@@ -259,31 +261,19 @@ def warn_of_raised_variances(
 
 
 def warn_of_dropped_directions(
-    classes: NDArray[Any],
-    pairs: Index,
-    planes: Rules,
-    moments: Moments,
-    rows: Rows | None,
+    problem: PairProblem, rules: Rules, rows: Rows | None
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
 
-    Parameters
-    ----------
-    classes, pairs : ndarray
-        Labels, and indices of the two classes of each rule; -1 means all others.
-    planes : Rules
-        The rules.
-    moments : Moments
-        What was solved.
-    rows : Rows or None
-        Rows of each class, if there are any, tell the deviations that moments lost.
+    Rows of each class, if there are any, tell the deviations that moments lost.
     """
-    dropped = planes.dropped
+    dropped, moments = rules.dropped, problem.moments
+    classes, pairs = problem.stats.classes, problem.pairs
     if dropped is None or not dropped.any():
         return
     means, covariances = moments.means, moments.covariances
     rows = None if rows is None else sampled(rows)
-    for k in np.flatnonzero(dropped.any(axis=1) & (planes.error > _LITTLE)):
+    for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
         two = moments.pairs[k]
         part = np.abs(dropped[k]) * np.sqrt(np.einsum("kii->i", covariances[two]))
         # Small entries are rounding errors of the large ones.

@@ -14,6 +14,9 @@ EPS = float(np.finfo(float).eps)
 # Eigenvalues of a correlation matrix below this share of the largest are zero: sums of
 # a million rows leave errors of about 1e-13, and float32 data squares of 1e-14.
 SINGULAR = 1e-10
+# Variances below this share of the largest are zero to linear discriminant analysis:
+# the square of scikit-learn's `tol`.
+LDA_SINGULAR = 1e-8
 # Sums over the same rows in another order, and likelihoods, agree to this share: that
 # of 1e12 rows, should all errors have the same sign, is off by less.
 SAME_SUM = 1e-10

@@ -278,16 +278,13 @@ class HeteroscedasticityReport:
             [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
         )
         n, d = self.weights.sum(), self.n_features
-        # As by default of few rows, for which "cv" is no better.
-        shared = np.allclose(self.ratio, 1.0)
         remedy = "use more rows or fewer features"
-        if not (self.shrunk or shared):
+        if not self.shrunk:
             remedy = "fit with shrinkage='cv', or use fewer features"
         small = few_rows_note(labels, self.weights, d, remedy)
         if n < d:
             small = f"{wide_sentence(n, d)}."
-        one = "All classes share one covariance, since there are few rows."
-        return [guarded, small, one if shared and small else ""]
+        return [guarded, small]
 
     @property
     def _small(self) -> NDArray[np.bool_]:
@@ -443,7 +440,8 @@ def heteroscedasticity_report(
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = known.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means = known.means
-    cov = class_covariances(known, shrinkage, getattr(model, "shrinkage_", None))
+    chosen = getattr(model, "shrinkage_", None)
+    cov = class_covariances(known, shrinkage, chosen)
     shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
     moments = Moments(means, cov, shares, weights, pairs)
@@ -463,7 +461,7 @@ def heteroscedasticity_report(
         weights=weights,
         n_features=d,
         dependent=np.zeros(len(weights), bool) if wide else _dependent(raw, weights),
-        shrunk=is_shrunk(shrinkage),
+        shrunk=is_shrunk(shrinkage) or chosen is not None,
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
         by_em=statistics.estimated_by == "EM",

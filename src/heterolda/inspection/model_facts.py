@@ -289,7 +289,9 @@ class ModelFacts:
             judged = record is not None and record.judgement is not None
             notes.append(wide_note(n, len(self.features), judged=judged))
         elif self.statistics is not None:
-            if self._settings["shrinkage"] is not None or self._estimator is not None:
+            chosen = getattr(self.discriminant, "shrinkage_", None)
+            given = self._settings["shrinkage"], chosen, self._estimator
+            if given != (None, None, None):
                 remedy = "use more rows or fewer features"
             weights, d = self.statistics.weights, len(self.features)
             notes.append(few_rows_note(self.classes, weights, d, remedy))

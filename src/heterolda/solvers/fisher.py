@@ -1,14 +1,23 @@
-"""Fisher's linear discriminant, equation (7): the rule for equal covariances."""
+"""Rules for equal covariances: Fisher's of each pair, (7), and that of all classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from heterolda.solvers.pencil import Pencil
+from heterolda.foundations.priors import check_priors
+from heterolda.foundations.rounding import LDA_SINGULAR
+from heterolda.foundations.sparse_rows import dense
+from heterolda.foundations.types import Array, Priors
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.shrinkage import pooled_basis
+from heterolda.statistics.wide import in_span
 
 
 @dataclass(frozen=True)
@@ -43,3 +52,50 @@ class Fisher:
         return Rules.from_coordinates(
             pencil, u, t, error, status=Status.CLOSED_FORM, n_iter=1
         )
+
+
+class PooledLDA:
+    r"""Linear discriminant analysis from class statistics, as in scikit-learn.
+
+    A row goes to the class with the largest
+    :math:`x' P^+ m_k - m_k' P^+ m_k / 2 + \ln p_k`, where P is the pooled covariance
+    of all classes (divisor n - K).
+
+    Attributes
+    ----------
+    basis : ndarray of shape (d, r)
+        Directions along which P is diagonal.
+    precisions : ndarray of shape (r,)
+        Inverse variances along them; zero where there is none.
+    """
+
+    def __init__(
+        self, stats: ClassStatistics, priors: Priors = None, to_diagonal: float = 0.0
+    ) -> None:
+        inside, span = in_span(stats)
+        self.basis, spectrum = pooled_basis(inside)
+        variances = (1 - to_diagonal) * spectrum + to_diagonal
+        regular = variances > LDA_SINGULAR * variances.max(initial=0.0)
+        self.precisions = np.where(regular, 1 / np.where(regular, variances, 1.0), 0.0)
+        centers = (inside.means - inside.means.mean(axis=0)) @ self.basis
+        basis = self.basis if span is None else span.basis @ self.basis
+        self._center = stats.means.mean(axis=0)
+        self._normals = centers * self.precisions @ basis.T
+        self._offsets = -0.5 * centers**2 @ self.precisions
+        self._classes = stats.classes
+        self._log_priors = np.log(check_priors(priors, stats.classes, stats.weights))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of rows, which may be sparse."""
+        scores = (dense(X) - self._center) @ self._normals.T
+        winners = (scores + self._offsets + self._log_priors).argmax(axis=1)
+        labels: NDArray[Any] = self._classes[winners]
+        return labels
+
+    def rules(self, moments: Moments) -> tuple[Array, Array]:
+        """Return coefficients and intercepts for pairs, with their priors."""
+        first, second = moments.pairs.T
+        coef = self._normals[second] - self._normals[first]
+        log_priors = np.log(moments.pair_priors)
+        intercept = self._offsets[second] - self._offsets[first] - coef @ self._center
+        return coef, intercept + log_priors[:, 1] - log_priors[:, 0]

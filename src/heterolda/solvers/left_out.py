@@ -1,237 +1,226 @@
-"""Rules of a pair without one row, for many rows at once, their place on the arc kept.
+r"""Scores of rows by rules that have not seen them, in closed form.
 
-Without weight l of a row x of a class of weight W, mean m and scatter T, z = x - m,
+Without a row x of weight l (its copies included), a class of weight W, mean m and
+scatter T has, with z = x - m,
 
-    m' = m - l/(W - l) z,   T' = T - l W/(W - l) z z',   S' = T' / (W - l - 1)
+    m' = m - l/(W - l) z,   T' = T - l W/(W - l) z z'
 
-In the pencil's coordinates, with v = V'z, every b S1' + a S2' is then a diagonal matrix
-less a multiple of v v', and delta' = c + s v. With h the inverse of the diagonal and R
-the multiple, Sherman and Morrison's formula is
+Kept are the divisors of the covariances and the place of a rule: the weights (b, a) of
+its matrix M = b S1 + a S2, and the share of the distance of the means at which its
+threshold lies. So M loses a multiple R of z z', and by Sherman and Morrison's formula
+the normal w = M^-1 delta becomes, with y = M^-1 z and e = l/(W - l),
 
-    u = h (c + t v),   t = (s + R q) / (1 - R p),   p = sum h v^2,   q = sum h v c
+    w' = w + t y,   t = (e + R w.z) / (1 - R y.z)
 
-so a rule costs O(d). The rows are those of the first class of the pairs, which is
-called *own* here, and the second one *other*: b is the weight of own's covariance and a
-that of other's. `Moments.turned` brings the class to the first place.
+No rule is solved again. If a class has a share of the pooled covariance, that loses a
+multiple of z z', too. The class of a row is called *own* here, the other class of a
+pair *other*; delta is the mean of other less that of own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from heterolda.foundations.rounding import SINGULAR_WITHOUT_ROW
+from heterolda.foundations.rounding import (
+    SAME_SUM,
+    SINGULAR_WITHOUT_ROW,
+    VARIANCE_FLOOR,
+)
 from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.fisher import PooledLDA
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
+from heterolda.statistics.covariances import pooled_freedom
+from heterolda.statistics.rows import Rows
+
+# Numbers that are computed at a time.
+_BLOCK = 1 << 20
+# What is added to variances, as a share of them, before a matrix is inverted.
+_RIDGE = 1e-10
+# Of the mean score of either class, which is negative for the first.
+_SIGNS = np.array([-1.0, 1.0])
+_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
-class LeftOutRules:
-    """Rules of P pairs, each without one of n rows; arrays of shape (P, n).
+class LeftOutScores:
+    """Scores of the rows of one class in P pairs, each by a rule without the row.
 
     Attributes
     ----------
-    score : ndarray
-        That of the row which is left out, positive for the other class.
-    variance_own, variance_other : ndarray
-        Variances of the score in both classes.
-    distance : ndarray
-        Difference of the means of the score.
-    regular : ndarray of bool
-        Whether b S_own + a S_other is positive definite; otherwise nothing is known.
+    pairs, place : ndarray of shape (P,)
+        The pairs, and where the class stands in them, 0 or 1.
+    rows : Rows
+        The rows.
+    score : ndarray of shape (P, n)
+        Positive for the second class; NaN where there is no rule without the row.
+    distance : ndarray of shape (P, n)
+        That of the class means along each rule; scores over its root can be compared.
     """
 
+    pairs: Index
+    place: Index
+    rows: Rows
     score: Array
-    variance_own: Array
-    variance_other: Array
     distance: Array
-    regular: Mask
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """P pairs of a class with others, each without one of n rows of that class.
-
-    Without a row, own's covariance becomes grown (diag(own) - taken v v').
+    """Rows of classes, and the moments that they have given.
 
     Attributes
     ----------
-    pencil : Pencil
-        The pairs with all rows.
-    v, squares : ndarray of shape (P, n, d)
-        Deviations of the rows from the mean of their class, in the pencil's basis, and
-        their squares.
-    total : float
-        The weight W of the class with all rows.
-    left : ndarray of shape (n,) or (1,)
-        The weight that is left out of each row, or of all; the same shape have
-    shift, grown, taken : ndarray
-        s = -l / (W - l); how much less the divisor becomes, NaN if no covariance is
-        left; and the multiple of v v'.
-    log_odds : ndarray of shape (P, n)
-        ln(p_own / p_other) without the row.
-    own : ndarray of shape (P, d)
-        The diagonal from which multiples of v v' are taken.
+    rows : Rows
+        Dense rows in the coordinates of the moments, without copies.
+    moments : Moments
+        Moments of the classes, and the pairs.
+    lda : PooledLDA
+        Linear discriminant analysis of these classes, with the directions that vary.
+    to_pooled : ndarray of shape (n_classes,)
+        Share of the pooled covariance in that of each class.
+    to_diagonal : float
+        Share of its diagonal, which is kept, in the pooled covariance.
+    frequencies : bool
+        Whether the priors are relative frequencies, which change with a row.
     """
 
-    pencil: Pencil
-    v: Array
-    squares: Array
-    total: float
-    left: Array
-    shift: Array
-    grown: Array
-    taken: Array
-    log_odds: Array
-    own: Array
+    rows: Rows
+    moments: Moments
+    lda: PooledLDA
+    to_pooled: Array
+    to_diagonal: float
+    frequencies: bool
 
-    @classmethod
-    def from_pencil(
-        cls,
-        pencil: Pencil,
-        rows: Array,
-        weight: Array | None = None,
-        *,
-        borrowed: float = 0.0,
-        frequencies: bool = True,
-    ) -> LeftOut:
-        """Leave rows out of pairs whose first class is theirs.
+    @cached_property
+    def _members(self) -> dict[int, tuple[Rows, Array]]:
+        """Rows that can be left out of each class, and their deviations z.
+
+        Without the only row of a class, or of all freedom, there is no rule.
+        """
+        weights, members = self.moments.weights, {}
+        for k, mean in enumerate(self.moments.means):
+            rows = self.rows.of_class(k)
+            most = (1 - SAME_SUM) * min(weights[k], pooled_freedom(weights))
+            rows = rows.take(rows.frequencies < most)
+            members[k] = rows, (rows.X - mean) @ self.lda.basis
+        return members
+
+    def of_arcs(self, rules: Rules, places: Mask) -> Iterator[LeftOutScores]:
+        """Yield scores of rows at some places, (n_pairs, 2), by rules of an arc.
+
+        Trivial rules stay, but for the priors.
+        """
+        classes, basis = self.moments.pairs, self.lda.basis
+        S = basis.T @ self.moments.covariances @ basis
+        own = (1 - self.to_pooled) / np.maximum(self.moments.weights - 1, _TINY)
+        shared = self.to_pooled * self._lost_by_pooled
+        weights = arc_weights(rules)
+        lost = weights * (own + shared)[classes] + (weights * shared[classes])[:, ::-1]
+        share = _SIGNS * rules.means / np.maximum(np.diff(rules.means), _TINY)
+        # Variances are raised to a share of both, as in the pencil.
+        weights = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
+        pairs = np.flatnonzero(np.logical_or(*places.T))
+        step = max(1, _BLOCK // max(1, S[0].size))
+        for start in range(0, len(pairs), step):
+            some = pairs[start : start + step]
+            first, second = weights[some].T[:, :, None, None]
+            inverse = _inverse(
+                first * S[classes[some, 0]] + second * S[classes[some, 1]]
+            )
+            known = lost[some], share[some], rules.trivial[some]
+            yield from self._scores(some, places[some], inverse, *known)
+
+    def of_lda(self, places: Mask) -> Iterator[LeftOutScores]:
+        """Yield scores of rows at some places by linear discriminant analysis."""
+        pairs = np.flatnonzero(np.logical_or(*places.T))
+        lost = np.full((len(pairs), 2), self._lost_by_pooled)
+        share = np.full((len(pairs), 2), 0.5)
+        yield from self._scores(pairs, places[pairs], None, lost, share)
+
+    @property
+    def _lost_by_pooled(self) -> float:
+        """Factor of the pooled scatter in the pooled covariance."""
+        freedom = max(pooled_freedom(self.moments.weights), _TINY)
+        return (1 - self.to_diagonal) / freedom
+
+    def _scores(
+        self,
+        pairs: Index,
+        places: Mask,
+        inverse: Array | None,
+        lost: Array,
+        share: Array,
+        trivial: Mask | None = None,
+    ) -> Iterator[LeftOutScores]:
+        """Yield scores of rows at some places of pairs, class by class.
 
         Parameters
         ----------
-        pencil : Pencil
-            The P pairs, with all rows.
-        rows : ndarray of shape (n, d)
-            Rows of the class.
-        weight : ndarray of shape (n,) or None
-            Their weights. Of a row of weight 3, one of three copies is left out.
-        borrowed : float
-            The share of some other matrix in the covariance of the class. That matrix
-            is kept, and so is the number of rows that it counts for.
-        frequencies : bool
-            Whether the priors are relative frequencies, which change with the row.
+        pairs : ndarray of shape (P,)
+            The pairs.
+        places : ndarray of bool of shape (P, 2)
+            Which of their classes.
+        inverse : ndarray of shape (P, r, r) or None
+            M^-1; None for the pooled covariance.
+        lost : ndarray of shape (P, 2)
+            The multiple of l W/(W - l) z z' that M loses with a row of either class.
+        share : ndarray of shape (P, 2)
+            Share of the distance of the means from either mean to the threshold.
+        trivial : ndarray of bool of shape (P,) or None
+            Rules that only the priors change; None for thresholds that they move.
         """
-        total = pencil.weights[0, 0]
-        left = np.ones(1)
-        if weight is not None and (weight < 1).any():
-            left = np.minimum(weight, 1.0)
-        v = (rows - pencil.means[0, 0]) @ pencil.basis
-        log_odds = np.broadcast_to(-pencil.log_tau[:, None], v.shape[:2])
-        # Of own's covariance (T + nu P) / (W - 1 + nu), nu = borrowed (W - 1) / (1 -
-        # borrowed), T and W change.
-        freedom = total - 1
-        rest = freedom - (1 - borrowed) * left
-        grown = freedom / np.where(rest > 0, rest, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shift = -left / (total - left)
-            taken = (1 - borrowed) / freedom * left * total / (total - left)
-            if frequencies:
+        classes, priors = self.moments.pairs[pairs], self.moments.pair_priors[pairs]
+        means = (self.moments.means - self.moments.means.mean(axis=0)) @ self.lda.basis
+        for k in np.unique(classes[places]).tolist():
+            at, place = np.nonzero((classes == k) & places)
+            rows, z = self._members[k]
+            delta = means[classes[at, 1 - place]] - means[k]
+            if inverse is None:
+                normals, yz = delta * self.lda.precisions, z**2 @ self.lda.precisions
+            else:
+                normals = np.einsum("pij,pj->pi", inverse[at], delta)
+                yz = np.einsum("pni,ni->pn", z @ inverse[at], z)
+            wz, dd = normals @ z.T, np.einsum("pi,pi->p", normals, delta)[:, None]
+            left, total = rows.frequencies, self.moments.weights[k]
+            e = left / (total - left)
+            R = lost[at, place][:, None] * (total * e)
+            kept = 1 - R * yz
+            t = (e + R * wz) / np.where(kept > SINGULAR_WITHOUT_ROW, kept, np.nan)
+            distance = dd + e * wz + t * (wz + e * yz)
+            distance = np.where(distance > 0, distance, np.nan)
+            score = (1 + e) * (wz + t * yz) - share[at, place][:, None] * distance
+            log_odds = np.log(priors[at, place] / priors[at, 1 - place])[:, None]
+            if self.frequencies:
                 log_odds = log_odds + np.log1p(-left / total)
-        # Variances that the pencil has raised are not the rows', and do not grow.
-        alpha = pencil.alpha
-        own = np.where(pencil.alpha0 < alpha, alpha / grown.min(), alpha)
-        return cls(pencil, v, v * v, total, left, shift, grown, taken, log_odds, own)
-
-    def arc_rules(self, b: Array, a: Array) -> LeftOutRules:
-        """Return rules w = (b S_own + a S_other)^-1 delta with the arc's threshold.
-
-        It lies b sigma_own^2 from the mean of own, and a sigma_other^2 from that of
-        other. The weights are of shape (P, n), or (P, 1) for all rows.
-        """
-        rules = self._project(b, a)
-        return replace(rules, score=-b * rules.variance_own - rules.score)
-
-    def fisher_rules(self) -> LeftOutRules:
-        """Return Fisher's rules: the threshold is midway, moved by the log-odds."""
-        rest, others = self.total - self.left, self.pencil.weights[:, 1:]
-        rules = self._project(rest / (rest + others), others / (rest + others))
-        score = -0.5 * rules.distance - self.log_odds - rules.score
-        return replace(rules, score=score)
-
-    def _project(self, b: Array, a: Array) -> LeftOutRules:
-        """Return rules whose `score` is how far a row lies from the mean of own."""
-        own, other = self.own[:, None], self.pencil.beta[:, None]
-        v, c, s = self.v, self.pencil.c[:, None], self.shift
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            g = (b * self.grown)[:, :, None] * own + a[:, :, None] * other
-            R = b * self.grown * self.taken
-            h = 1 / g
-            p, q = sums(self.squares, h), sums(v, h * c)
-            rest = 1 - R * p
-            t = (s + R * q) / rest
-            u_v = q + t * p
-            u = t[:, :, None] * v
-            u += c
-            u *= h
-            u *= u
-            variances = u @ np.concatenate([own, other], axis=1).mT
-            variance_own = self.grown * (variances[:, :, 0] - self.taken * u_v**2)
-            variance_other = variances[:, :, 1]
-        positive = (g > 0).all(axis=2) & (variance_own > 0) & (variance_other > 0)
-        # The row lies W / (W - l) = 1 - s times as far from the mean without it. The
-        # distance of the means is w.(b S_own + a S_other)w.
-        return LeftOutRules(
-            score=(1 - s) * u_v,
-            variance_own=variance_own,
-            variance_other=variance_other,
-            distance=b * variance_own + a * variance_other,
-            regular=positive & (rest > SINGULAR_WITHOUT_ROW),
-        )
+            if trivial is None:
+                score -= log_odds
+            else:
+                score = np.where(trivial[at][:, None], -log_odds, score)
+            sign = np.where(place == 0, 1.0, -1.0)[:, None]
+            yield LeftOutScores(pairs[at], place, rows, sign * score, distance)
 
 
-def sums(values: Array, factors: Array) -> Array:
-    """Return sums over the features, with factors of each pair or of each row."""
-    if factors.shape[1] == 1:
-        weighted: Array = (values @ factors.mT)[:, :, 0]
-    else:
-        weighted = np.einsum("pni,pni->pn", values, factors)
-    return weighted
+def _inverse(matrices: Array) -> Array:
+    """Return inverses, in which directions without variance stay small."""
+    scale = np.sqrt(np.abs(np.einsum("pii->pi", matrices)))
+    scale = np.where(scale > 0, scale, 1.0)
+    size = scale[:, :, None] * scale[:, None]
+    inverse: Array = np.linalg.inv(matrices / size + _RIDGE * np.eye(scale.shape[1]))
+    inverse /= size
+    return inverse
 
 
-def arc_weights(rules: Rules) -> tuple[Array, Array]:
-    """Return the weights of S1 and S2 in the rules of an arc, from t = a sigma2^2 etc.
+def arc_weights(rules: Rules) -> Array:
+    """Return the weights of S1 and S2 in rules of an arc, of shape (n_pairs, 2).
 
-    Trivial rules have none: they get one half of each.
+    They follow from t = a sigma2^2. Trivial rules have none: they get one half of each.
     """
-    trivial = rules.trivial
-    variances = np.where(trivial[:, None], 1.0, rules.deviations) ** 2
-    b, a = (np.array([-1, 1]) * rules.means / variances).T
-    return np.where(trivial, 0.5, b), np.where(trivial, 0.5, a)
-
-
-def left_out_scores(
-    moments: Moments,
-    rules: Rules,
-    place: Index,
-    rows: Array,
-    weight: Array | None = None,
-    *,
-    borrowed: float = 0.0,
-    frequencies: bool = True,
-) -> tuple[Array, Array]:
-    """Return scores of rows by rules that have not seen them.
-
-    The class of the rows stands in each pair at its `place`, 0 or 1. The other
-    arguments are those of `LeftOut.from_pencil`, with the rules of the same pairs.
-    Returned are the scores by these rules and by Fisher's, both of shape (P, n) and
-    positive for the second class of a pair. They are NaN where without the row the
-    pair's covariances are singular or the place is off the arc.
-    """
-    pencil = moments.turned(place).pencil()
-    out = LeftOut.from_pencil(
-        pencil, rows, weight, borrowed=borrowed, frequencies=frequencies
-    )
-    first, second = arc_weights(rules)
-    is_first = place == 0
-    arc = out.arc_rules(
-        np.where(is_first, first, second)[:, None],
-        np.where(is_first, second, first)[:, None],
-    )
-    fisher = out.fisher_rules()
-    score = np.where(arc.regular, arc.score, np.nan)
-    score = np.where(rules.trivial[:, None], -out.log_odds, score)
-    other = np.where(fisher.regular, fisher.score, np.nan)
-    sign = np.where(is_first, 1.0, -1.0)[:, None]
-    return sign * score, sign * other
+    trivial = rules.trivial[:, None]
+    variances = np.where(trivial, 1.0, rules.deviations) ** 2
+    weights: Array = np.where(trivial, 0.5, _SIGNS * rules.means / variances)
+    return weights

@@ -57,6 +57,18 @@ def sampled(rows: Rows) -> Rows:
     return rows
 
 
+def without_copies(rows: Rows) -> Rows:
+    """Merge equal rows of a class into one row of their total weight."""
+    hashes = row_hashes(rows.X)
+    order = np.lexsort((hashes, rows.codes))
+    new = (np.diff(hashes[order]) != 0) | (np.diff(rows.codes[order]) != 0)
+    first = np.flatnonzero(np.append(True, new)[: len(order)])
+    if len(first) == len(order):
+        return rows
+    weights = np.add.reduceat(rows.frequencies[order], first)
+    return replace(rows.take(order[first]), weights=weights)
+
+
 @dataclass(frozen=True, eq=False)
 class RowSample:
     """The rows with the smallest hashes, of each class and of all together.

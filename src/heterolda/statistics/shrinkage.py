@@ -21,6 +21,13 @@ from heterolda.statistics.rows import Rows
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
+# With fewer degrees of freedom for each feature than this, the default is "cv". With
+# more it gains nothing, and costs accuracy where tails are heavy.
+ENOUGH_FREEDOM = 8.0
+# With fewer than this, rows are next to separable whatever their labels: errors under
+# the model mean nothing, and thresholds come from rows left out.
+FEW_FREEDOM = 2.0
+
 # Rows whose likelihoods are computed together.
 _BLOCK_ROWS = 4096
 
@@ -68,6 +75,14 @@ def shares_of_pooled(
     return statistics.pooled_shares(shrinkage if chosen is None else None)
 
 
+def freedom_per_feature(statistics: ClassStatistics) -> float:
+    """Return degrees of freedom of the pooled covariance for each varying feature."""
+    n_varying = int(np.count_nonzero(statistics.squares.any(axis=0)))
+    if statistics.coordinates is not None:
+        n_varying = statistics.rank
+    return pooled_freedom(statistics.weights) / max(n_varying, 1)
+
+
 def is_shrunk(shrinkage: Amount) -> bool:
     """Return whether all classes move towards the pooled covariance."""
     return bool(two_amounts(shrinkage)[0])
@@ -88,6 +103,27 @@ def needs_no_rows(estimator: Any) -> bool:
             "fit(X, y) with rows in memory, or leave it out",
         )
     return True
+
+
+def chosen_by_rows(
+    shrinkage: Amount, statistics: ClassStatistics, rows: Rows
+) -> Shrinkage | None:
+    """Return the shrinkage that rows choose, by "cv" or where they are few by default.
+
+    The rows are in the coordinates of the statistics. None if the parameter says it.
+    """
+    if statistics.given or statistics.n_classes < 2:
+        return None
+    if shrinkage is None:
+        few = 0 < freedom_per_feature(statistics) < ENOUGH_FREEDOM
+        if not few or not np.isclose(rows.total, statistics.weights.sum()):
+            return None  # of a sample nothing is known without a row
+    elif shrinkage != "cv":
+        return None
+    statistics.covariances()  # says what is wrong with too small classes
+    if statistics.estimated_by is not None:
+        statistics = ClassStatistics.from_rows(rows)
+    return choose_shrinkage(rows, statistics)
 
 
 def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:

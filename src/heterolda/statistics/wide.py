@@ -35,6 +35,8 @@ from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.types import Array, Mask
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import without_copies
 
 # Numbers of rows that are centered at a time, and parts of all rows that they are.
 _BLOCK, _PARTS = 1 << 20, 8
@@ -155,6 +157,17 @@ def in_span(
         return statistics, None
     span = Span.of(statistics, shrinkage)
     return span.statistics, span
+
+
+def in_coordinates(
+    statistics: ClassStatistics, shrinkage: Any, rows: Rows | None
+) -> tuple[ClassStatistics, Span | None, Rows | None]:
+    """Return what `in_span` does, and rows in the same coordinates."""
+    inside, span = in_span(statistics, shrinkage)
+    if span is not None and rows is not None:
+        rows = without_copies(rows)  # which rounding might tell apart
+        rows = replace(rows, X=span.coordinates(rows.X))
+    return inside, span, rows
 
 
 def outside_of(

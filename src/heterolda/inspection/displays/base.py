@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.few_rows import has_few_rows
 from heterolda.estimators.fit_record import fewer_rows_than_features
 from heterolda.estimators.placement import host_of
+from heterolda.estimators.thresholds import has_few_rows
 from heterolda.foundations.devices import refuse_device
 from heterolda.foundations.gaps import gaps_as
 from heterolda.foundations.validation import (
@@ -201,9 +201,8 @@ def is_of_left_out_scores(estimator, k):
 
     That is so if there are few, by default; other solvers never have a gap.
     """
-    settings = estimator._settings
-    chosen = has_few_rows(estimator) and settings["shrinkage"] is None
-    solver = resolve_solver(settings["solver"])
+    chosen = has_few_rows(estimator) and estimator.shrinkage_ is not None
+    solver = resolve_solver(estimator._settings["solver"])
     return chosen and isinstance(solver, Global) and bool(np.isnan(estimator.gap_[k]))
 
 

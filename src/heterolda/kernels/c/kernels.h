@@ -12,7 +12,6 @@
     ENTRY(count_votes) \
     ENTRY(couple) \
     ENTRY(descend) \
-    ENTRY(left_out_counts) \
     ENTRY(ordered_scores) \
     ENTRY(rule_counts) \
     ENTRY(solve_pairs) \

@@ -1,0 +1,179 @@
+"""Few rows: shrinkage, thresholds and errors that left-out rows choose."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+
+from heterolda import (
+    GaussianLinearDiscriminant,
+    ModelMisfitWarning,
+    SmallClassWarning,
+    TrivialRuleWarning,
+)
+from heterolda.estimators.thresholds import Thresholds
+from heterolda.solvers import Global
+from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
+
+COUNTS = [9, 12, 7]
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+
+
+def make(d, seed=0, counts=COUNTS):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = rng.normal(size=(len(y), d)) * (1 + y % 2)[:, None]
+    X[:, : d // 4] += 1.5 * rng.normal(size=(len(counts), d // 4))[y]
+    return X * np.exp(rng.normal(size=d)) + 10, y
+
+
+def naive_scores(X, y, i, j, place, share, to_pooled, to_diagonal):
+    """Scores of left-out rows of two classes, in units; divisors and place are kept."""
+    labels, freedom = np.unique(y), len(y) - len(np.unique(y))
+
+    def scatters(kept):
+        means = np.array([X[kept & (y == k)].mean(axis=0) for k in labels])
+        return means, [
+            (X - means[k])[kept & (y == k)].T @ (X - means[k])[kept & (y == k)]
+            for k in labels
+        ]
+
+    diagonal = np.diag(np.diag(sum(scatters(y >= 0)[1]) / freedom))
+    scores = {i: [], j: []}
+    for row in np.flatnonzero((y == i) | (y == j)):
+        m, T = scatters(np.arange(len(y)) != row)
+        P = (1 - to_diagonal) * sum(T) / freedom + to_diagonal * diagonal
+        S = {
+            k: (1 - g) * T[k] / ((y == k).sum() - 1) + g * P
+            for k, g in zip((i, j), to_pooled[[i, j]], strict=True)
+        }
+        b, a = place
+        w = np.linalg.solve(b * S[i] + a * S[j], m[j] - m[i])
+        score = w @ (X[row] - m[j]) + share * (w @ (m[j] - m[i]))
+        scores[y[row]].append(score / np.sqrt(w @ (m[j] - m[i])))
+    return np.array(scores[i]), np.array(scores[j])
+
+
+@pytest.mark.parametrize("d", [24, 90])  # matrices, and factors
+def test_thresholds_are_those_of_fits_without_each_row(d):
+    X, y = make(d)
+    with pytest.warns(SmallClassWarning, match="fewer than 8 rows per feature"):
+        model = GaussianLinearDiscriminant().fit(X, y)
+    same = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
+    assert_array_equal(model.coef_, same.coef_)
+    assert np.isnan(model.gap_).all()
+    # The place on the arc for equal priors, from the model without a guard.
+    pure = GaussianLinearDiscriminant(guard=False, priors="equal").fit(X, y)
+    assert_allclose(model.coef_, pure.coef_, rtol=1e-6, atol=1e-9)
+    for p, (i, j) in enumerate(pure.pairs_):
+        w = pure.coef_[p]
+        S = pure.covariance_[[i, j]]
+        means = pure.means_[[i, j]] @ w + pure.intercept_[p]
+        variances = np.einsum("i,kij,j->k", w, S, w)
+        place = np.array([-1, 1]) * means / variances
+        shrinkage = model.shrinkage_.to_pooled, model.shrinkage_.to_diagonal
+        first, second = naive_scores(
+            X, y, i, j, place, means[1] / (means[1] - means[0]), *shrinkage
+        )
+        p1, p2 = (
+            COUNTS[i] / (COUNTS[i] + COUNTS[j]),
+            COUNTS[j] / (COUNTS[i] + COUNTS[j]),
+        )
+        cuts = np.linspace(-6, 6, 40001)
+        error = p1 * norm.sf(cuts, first.mean(), first.std(ddof=1))
+        error += p2 * norm.cdf(cuts, second.mean(), second.std(ddof=1))
+        assert_allclose(model.bayes_error_[p], error.min(), rtol=1e-4)
+        unit = np.sqrt(means[1] - means[0])
+        moved = (pure.intercept_[p] - model.intercept_[p]) / unit
+        assert abs(moved - cuts[error.argmin()]) < 2e-3
+    proba = model.predict_proba(X)
+    assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
+
+
+def test_thresholds_that_no_rows_support():
+    model = GaussianLinearDiscriminant().fit(*make(24))
+    thresholds = Thresholds(
+        model._committee.planes,
+        np.array([[0.1, -0.2], [-1.0, 1.0], [-0.1, 0.1]]),
+        np.array([[1.0, 1.0], [1.0, 3.0], [0.2, 5.0]]),
+        np.ones(3, bool),
+    )
+    priors = np.array([[0.5, 0.5], [0.6, 0.4], [0.001, 0.999]])
+    rules = thresholds.at(Global(), priors)
+    assert_allclose(rules.error[0], norm.cdf(-0.025))  # next to chance
+    cuts = np.linspace(-5, 5, 2001)
+    least = 0.6 * norm.sf(cuts, -1, 1) + 0.4 * norm.cdf(cuts, 1, 3)
+    assert_allclose(rules.error[1], least.min(), rtol=1e-5)
+    # No threshold between unequal deviations is better than the likelier class.
+    assert rules.error[2] <= 0.001
+    assert rules.deviations[2, 0] == rules.deviations[2, 1]
+    assert np.isfinite(rules.intercept).all()
+    level = thresholds.at(Minimax(), priors)
+    z = level.means / level.deviations
+    assert_allclose(-z[:, 0], z[:, 1])
+    bounded = thresholds.at(NeymanPearson(0, 0.2), priors)
+    z = bounded.means / bounded.deviations
+    assert_allclose(norm.cdf(z[:, 0]), 0.2)
+
+
+def test_weights_are_copies_and_order_does_not_matter():
+    X, y = make(150, seed=1)
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    weighted = GaussianLinearDiscriminant().fit(X, y, weight)
+    rows = np.random.default_rng(1).permutation(
+        np.repeat(np.arange(len(y)), weight.astype(int))
+    )
+    copies = GaussianLinearDiscriminant().fit(X[rows], y[rows])
+    assert_allclose(weighted.coef_, copies.coef_, rtol=1e-7, atol=1e-12)
+    assert_allclose(weighted.intercept_, copies.intercept_, rtol=1e-7)
+    assert_allclose(weighted.bayes_error_, copies.bayes_error_, rtol=1e-7)
+
+
+def test_a_class_of_one_row_and_classes_of_few():
+    X, y = make(140, seed=4, counts=[8, 3, 1])
+    model = GaussianLinearDiscriminant().fit(X, y)
+    # Nothing speaks for a rule that separates a single row from others.
+    assert np.isnan(model.gap_).all()
+    assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
+
+
+def test_rows_that_do_not_vary():
+    y = np.arange(8) % 4
+    with pytest.warns(TrivialRuleWarning):
+        model = GaussianLinearDiscriminant(shrinkage=0.5).fit(np.ones((8, 300)), y)
+    assert model.trivial_.all()
+    apart = np.ones((8, 300))
+    apart[:, 3] = y
+    model = GaussianLinearDiscriminant(shrinkage=0.5).fit(apart, y)
+    assert_array_equal(model.bayes_error_, 0.0)
+    assert_array_equal(model.predict(apart), y)
+
+
+@pytest.mark.parametrize("n", [120, 150, 180])
+def test_nothing_jumps_where_rows_become_as_many_as_features(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 1, 150))
+    y = np.arange(n + 1) % 2
+    X[y == 1, :15] += 0.5
+    one, more = (GaussianLinearDiscriminant().fit(X[:m], y[:m]) for m in (n, n + 1))
+    assert_allclose(one.bayes_error_, more.bayes_error_, atol=0.03)
+
+
+def test_other_criteria_go_by_left_out_scores():
+    rng = np.random.default_rng(1)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 400))
+    X[y == 1, :12] += 0.8
+    new, label = rng.normal(size=(2000, 400)), np.arange(2000) % 2
+    new[label == 1, :12] += 0.8
+    model = GaussianLinearDiscriminant().fit(X, y)
+    bound = {0: 0.2}
+    bounded = model.with_operating_point("neyman-pearson", max_error=bound)
+    same = GaussianLinearDiscriminant(criterion="neyman-pearson", max_error=bound)
+    assert_allclose(bounded.intercept_, same.fit(X, y).intercept_)
+    assert_allclose(bounded.error_rates_[0, 0], 0.2)
+    assert abs((bounded.predict(new[label == 0]) == 1).mean() - 0.2) < 0.1
+    level = model.with_operating_point("minimax")
+    assert_allclose(*level.error_rates_[0])
+    with pytest.warns(ModelMisfitWarning, match="under the fitted model"):
+        assert model.frontier_[0].auc > 0.99
