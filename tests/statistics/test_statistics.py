@@ -293,7 +293,7 @@ def test_refused_data_leaves_the_statistics_unchanged(make_classes):
         (["a", "b", "c", "d"], "sample_weight must be finite numbers"),
         ([1e300, 1, 1, 1], "sample_weight has values above"),
         ([1, 1, 1], "sample_weight must have one entry"),
-        ([[1, 1, 1, 1]], "sample_weight must have one entry"),
+        ([[1, 1, 1, 1]], "sample_weight must be finite numbers, one for"),
     ],
 )
 def test_bad_weights_are_refused(weight, message):

@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask, dense
+from heterolda.foundations.validation import check_priors
 from heterolda.solvers import Global, all_pairs
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.class_statistics import ClassStatistics

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import SAME_VARIANCE
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.left_out_counts import left_out_counts
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.solvers import Moments, solve_fisher

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Priors
+from heterolda.foundations.arrays import Priors, dense
+from heterolda.foundations.validation import check_priors
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.wide import in_span
 

@@ -19,7 +19,7 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.kernels.rule_counts import RowsOfPairs
 
 

@@ -15,8 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.long_work import progress_of
-from heterolda.foundations.threads import one_blas_thread
+from heterolda.foundations.threads import one_blas_thread, progress_of
 from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global

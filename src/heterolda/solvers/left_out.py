@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import SINGULAR_WITHOUT_ROW
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules
 

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.random import Generator
 
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.rounding import BOUND_ROUNDING, RANK_TOLERANCE
-from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import (

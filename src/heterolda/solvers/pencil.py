@@ -22,6 +22,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import (
     EPS,
     EQUAL_MEANS,
@@ -36,7 +37,6 @@ from heterolda.foundations.rounding import (
     WEAK_AXIS,
     ZERO_SUM,
 )
-from heterolda.foundations.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import on_host
+from heterolda.foundations.arrays import Amount, Array, Index, on_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.foundations.gaps import check_missing, has_gaps
 from heterolda.foundations.rounding import SINGULAR
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.types import Amount, Array, Index
-from heterolda.foundations.validation import union_of_labels
-from heterolda.foundations.wording import count, html, html_weights, listed
+from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.wording import (
+    MISSING,
+    amount,
+    count,
+    html,
+    html_table,
+    listed,
+    percent,
+)
 from heterolda.statistics.arrays import (
     arrays_of,
     check_count,
     checked_moments,
     read_moments,
+    union_of_labels,
 )
 from heterolda.statistics.covariances import (
     blend,
@@ -232,8 +239,12 @@ class ClassStatistics:
 
     def _repr_html_(self) -> str:
         sizes = count(self.n_classes, "class"), count(self.n_features, "feature")
-        head = f"Statistics of {sizes[0]} and {sizes[1]}"
-        return html(head, html_weights(self.classes.tolist(), self.weights))
+        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
+        columns = self.classes.tolist(), self.weights, shares
+        lines = zip(*columns, strict=True)
+        rows = [[str(label), amount(n), percent(p)] for label, n, p in lines]
+        table = html_table(["class", "weight", "share"], rows, most=10)
+        return html(f"Statistics of {sizes[0]} and {sizes[1]}", table)
 
     def copy(self) -> Self:
         """Return an independent copy, which later updates do not change."""
@@ -271,12 +282,14 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        check_missing(missing)
+        if missing not in MISSING:
+            words = f"must be one of {list(MISSING)}, got {missing!r}"
+            raise ParameterError("missing", words)
         if missing == "em":
             X, y = on_host(X, y)
         names = None if type(X) is np.ndarray else get_feature_names(X)
         rows = validated(X, y, sample_weight, missing=missing, sums=True)
-        if missing == "em" and has_gaps(rows.X):
+        if missing == "em" and has_missing_values(rows.X):
             sizes = rows.weights, len(rows.classes)
             incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
             return cls.from_incomplete([incomplete], rows.classes, names)

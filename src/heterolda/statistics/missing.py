@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.long_work import progress_of
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.threads import progress_of
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
 from heterolda.statistics.patterns import IncompleteRows, grouping

@@ -7,6 +7,7 @@ that an orthogonal matrix makes of F will do.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,10 +17,8 @@ from scipy.linalg import qr
 from scipy.sparse import issparse
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import blocks, device_of, to_host
-from heterolda.foundations.long_work import available_memory
+from heterolda.foundations.arrays import Array, Mask, blocks, device_of, to_host
 from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
-from heterolda.foundations.types import Array, Mask
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_class_moments
 from heterolda.statistics.rows import Rows
@@ -80,6 +79,20 @@ def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> 
     vanished = varies & (squares < SMALLEST_SQUARE)
     if vanished.any():
         raise RangeError.of_feature(name, int(np.argmax(vanished)), _UNDERFLOW)
+
+
+def available_memory() -> float | None:
+    """Return the bytes of memory that are free or can be freed; None if unknown."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            lines = dict(line.split(":") for line in file)
+        return 1024.0 * int(lines["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:

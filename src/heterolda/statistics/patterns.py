@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 
 # Numbers in the matrices that are gathered for the rows of a block.
 _BLOCK_SIZE = 1 << 21

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.devices import blocks, device_of, is_numpy
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index, blocks, device_of, is_numpy
 from heterolda.kernels.device.power import bent_rows
 from heterolda.statistics.samples import row_hashes, smallest
 

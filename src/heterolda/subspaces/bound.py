@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.subspaces.classes import WhitenedClasses
 
 # Matrices of pairs are handled in batches of about this many numbers.

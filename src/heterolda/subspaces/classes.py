@@ -8,8 +8,8 @@ from typing import Self
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.rounding import SINGULAR, VARIANCE_FLOOR
-from heterolda.foundations.types import Array, Index
 from heterolda.solvers import all_pairs
 
 # A feature that varies by no more than this share of its size is constant.

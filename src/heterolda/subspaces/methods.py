@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses

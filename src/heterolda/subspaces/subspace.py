@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom

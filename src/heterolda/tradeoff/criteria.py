@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.choices import CRITERIA
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.validation import check_finite
+from heterolda.foundations.wording import CRITERIA
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.rules import Rules, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Amount, Array, Index, Priors
+from heterolda.foundations.arrays import Amount, Array, Index, Priors
 from heterolda.foundations.validation import (
     check_pair,
+    check_priors,
 )
 from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global, Solver, generator, resolve_solver

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import log_ndtr, ndtri
 
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.rounding import FARTHEST_POSITION
-from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
