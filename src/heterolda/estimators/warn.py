@@ -21,7 +21,7 @@ from heterolda.exceptions import (
 )
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed, percent
-from heterolda.solvers.pencil import Moments
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows

@@ -20,8 +20,9 @@ from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 __all__ = [

@@ -29,7 +29,8 @@ from scipy.linalg.lapack import dpocon, dpotrf
 
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import FARTHEST_MEANS, REGULAR, SOUND_CLASS
-from heterolda.solvers.pencil import Moments, Units
+from heterolda.solvers.axes import Units
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 
 # The residuals that are asked for. Where they take more steps than this, or look as if

@@ -23,7 +23,8 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import SINGULAR_WITHOUT_ROW
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.moments import Moments
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules
 
 
