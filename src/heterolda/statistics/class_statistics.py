@@ -46,7 +46,6 @@ from heterolda.statistics.moments import (
     class_sums,
     expanded,
     merged,
-    squares_of,
     without,
 )
 from heterolda.statistics.patterns import IncompleteRows
@@ -161,12 +160,10 @@ class ClassStatistics:
         k, d = means.shape
         # Of each class its scatter, or the rows of its factor.
         self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
+        shapes = [part.shape for part in self._parts]
+        fits = [shape[-1] for shape in shapes] == [d] * k
         if isinstance(self._parts, np.ndarray):
-            shapes: Any = self._parts.shape
-            fits = shapes == (k, d, d)
-        else:
-            shapes = [part.shape for part in self._parts]
-            fits = [shape[-1] for shape in shapes] == [d] * k
+            fits = self._parts.shape == (k, d, d)
         if not classes.shape == weights.shape == (k,) or not fits:
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
@@ -207,10 +204,11 @@ class ClassStatistics:
     @property
     def squares(self) -> Array:
         """Diagonals of the scatters, of shape (n_classes, n_features)."""
-        if isinstance(self._parts, list):
-            return squares_of(self._parts).reshape(self.means.shape)
-        squares: Array = np.einsum("kjj->kj", self._parts)
-        return squares
+        if isinstance(self._parts, np.ndarray):
+            squares: Array = np.einsum("kjj->kj", self._parts)
+            return squares
+        columns = [np.einsum("ij,ij->j", factor, factor) for factor in self._parts]
+        return np.reshape(columns, self.means.shape)
 
     @property
     def rank(self) -> int:
@@ -372,16 +370,11 @@ class ClassStatistics:
         """Return weights, means, and factors or scatters."""
         return self.weights, self.means, self._parts if wide else self.scatters
 
-    def _with(self, classes: NDArray[Any], sums: Sums) -> Self:
+    def _with(self, classes: NDArray[Any], *sums: Any) -> Self:
         """Return other sums with the names of these, and all else."""
-        return type(self)(
-            classes,
-            *sums,
-            feature_names=self.feature_names,
-            given=self.given,
-            estimated_by=self.estimated_by,
-            coordinates=self.coordinates,
-        )
+        other = copy.copy(self)
+        other.classes, (other.weights, other.means, other._parts) = classes, sums
+        return other
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
@@ -470,16 +463,17 @@ class ClassStatistics:
 
     def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
         """Return entries by their indices, -1 for none, under these labels."""
-        k, d = len(entries), self.n_features
-        own, weights, means = entries >= 0, np.zeros(k), np.zeros((k, d))
-        weights[own], means[own] = self.weights[entries[own]], self.means[entries[own]]
-        if isinstance(self._parts, list):
-            none = np.zeros((0, d))
-            parts: Any = [self._parts[i] if i >= 0 else none for i in entries]
-        else:
-            parts = np.zeros((k, d, d))
+        d, own = self.n_features, entries >= 0
+        weights = np.append(self.weights, 0.0)[entries]  # of which -1 is the last
+        means = np.concatenate([self.means, np.zeros((1, d))])[entries]
+        parts: Any
+        if isinstance(self._parts, np.ndarray):
+            parts = np.zeros((len(entries), d, d))
             parts[own] = self._parts[entries[own]]
-        return self._with(classes, (weights, means, parts))
+        else:
+            factors = [*self._parts, np.zeros((0, d))]
+            parts = [factors[k] for k in entries]
+        return self._with(classes, weights, means, parts)
 
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
@@ -502,8 +496,8 @@ class ClassStatistics:
         check_decay("factor", factor)
         self._check_sums()
         aged = self.scaled(factor)
-        weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
-        return self._with(self.classes, (weights, aged.means, aged._parts))
+        aged.weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
+        return aged
 
     def scaled(self, factor: float) -> Self:
         """Return the statistics of rows whose weights are multiplied by a factor."""
@@ -512,7 +506,7 @@ class ClassStatistics:
             parts = self._parts * factor
         else:
             parts = [part * np.sqrt(factor) for part in self._parts]
-        return self._with(self.classes, (self.weights * factor, self.means, parts))
+        return self._with(self.classes, self.weights * factor, self.means, parts)
 
     def covariances(self, shrinkage: Amount = None) -> Array:
         """Return class covariances with divisor W_k - 1, optionally shrunk.

@@ -82,12 +82,8 @@ class Marginals:
     @classmethod
     def from_rows(cls, passes: Passes) -> Marginals:
         """Gather them in one pass; refuse few rows, and features that are unusable."""
-        origin: Any = None
-        sums: Any = 0.0
-        low: Any = np.inf
-        high: Any = -np.inf
-        weights: Any = 0.0
-        distinct: Any = 0.0
+        nothing: Any = None, 0.0, 0.0, 0.0, np.inf, -np.inf
+        origin, sums, weights, distinct, low, high = nothing
         for rows in passes:
             t, observed = rows.Z[:, :1], rows.row_observed
             if origin is None:

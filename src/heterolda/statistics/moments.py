@@ -293,11 +293,6 @@ def _without_mean(z: Array, root: Array) -> Array:
     return z[1:]
 
 
-def squares_of(factors: list[Array]) -> Array:
-    """Return sums of squares of each feature, of shape (n_classes, n_features)."""
-    return np.array([np.einsum("ij,ij->j", factor, factor) for factor in factors])
-
-
 def expanded(factors: list[Array]) -> Array:
     """Return the scatters, of shape (n_classes, n_features, n_features)."""
     d = factors[0].shape[1] if factors else 0
