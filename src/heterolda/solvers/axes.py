@@ -105,15 +105,15 @@ class PrincipalAxes:
             # Weak ones come first. Others in the block get values that keep them apart
             # and where they are.
             block = slice(0, int(np.count_nonzero(weak, axis=1).max()))
-            some, among = weak[:, block], axes[:, :, block]
+            is_weak, among = weak[:, block], axes[:, :, block]
             form = (among.mT @ total @ among) / (WEAK_AXIS * largest[:, :, None])
-            form *= some[:, :, None] & some[:, None, :]
+            form *= is_weak[:, :, None] & is_weak[:, None, :]
             diagonal = np.einsum("pii->pi", form)
-            diagonal += np.where(some, 0.0, 2.0 + np.arange(some.shape[1]))
+            diagonal += np.where(is_weak, 0.0, 2.0 + np.arange(is_weak.shape[1]))
             values, turn = np.linalg.eigh(form)
             axes[:, :, block] = among @ turn
             variances[:, block] = np.where(
-                some, values * WEAK_AXIS * largest, variances[:, block]
+                is_weak, values * WEAK_AXIS * largest, variances[:, block]
             )
         # Of noise in k directions, the largest eigenvalue grows as the root of k.
         doubtful = variances <= RANK_TOLERANCE * largest

@@ -408,8 +408,8 @@ class ClassStatistics:
         part = other.with_classes(self.classes)._sums(wide=False)
         sums = without(self._sums(wide=False), part, self.classes)
         kept = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
-        rest = type(self)(self.classes, *sums, names, given)
-        return rest.with_entries(kept, self.classes[kept])
+        remaining = type(self)(self.classes, *sums, names, given)
+        return remaining.with_entries(kept, self.classes[kept])
 
     def _common(self, other: ClassStatistics) -> tuple[NDArray[Any] | None, bool]:
         """Return the names of both, and whether both are given.

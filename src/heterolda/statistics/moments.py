@@ -224,20 +224,20 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
     origin = columns[[0]].toarray()[0]
     shift = sum(w[block] @ z for block, z in _blocks(columns, origin)) / total
     within, across = np.zeros((len(many),) * 2), np.zeros((len(few), len(many)))
-    rest, varies = np.zeros(len(many)), filled > 0
+    residue, varies = np.zeros(len(many)), filled > 0
     varies[many] = False
     for block, z in _blocks(columns, origin):
         z -= shift
-        rest += w[block] @ z
+        residue += w[block] @ z
         varies[many] |= z.any(axis=0)
         z *= root[block, None]
         within += z.T @ z
         across += X[block].T @ z
     # The sum of z is zero but for rounding.
-    scatter[np.ix_(many, many)] = within - np.outer(rest, rest) / total
-    across -= np.outer(mean[few], rest)
+    scatter[np.ix_(many, many)] = within - np.outer(residue, residue) / total
+    across -= np.outer(mean[few], residue)
     scatter[np.ix_(few, many)], scatter[np.ix_(many, few)] = across, across.T
-    mean[many] = origin + (shift + rest / total)
+    mean[many] = origin + (shift + residue / total)
     transposed = X.T.tocsr()
     for block in blocks(len(few), max(1, _BLOCK // max(1, len(few)))):
         product = (transposed[block] @ X).toarray()

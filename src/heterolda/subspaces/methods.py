@@ -191,8 +191,8 @@ def descend(
 
     settings = {"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT}
     how = {"jac": True, "method": "L-BFGS-B", "callback": count, "options": settings}
-    found = minimize(value, start.ravel(), **how).x.reshape(start.shape)
-    end = np.linalg.qr(np.column_stack([kept, found]))[0][:, m:]
+    lowered = minimize(value, start.ravel(), **how).x.reshape(start.shape)
+    end = np.linalg.qr(np.column_stack([kept, lowered]))[0][:, m:]
     logs = [bound.logs(np.column_stack([kept, A]))[-1] for A in (start, end)]
     return end if logs[1] < logs[0] else start
 
@@ -223,14 +223,14 @@ def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
     """
     axes = np.empty((len(candidates), 0))
     for _ in range(n):
-        rest = candidates - axes @ (axes.T @ candidates)
-        lengths = np.linalg.norm(rest, axis=0)
-        rest = rest[:, lengths > 1e-6] / lengths[lengths > 1e-6]
-        trials = [np.column_stack([axes, one]) for one in rest.T]
+        others = candidates - axes @ (axes.T @ candidates)
+        lengths = np.linalg.norm(others, axis=0)
+        others = others[:, lengths > 1e-6] / lengths[lengths > 1e-6]
+        trials = [np.column_stack([axes, one]) for one in others.T]
         trials.sort(key=lambda A: float(bound.logs(A)[-1]))
         ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
-        found = [np.column_stack([axes, end]) for end in ends]
-        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
+        extended = [np.column_stack([axes, end]) for end in ends]
+        axes = min(extended, key=lambda A: float(bound.logs(A)[-1]))
     return axes
 
 
@@ -245,6 +245,6 @@ def ordered_axes(classes: WhitenedClasses) -> Array:
     weights = np.exp(bound.pair_terms(np.empty((rank, 0)))[:, 0])
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)
     axes = best_axes(bound, leading(distances, rank), min(_BEST_AXES, rank - 1))
-    rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
-    others = rest @ leading(rest.T @ distances @ rest, rank)
+    complement = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
+    others = complement @ leading(complement.T @ distances @ complement, rank)
     return np.column_stack([axes, others])

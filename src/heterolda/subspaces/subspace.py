@@ -97,10 +97,10 @@ def find_subspace(
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes, coordinates)
-    found = np.empty((classes.rank, 0))
+    directions = np.empty((classes.rank, 0))
     if to_pooled == 1:
-        found = fisher(classes, min(n, len(priors) - 1))
-    if found.shape[1] < n:
+        directions = fisher(classes, min(n, len(priors) - 1))
+    if directions.shape[1] < n:
         looked_at = (
             classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
         )
@@ -109,8 +109,8 @@ def find_subspace(
             others = others @ ordered_axes(classes.within(others))
         else:
             others = _CLOSED_FORMS[method](looked_at, n)
-        found = np.column_stack([found, others])
-    A = np.linalg.qr(found)[0][:, :n]  # the same first 1, 2, ... directions
+        directions = np.column_stack([directions, others])
+    A = np.linalg.qr(directions)[0][:, :n]  # the same first 1, 2, ... directions
     scalings = classes.basis @ A
     scalings = scalings * _signs(scalings, np.diag(total))
     onto = total @ scalings

@@ -129,8 +129,8 @@ class Frontier:
             )
         two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
         shares = check_priors(priors, statistics.classes, statistics.weights)
-        known, span = in_span(statistics, shrinkage)
-        return cls._of_pair(known, known.covariances(shrinkage), shares, two, span)
+        stats, span = in_span(statistics, shrinkage)
+        return cls._of_pair(stats, stats.covariances(shrinkage), shares, two, span)
 
     @classmethod
     def _of_pair(
