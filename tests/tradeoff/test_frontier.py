@@ -348,7 +348,7 @@ def test_gaps_and_extreme_bounds(rng, q):
         assert 0 <= frontier.at("minimax").gap < 1e-9
 
 
-def test_far_places_are_refused(rng):
+def test_places_and_solvers_off_the_curve_are_refused(rng):
     frontier = make(*random_problem(rng, 2))
     with pytest.raises(ValueError, match="theta must lie in theta_range"):
         frontier.error_rates(4.0)
@@ -359,6 +359,10 @@ def test_far_places_are_refused(rng):
             frontier.roc_curve(n_points)
     with pytest.raises(ValueError, match="criterion must be one of"):
         frontier.at("best")
+    assert_allclose(frontier.at(solver="global").coef, frontier.at().coef)
+    for solver in ("fisher", Fisher()):
+        with pytest.raises(ValueError, match="solver must be Global"):
+            frontier.at(solver=solver)
 
 
 @pytest.mark.parametrize("n_points", [2, 3, 7, 50])
@@ -404,14 +408,6 @@ def test_in_a_notebook(rng):
     assert row in page
     apart = make([[0, 0], [2, 1]], 0 * S)  # no variance at all
     assert "least error</th><td>0.0 %" in apart._repr_html_()
-
-
-def test_only_the_global_solver_follows_the_curve(rng):
-    frontier = make(*random_problem(rng, 2))
-    assert_allclose(frontier.at(solver="global").coef, frontier.at().coef)
-    for solver in ("fisher", Fisher()):
-        with pytest.raises(ValueError, match="solver must be Global"):
-            frontier.at(solver=solver)
 
 
 @pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
