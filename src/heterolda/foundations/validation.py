@@ -299,15 +299,13 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
     """Return the indices of two classes that are given by their labels, in order."""
     labels = classes.tolist()
-    wrong = f"pair must be two different labels of the classes {labels}, got {pair!r}"
-    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-        raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}), say")
-    for label in pair:
-        if label not in labels:
-            raise ValueError(f"{wrong}: {label!r} is not one of them")
-    indices = [labels.index(label) for label in pair]
-    if indices[0] == indices[1]:
-        raise ValueError(f"{wrong}: both are the same")
+    given = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
+    indices = [labels.index(label) for label in given if label in labels]
+    if len(given) != 2 or len(set(indices)) != 2:
+        raise ParameterError(
+            "pair",
+            f"must be two different labels of the classes {labels}, got {pair!r}",
+        )
     return indices
 
 

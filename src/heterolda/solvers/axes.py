@@ -15,6 +15,7 @@ from heterolda.foundations.rounding import (
     RANK_TOLERANCE,
     REAL_PART,
     REAL_SEPARATION,
+    SAME_CONSTANT,
     WEAK_AXIS,
     ZERO_SUM,
 )
@@ -51,7 +52,7 @@ class Units:
         differs = np.zeros_like(constant)
         scale = np.sqrt(variances)
         if constant.any():
-            differs = constant & (np.abs(delta) > 16 * EPS * position)
+            differs = constant & (np.abs(delta) > SAME_CONSTANT * position)
             delta = np.where(constant & ~differs, 0.0, delta)
             scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
         rounding = np.minimum(4 * EPS * position, EQUAL_MEANS * scale)

@@ -136,10 +136,10 @@ def class_sums(rows: Rows) -> Sums:
     weights, means, scatters, lost = sum_rows(X, rows.codes, rows.weights, n_classes)
     with np.errstate(over="ignore", invalid="ignore"):
         doubtful = not np.isfinite(scatters.sum())
-    if on_device:
-        if doubtful:
-            _refuse_not_finite(X)
-        _check_weightless(rows)
+    # Rows of weight zero are in no sum, and must be finite nevertheless.
+    weightless = rows.weights is not None and not rows.weights.all()
+    if on_device and (doubtful or weightless):
+        _refuse_not_finite(X)
     if doubtful:
         for scatter in scatters:
             check_range(np.diag(scatter))
@@ -167,16 +167,6 @@ def _refuse_not_finite(X: Any) -> None:
             )
         if bool(xp.any(xp.isinf(X[block, :]))):
             raise ParameterError("X", "contains infinity: every number must be finite")
-
-
-def _check_weightless(rows: Rows) -> None:
-    """Refuse rows of weight zero on a device, which no sum sees, if not finite."""
-    if rows.weights is None or rows.weights.all():
-        return
-    device: Any = device_of(rows.X, always=True)
-    index = np.flatnonzero(rows.weights == 0)
-    for block in blocks(len(index), 1 << 20):
-        _refuse_not_finite(device.xp.take(rows.X, device.put(index[block]), axis=0))
 
 
 # Sparse rows

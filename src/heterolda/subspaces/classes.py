@@ -9,11 +9,8 @@ from typing import Self
 import numpy as np
 
 from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.rounding import SINGULAR, VARIANCE_FLOOR
+from heterolda.foundations.rounding import NO_VARIATION, SINGULAR, VARIANCE_FLOOR
 from heterolda.solvers import all_pairs
-
-# A feature that varies by no more than this share of its size is constant.
-_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class WhitenedClasses:
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
         deviations = np.sqrt(np.diag(pooled) + priors @ shifts**2)
-        rounding = _ROUNDING * np.abs(means).max(axis=0)
+        rounding = NO_VARIATION * np.abs(means).max(axis=0)
         scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
