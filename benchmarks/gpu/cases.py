@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from benchmarks.gpu.libraries import FLOATS, Library, Torch, gaussian_classes
 from benchmarks.gpu.measuring import Bench, Entry, first_line
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.foundations.devices import to_host
+from heterolda.foundations.arrays import to_host
 
 # Largest ratios to the peer.
 FIT, MEMORY, LDA, TWO, TEN = 2.5, 1.2, 0.1, 3.0, 8.0

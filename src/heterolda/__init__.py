@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heterolda.foundations.lazy_names import lazy_names
+from heterolda.foundations import lazy_names
 
 if TYPE_CHECKING:
     from heterolda.estimators.bounded_error import BoundedErrorClassifier

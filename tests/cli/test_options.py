@@ -10,7 +10,7 @@ import pytest
 from helpers.cli import command, invoke, make_frame, succeed
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.data import fit_batches
-from heterolda.foundations import choices
+from heterolda.foundations import wording
 from heterolda.solvers import SOLVERS
 
 
@@ -121,4 +121,4 @@ def test_a_full_device_is_an_error_in_one_line(option):
 
 
 def test_the_words_of_options_are_those_of_the_library():
-    assert list(choices.SOLVER_NAMES) == list(SOLVERS)
+    assert list(wording.SOLVER_NAMES) == list(SOLVERS)

@@ -35,7 +35,7 @@ from heterolda import (
 from heterolda.estimators import gathering
 from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.export import export_c, to_onnx
-from heterolda.foundations.devices import device_of, to_host
+from heterolda.foundations.arrays import device_of, to_host
 from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.model_text import describe_model
 

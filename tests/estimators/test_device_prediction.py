@@ -17,7 +17,7 @@ from heterolda import (
 from heterolda.estimators import device_prediction, gathering
 from heterolda.estimators.placement import settle
 from heterolda.estimators.votes import rounded
-from heterolda.foundations.devices import Device, is_numpy, to_host
+from heterolda.foundations.arrays import Device, is_numpy, to_host
 from heterolda.kernels.device import coupling
 from heterolda.kernels.device.power import bent_rows
 from heterolda.statistics.power import FARTHEST, PowerTransformation

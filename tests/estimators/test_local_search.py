@@ -34,7 +34,7 @@ from heterolda import (
     SearchInterruptedWarning,
 )
 from heterolda.estimators.placement import host_of
-from heterolda.foundations.devices import device_of, to_host
+from heterolda.foundations.arrays import device_of, to_host
 from heterolda.search import pair_search
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.pair_search import PairResult

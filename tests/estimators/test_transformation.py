@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.estimators import smooth_search
-from heterolda.foundations.choices import STRATEGIES
+from heterolda.foundations.wording import STRATEGIES
 from heterolda.search.training_data import TrainingData
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import validated

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import pytest
 import sklearn
 
-from heterolda.foundations.devices import Device, device_of
+from heterolda.foundations.arrays import Device, device_of
 
 
 def _torch(where):

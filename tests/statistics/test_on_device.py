@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.foundations.devices import device_of, to_host
+from heterolda.foundations.arrays import device_of, to_host
 
 
 def statistics_of(device, X, y, weight=None):

@@ -177,31 +177,6 @@ def test_no_full_copy_of_the_data_is_made(rng, layout):
     assert peak < 0.15 * X.nbytes
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array([-128, 127, 3], np.int8),
-        np.array([0, 255], np.uint8),
-        np.array([2**63, 2**63 + 5, 2**63 + 9], np.uint64),
-        np.array([-(2**63), -(2**63) + 70, 2**63 - 1], np.int64),
-        np.array([-5, 10**6], np.int32),
-        np.array([7, 7 + 2**16 - 1, 7 + 2**16], np.int64),
-        np.arange(300, dtype=np.int16) * 200 - 30000,
-        np.array([False, True]),
-        np.array(["b", "a"]),
-    ],
-)
-def test_labels_of_any_type_and_range(rng, labels):
-    y = rng.permutation(np.repeat(labels, 4))
-    X = rng.normal(size=(len(y), 2))
-    stats = of(X, y)
-    assert stats.classes.dtype == labels.dtype
-    assert_array_equal(stats.classes, np.unique(labels))
-    for k, label in enumerate(stats.classes):
-        mean = X[y == label].mean(axis=0)
-        assert_allclose(stats.means[k], mean, rtol=1e-12, atol=1e-14)
-
-
 def test_repr():
     stats = of(np.eye(4), [0, 0, 1, 1])
     assert repr(stats) == "ClassStatistics(n_classes=2, n_features=4, weights=[2. 2.])"
@@ -293,12 +268,13 @@ def test_refused_data_leaves_the_statistics_unchanged(make_classes):
         (["a", "b", "c", "d"], "sample_weight must be finite numbers"),
         ([1e300, 1, 1, 1], "sample_weight has values above"),
         ([1, 1, 1], "sample_weight must have one entry"),
-        ([[1, 1, 1, 1]], "sample_weight must have one entry"),
+        ([[1, 1, 1, 1]], "sample_weight must be finite numbers, one for"),
     ],
 )
-def test_bad_weights_are_refused(weight, message):
+@pytest.mark.parametrize("kind", [list, np.array])  # the latter may pass at once
+def test_bad_weights_are_refused(weight, message, kind):
     with pytest.raises(ValueError, match=message):
-        of(np.eye(4), [0, 0, 1, 1], weight)
+        of(np.eye(4), [0, 0, 1, 1], kind(weight))
 
 
 def test_squares_that_leave_the_range_of_float64_are_refused(make_classes):

@@ -16,12 +16,12 @@ from heterolda.cli.messages import (
     warnings_as_notes,
 )
 from heterolda.cli.parsing import split_names
-from heterolda.foundations.choices import MISSING
+from heterolda.foundations.wording import MISSING_IN_FILES
 
 Missing = Annotated[
     str | None,
     opt.one_of(
-        MISSING,
+        MISSING_IN_FILES,
         "Rows with missing values: stop with an error, drop them, or decide them by "
         "the values they have (em). By default em for models fitted that way, "
         "otherwise error.",

@@ -18,7 +18,7 @@ from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.export import load
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import count
 from heterolda.inspection.scoring import Scores
 

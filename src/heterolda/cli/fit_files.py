@@ -16,7 +16,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Amount, Array
+from heterolda.foundations.arrays import Amount, Array
 from heterolda.foundations.wording import named
 from heterolda.inspection.model_facts import discriminant_of
 from heterolda.statistics.class_statistics import ClassStatistics

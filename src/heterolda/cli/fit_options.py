@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from heterolda.cli.options import EXPERTS, FIT, JUDGE, READ, WRITE, one_of
-from heterolda.foundations.choices import (
+from heterolda.foundations.wording import (
     CRITERIA,
-    MISSING,
+    MISSING_IN_FILES,
     MULTICLASS,
     SOLVER_NAMES,
     STRATEGIES,
@@ -50,7 +50,7 @@ Categorical = Annotated[
 Missing = Annotated[
     str,
     one_of(
-        MISSING,
+        MISSING_IN_FILES,
         "Rows with missing values: stop with an error, drop and count them, or keep "
         "them (em) and use the values that are present.",
         **READ,
@@ -60,7 +60,7 @@ Missing = Annotated[
 WholeRows = Annotated[
     str,
     one_of(
-        MISSING[:2],
+        MISSING_IN_FILES[:2],
         "Rows with missing values: stop with an error, or drop and count them.",
         **READ,
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from heterolda.cli.messages import in_options, print_to_stderr
 from heterolda.data.labels import text_of
 from heterolda.data.not_numbers import ReadingNote, Setting
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import percent
 
 _ROWS = 100_000  # that are looked at

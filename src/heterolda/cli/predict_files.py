@@ -23,7 +23,7 @@ from heterolda.data.not_numbers import NotNumbersError
 from heterolda.data.prefetch import prefetch
 from heterolda.data.reading import Reading
 from heterolda.data.sources import open_source
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.wording import count, listed, names_text
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from heterolda.cli.messages import print_to_stderr
-from heterolda.foundations.long_work import shown_by
+from heterolda.foundations.threads import shown_by
 
 if TYPE_CHECKING:
     from heterolda.experiments.protocol import Task

@@ -49,7 +49,7 @@ from heterolda.cli.parsing import (
     parse_shrinkage,
     split_names,
 )
-from heterolda.foundations.choices import PROJECTIONS
+from heterolda.foundations.wording import PROJECTIONS
 
 Out = Annotated[
     str | None,

@@ -1,6 +1,6 @@
 """Data that is not in memory: CSV, Parquet, Arrow streams and Dask collections."""
 
-from heterolda.foundations.lazy_names import lazy_names
+from heterolda.foundations import lazy_names
 
 __all__ = ["Category", "fit_batches", "statistics_from_batches"]
 

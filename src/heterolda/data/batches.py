@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from heterolda.data.columns import OpenFile
 from heterolda.data.decoding import features_of, labels_of, numbers_of
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.gaps import has_gaps
-from heterolda.foundations.types import Array, Mask
-from heterolda.foundations.validation import check_sample_weight
+from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.validation import check_sample_weight, has_missing_values
 
 
 class Batch(NamedTuple):
@@ -124,7 +123,7 @@ def _usable(
 
 def _without_gaps(X: Array) -> Mask | None:
     """Rows in which no feature is missing; None if that is all of them."""
-    if not has_gaps(X):
+    if not has_missing_values(X):
         return None
     gaps = np.isnan(X)
     X[gaps] = np.nan  # of one kind, so that copies of rows are alike

@@ -11,7 +11,7 @@ from heterolda.data.categories import Category, level_of
 from heterolda.data.columns import OpenFile
 from heterolda.data.csv_reader import missing_words, parsed_numbers
 from heterolda.data.not_numbers import NotNumbersError
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 
 # Types as Arrow calls them.
 TEXT = "string", "large_string", "string_view"

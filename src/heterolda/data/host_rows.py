@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from heterolda.data.batches import Batch, checked_batch
 from heterolda.data.columns import Columns, OpenFile
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.validation import (
     check_sample_weight,
     check_unmasked,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heterolda.data.batches import Batch
 from heterolda.data.columns import OpenFile
 from heterolda.data.warn import look_of, warn_of_labels
-from heterolda.foundations.types import Index
+from heterolda.foundations.arrays import Index
 from heterolda.foundations.wording import named
 
 

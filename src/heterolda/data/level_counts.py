@@ -18,7 +18,7 @@ from heterolda.data.sources import open_source
 from heterolda.data.table import RowProgress, Table, silent
 from heterolda.data.warn import warn_of_similar_labels
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import named
 
 AUTO = "auto"

@@ -8,7 +8,7 @@ from typing import Any
 
 from heterolda.data.batches import Batch
 from heterolda.data.labels import LabelNumbers
-from heterolda.foundations.types import Index
+from heterolda.foundations.arrays import Index
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import factor_of
 from heterolda.statistics.patterns import IncompleteRows

@@ -29,10 +29,16 @@ from heterolda.data.sampling import SamplePool
 from heterolda.data.sources import is_read_once, open_source
 from heterolda.data.warn import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.choices import MISSING
-from heterolda.foundations.devices import device_of, is_numpy, to_host
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import (
+    Array,
+    Index,
+    Mask,
+    device_of,
+    is_numpy,
+    to_host,
+)
 from heterolda.foundations.validation import check_number
+from heterolda.foundations.wording import MISSING_IN_FILES
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.missing import Passes
 from heterolda.statistics.moments import RangeError
@@ -158,8 +164,8 @@ class Table:
                     words,
                 )
             object.__setattr__(self, name, None if value is None else tuple(value))
-        if self.missing not in MISSING:
-            words = f"must be one of {list(MISSING)}, got {self.missing!r}"
+        if self.missing not in MISSING_IN_FILES:
+            words = f"must be one of {list(MISSING_IN_FILES)}, got {self.missing!r}"
             raise ParameterError(
                 "missing",
                 words,

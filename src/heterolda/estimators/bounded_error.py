@@ -36,7 +36,7 @@ from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.devices import refuse_device
+from heterolda.foundations.arrays import Array, refuse_device
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -47,7 +47,6 @@ from heterolda.foundations.sklearn_private import (
     routing_enabled,
     safe_indexing,
 )
-from heterolda.foundations.types import Array
 from heterolda.foundations.validation import (
     check_labels,
     check_readable,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.estimators.guard import MORE
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.statistics.rows import Rows
 from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.estimators.votes import Binary, OneVsOne, rounded
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import (
+from heterolda.foundations.arrays import (
     Device,
     blocks,
     device_of,
@@ -25,8 +25,11 @@ from heterolda.foundations.devices import (
     on_host,
     to_host,
 )
-from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.validation import check_sample_weight, label_array
+from heterolda.foundations.validation import (
+    check_sample_weight,
+    label_array,
+    missing_values_as,
+)
 from heterolda.kernels.device.coupling import (
     couple,
     log_odds,
@@ -92,7 +95,7 @@ def check_finite(estimator, rows, device: Device) -> None:
             "has missing values, which only NumPy arrays may have: fit to "
             "numpy.asarray(X), and predict that",
         )
-    with gaps_as(missing) as finite:  # says what is wrong
+    with missing_values_as(missing) as finite:  # says what is wrong
         check_array(bad, input_name="X", estimator=estimator, **finite)
 
 

@@ -42,8 +42,7 @@ from heterolda.estimators.warn import (
     warn_of_small_classes,
     warn_of_trivial_rules,
 )
-from heterolda.foundations.choices import CRITERIA, GAPS, MULTICLASS, VOTINGS
-from heterolda.foundations.devices import device_of, on_host
+from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     HasMethods,
@@ -55,7 +54,7 @@ from heterolda.foundations.validation import (
     check_several_classes,
     validate_parameters,
 )
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
 from heterolda.solvers import Solver
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import too_small, two_amounts
@@ -287,7 +286,7 @@ class GaussianLinearDiscriminant(
             None,
         ],
         "covariance_estimator": [HasMethods("fit"), None],
-        "missing": [StrOptions(set(GAPS))],
+        "missing": [StrOptions(set(MISSING))],
         "multiclass": [StrOptions(set(MULTICLASS))],
         "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
         "criterion": [StrOptions(set(CRITERIA))],

@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import device_of, on_host, to_host
-from heterolda.foundations.gaps import has_gaps
+from heterolda.foundations.arrays import device_of, on_host, to_host
+from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
@@ -48,7 +48,7 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
     names = getattr(estimator, "feature_names_in_", None)
     if on_device:
         return _sampled_on_device(rows, guard=estimator.guard)
-    if getattr(estimator, "missing", "error") == "em" and has_gaps(rows.X):
+    if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
         sizes = rows.weights, len(rows.classes)
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
         statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
@@ -109,7 +109,7 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
             validate_data(estimator, lazy.sample(X), reset=False)
         return lazy.statistics(X, y, sample_weight)
     rows = validated(X, y, sample_weight, estimator=estimator, first=first, sums=True)
-    if device_of(X) is None and has_gaps(rows.X):
+    if device_of(X) is None and has_missing_values(rows.X):
         raise ParameterError(
             "X",
             "has missing values, and their moments depend on all rows, not only on a "

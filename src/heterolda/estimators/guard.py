@@ -16,8 +16,8 @@ import numpy as np
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.thresholds import Thresholds
 from heterolda.estimators.votes import vote_weights, winners_of_votes
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.kernels.votes import count_votes
 from heterolda.solvers import Global, Moments, solve_fisher

@@ -15,9 +15,9 @@ from sklearn.base import clone
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
-from heterolda.foundations.gaps import has_gaps
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.validation import has_missing_values
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
@@ -52,7 +52,7 @@ def held_out(
     n_folds = min(n_folds, len(np.unique(row_hashes(X))))  # copies stay together
     right = right_in_folds(fit, X, y, sample_weight, n_folds, progress)
     method = f"{n_folds}-fold cross-validation"
-    if has_gaps(X):
+    if has_missing_values(X):
         method += " (EM for both)"
     truth = np.ones(len(y), bool)
     return Judgement.of(method, truth, *right, sample_weight), right
@@ -157,7 +157,7 @@ def _refitted(model, X, y, weight: Array):
     while getattr(start, "estimator", None) is not None:
         start = start.estimator
     priors = getattr(start, "priors", None)
-    if has_gaps(X):
+    if has_missing_values(X):
         settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
         lda = GaussianLinearDiscriminant(**settings, priors=priors)
         fitted = getattr(again, "estimator_", again)

@@ -8,8 +8,7 @@ import numpy as np
 
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.placement import in_numpy
-from heterolda.foundations.frames import import_pandas
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index, import_pandas
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import class_covariances
 

@@ -25,8 +25,7 @@ from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start
 from heterolda.estimators.warn import warn_of_interruption
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.choices import STRATEGIES, VOTINGS
-from heterolda.foundations.devices import device_of, on_host
+from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
     DocumentationLinkMixin,
@@ -37,6 +36,7 @@ from heterolda.foundations.sklearn_private import (
     fit_context,
 )
 from heterolda.foundations.validation import validate_parameters
+from heterolda.foundations.wording import STRATEGIES, VOTINGS
 from heterolda.search.pair_search import search_pair
 from heterolda.search.refinement import refine_rows
 from heterolda.search.selection import NONE, list_candidates

@@ -30,7 +30,7 @@ from heterolda.estimators.guard import with_rules
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
 from heterolda.solvers import Moments, solve, solve_fisher

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Array, Index, Mask
-from heterolda.foundations.validation import check_several_classes
+from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.validation import check_priors, check_several_classes
 from heterolda.solvers import (
     Fisher,
     Global,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from heterolda.foundations.devices import Device, device_of, to_host
+from heterolda.foundations.arrays import Device, device_of, to_host
 
 
 def settle(estimator, device: Device | None):

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr
 
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.roots import bracketed_roots
-from heterolda.foundations.types import Array, Index
 from heterolda.kernels.coupling import MOST_LOG_ODDS, Curve
 from heterolda.solvers.rules import Rules
 

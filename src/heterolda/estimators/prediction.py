@@ -15,15 +15,15 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.missing import predict_incomplete
 from heterolda.estimators.placement import OnDevices
 from heterolda.estimators.votes import logarithms, rounded
-from heterolda.foundations.devices import device_of, is_numpy, same_device
-from heterolda.foundations.gaps import gaps_as, has_gaps
-from heterolda.foundations.sparse_rows import dense
+from heterolda.foundations.arrays import dense, device_of, is_numpy, same_device
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     all_finite,
     check_unmasked,
+    has_missing_values,
     label_array,
+    missing_values_as,
     validate_more_rows,
 )
 
@@ -79,7 +79,7 @@ class LinearRules(OnDevices):
             return logarithms(self._blockwise(X, "probabilities"))
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
-        if getattr(self, "missing", None) == "em" and has_gaps(X):
+        if getattr(self, "missing", None) == "em" and has_missing_values(X):
             return self._of_incomplete(X, method)
         return self._of_complete(X, method)
 
@@ -97,7 +97,7 @@ class LinearRules(OnDevices):
             rows = dense(X[start:stop]).astype(np.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
             if not all_finite(rows):
-                with gaps_as(missing) as finite:  # says what is wrong
+                with missing_values_as(missing) as finite:  # says what is wrong
                     check_array(rows, input_name="X", estimator=self, **finite)
             if transformation is not None:
                 rows = transformation.apply(rows)

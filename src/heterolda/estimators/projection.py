@@ -35,26 +35,24 @@ from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_small_classes,
 )
-from heterolda.foundations.choices import PROJECTIONS
-from heterolda.foundations.devices import device_of, same_device
-from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.priors import check_priors
+from heterolda.foundations.arrays import dense, device_of, same_device
 from heterolda.foundations.sklearn_private import (
     DocumentationLinkMixin,
     Interval,
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.sparse_rows import dense
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
+    check_priors,
     check_several_classes,
+    missing_values_as,
     readable_rows,
     validate_more_rows,
     validate_parameters,
 )
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import PROJECTIONS, listed
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.rows import Rows, check_real
 from heterolda.statistics.samples import as_frequencies, sampled
@@ -458,7 +456,7 @@ def _project_on_device(projection, X, device):
 
 def _complete_rows(projection, X):
     """Rows to project, which must have all features."""
-    with gaps_as(None, way=""):
+    with missing_values_as(None, way=""):
         return validate_more_rows(projection, X, **_CHECKS)
 
 

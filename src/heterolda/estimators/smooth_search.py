@@ -12,8 +12,8 @@ from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.selection_text import explained
 from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.search.log_odds import power_of_probabilities
 from heterolda.search.refinement import FoldRules, refine_folds
 from heterolda.search.selection import (

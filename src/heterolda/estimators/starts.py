@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.placement import host_of
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.validation import check_priors
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.solvers import Global, solve
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.rows import Rows

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 import heterolda.kernels as kernels
 from heterolda.estimators.posterior import LogOdds
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.kernels.coupling import Curve, couple, couple_numpy, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import (

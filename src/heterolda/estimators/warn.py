@@ -19,7 +19,7 @@ from heterolda.exceptions import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import listed, percent
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics

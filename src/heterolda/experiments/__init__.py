@@ -3,7 +3,7 @@
 The names are imported when they are first used, like those of `heterolda`.
 """
 
-from heterolda.foundations.lazy_names import lazy_names
+from heterolda.foundations import lazy_names
 
 _MODULES = {
     "catalogue": ["CATALOGUE", "DataSet"],

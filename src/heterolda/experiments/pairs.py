@@ -13,7 +13,7 @@ from heterolda.exceptions import TrivialRuleWarning
 from heterolda.experiments import datasets
 from heterolda.experiments.catalogue import CATALOGUE
 from heterolda.experiments.methods import METHODS, pure_model
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import bayes_error, best_threshold
 

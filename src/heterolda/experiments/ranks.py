@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 
 __all__ = ["Comparison", "compare_ranks", "critical_difference"]
 

@@ -18,7 +18,7 @@ from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.export._c_text import comment, label_table, number, table
 from heterolda.export._rules import Rules, said_of_gaps
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 

@@ -41,7 +41,7 @@ from heterolda.export._schema import (
     special,
     text,
 )
-from heterolda.foundations.choices import GAPS
+from heterolda.foundations.wording import MISSING
 from heterolda.solvers.rules import Status
 from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
@@ -221,7 +221,7 @@ OF_DISCRIMINANT = {
     **parameters(_names(GaussianLinearDiscriminant)),
     "guard": boolean(),
     "covariance_estimator": not_kept("covariance_estimator"),
-    "missing": text(GAPS),
+    "missing": text(MISSING),
 }
 FITTED_WITH = parameters(["solver", "shrinkage", "criterion", "costs"])
 START_PARAMETER = {

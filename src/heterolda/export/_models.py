@@ -24,10 +24,9 @@ from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
 from heterolda.export._model_schema import ATTRIBUTES, BOUNDED, DISCRIMINANT, VOTING
 from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
-from heterolda.foundations.validation import check_covariance
 from heterolda.solvers import resolve_solver
 from heterolda.solvers.rules import Rules
-from heterolda.statistics.arrays import check_factors
+from heterolda.statistics.arrays import check_covariance, check_factors
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import compressed
 from heterolda.tradeoff.criteria import check_costs

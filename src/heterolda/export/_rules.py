@@ -16,7 +16,7 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds, SidedLogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
 from heterolda.export._steps import own_steps
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.statistics.power import PowerTransformation
 
 Array32 = NDArray[np.float32]

@@ -82,7 +82,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
-    """A temporary file that gets its name when it is complete."""
+    """Open a temporary file that gets its name when it is complete."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     # A new file gets the access that the process grants to new files. To ask for that
     # one would have to change it, for all threads.
@@ -137,7 +137,7 @@ def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array of an archive; its size is checked before room is made for it."""
+    """Return an array of an archive; check its size before making room for it."""
     form = np.lib.format
     with archive.open(entry) as file:
         version = form.read_magic(file)
@@ -155,13 +155,9 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def unreadable(path: PathOrFile, kind: str, error: Exception) -> ParameterError:
-    """The error for a file that does not hold what it should."""
+    """Return the error for a file that does not hold what it should."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
     name = "(an open file)"
     if isinstance(path, str | os.PathLike):
         name = repr(os.fspath(path))
-    message = f"{name} is not a readable file of {kind}: {reason}"
-    return ParameterError(
-        "path",
-        message,
-    )
+    return ParameterError("path", f"{name} is not a readable file of {kind}: {reason}")

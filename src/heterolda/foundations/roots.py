@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 _MOST_ITER = 100
 
@@ -18,7 +18,7 @@ def bracketed_roots(
     fa: Array,
     fb: Array,
 ) -> Array:
-    """Roots of many scalar functions, each inside its own bracket from a to b.
+    """Return the roots of many scalar functions, each in its bracket from a to b.
 
     ``function(index, x)`` evaluates function number ``index[k]`` at ``x[k]``; the
     values fa and fb are of opposite sign, or zero.
@@ -82,7 +82,7 @@ def newton_roots(
     b: Array,
     guess: Array,
 ) -> tuple[Array, Array, Index]:
-    """Roots of many functions that grow through zero, by Newton's method.
+    """Return the roots of many functions that grow through zero, by Newton's method.
 
     A step that leaves the bracket, or does not halve the one before, is replaced by
     bisection. The functions are negative at a and positive at b; a guess outside the

@@ -27,6 +27,8 @@ MERGED = 2e-14
 IMPOSSIBLE = 1e4
 # Means of a constant feature are the same up to a few roundings of their sums.
 SAME_CONSTANT = 16 * EPS
+# A feature that varies by no more than this share of its size is constant.
+NO_VARIATION = 8 * EPS
 # Entries of a triangular factor below this, in units of the features, are rounding of
 # its QR decomposition: some hundred roundings.
 NO_ENTRY = 1e-13

@@ -1,7 +1,7 @@
-"""Settings of the whole process, which several threads may change at the same time.
+"""Threads, settings of the whole process that they share, and long work.
 
-If each thread put back what it found, the last of two that overlap would put back what
-the first had set, for good.
+If each thread put back the setting that it found, the last of two that overlap would
+put back what the first had set, for good.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import TypeVar
 
 from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
-__all__ = ["in_threads", "no_warnings", "one_blas_thread"]
-
 _T = TypeVar("_T")
+# Is called with the share of the work that is done.
+Share = Callable[[float], None]
+_LONG = 60.0  # seconds; work that takes longer is not silent
+_shown_by: ContextVar[Callable[[str], Share] | None] = ContextVar(
+    "shown_by", default=None
+)
 
 
 class _Silence:
@@ -79,7 +84,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
-    """Results of a function of consecutive slices of n things, one for each thread.
+    """Return results of a function of consecutive slices of n things, one a thread.
 
     There are as many threads as the work is worth, but no more than OMP_NUM_THREADS, or
     the share of the processors that joblib leaves to its workers.
@@ -92,3 +97,27 @@ def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
     with ThreadPoolExecutor(count - 1) as pool:
         others = [pool.submit(part, one) for one in slices[1:]]
         return [part(slices[0]), *(other.result() for other in others)]
+
+
+@contextmanager
+def shown_by(begin: Callable[[str], Share]) -> Iterator[None]:
+    """Let a program show long work in its own way; `begin` is called with its name."""
+    token = _shown_by.set(begin)
+    try:
+        yield
+    finally:
+        _shown_by.reset(token)
+
+
+def progress_of(text: str, seconds: float) -> Share:
+    """Return what to call with the share done, for work of about so many seconds.
+
+    Long work is announced by a warning, unless a program shows it.
+    """
+    if seconds >= _LONG:
+        text = f"{text}, which takes about {seconds / 60:.0f} min"
+        begin = _shown_by.get()
+        if begin is not None:
+            return begin(text)
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return lambda share: None

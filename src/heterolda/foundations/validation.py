@@ -13,16 +13,14 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import on_host
-from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.rounding import ROUGH_COVARIANCE
+from heterolda.foundations.arrays import Array, Mask, Priors, on_host
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.wording import listed, named
 
 # Real numbers that need no conversion before they are summed in float64.
 NUMERIC_TYPES = [
@@ -31,13 +29,18 @@ NUMERIC_TYPES = [
     *(np.uint8, np.uint16, np.uint32, np.uint64),
 ]
 _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
-_LARGEST_WEIGHT = 1e100
+LARGEST_WEIGHT = 1e100
 # Integer labels that span no more than this are looked up in a table.
 _SMALL_RANGE = 1 << 16
+# For estimators without a parameter for missing values.
+_OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
 
 
 def validate_parameters(estimator: Any) -> None:
-    """What scikit-learn's `_validate_params` does; defaults need no validation."""
+    """Do what scikit-learn's `_validate_params` does, apart from the defaults.
+
+    They need no validation, which takes a tenth of the time of a small fit.
+    """
     kind: Any = type(estimator)
     changed = {
         name: value
@@ -51,7 +54,7 @@ def validate_parameters(estimator: Any) -> None:
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """The parameters of a class of estimators with their defaults."""
+    """Return the parameters of a class of estimators with their defaults."""
     parameters = signature(kind.__init__).parameters
     return {name: parameters[name].default for name in kind._get_param_names()}
 
@@ -67,14 +70,14 @@ def validate_rows(
 ) -> tuple[Any, NDArray[Any]]:
     """Return training data as scikit-learn's `validate_data` does, or `check_X_y`.
 
-    The latter is for no estimator, None. Plain arrays in which nothing can be wrong,
-    which is the most common case, take a tenth of the time.
+    The latter is for no estimator, None. Plain arrays in which nothing can be wrong
+    are the most common case: validation would take a third of the time of a small fit.
     """
     if sound_arrays(X, y) and _has_features(estimator, X.shape[1], reset=reset):
         return X, y
     labels = label_array(y)
     missing = missing or getattr(estimator, "missing", None)
-    with readable_rows(X), gaps_as(missing) as finite:
+    with readable_rows(X), missing_values_as(missing) as finite:
         checks = {"dtype": NUMERIC_TYPES, **finite, **checks}
         checked: tuple[Any, NDArray[Any]]
         if estimator is None:
@@ -119,6 +122,43 @@ def readable_rows(X: Any) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def missing_values_as(
+    missing: str | None, way: str = _OTHER_WAY
+) -> Iterator[dict[str, Any]]:
+    """Yield the argument for scikit-learn's validation; its error names our parameter.
+
+    None stands for an estimator without the parameter: the error then advises `way`,
+    unless that is empty.
+    """
+    try:
+        yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        use = "missing='em'" if missing else way
+        use = f"use {use}, " if use else ""
+        raise ParameterError(
+            "X",
+            f"contains NaN, which stands for a missing value: {use}fill "
+            "such values in, or leave their rows out",
+        ) from error
+
+
+def has_missing_values(X: Any) -> bool:
+    """Return whether rows, validated but for NaN, have missing values."""
+    values = X.data if issparse(X) else X
+    if values.dtype.kind != "f" or all_finite(values) or not np.isnan(values).any():
+        return False
+    if issparse(X):
+        raise ParameterError(
+            "X",
+            "is sparse and has missing values, but only dense rows may have them: "
+            "pass X.toarray()",
+        )
+    return True
+
+
 def check_readable(X: Any) -> None:
     """Refuse masked entries, and sparse rows whose indices point outside of them."""
     check_unmasked("X", X)
@@ -136,7 +176,7 @@ def check_readable(X: Any) -> None:
 
 
 def sound_arrays(X: Any, y: Any) -> bool:
-    """Whether these are plain arrays of training data, with nothing to be refused."""
+    """Return whether these are plain arrays of training data with nothing to refuse."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
         return False
     if X.ndim != 2 or y.shape != X.shape[:1] or not X.size or X.dtype not in _NUMERIC:
@@ -149,7 +189,7 @@ def sound_arrays(X: Any, y: Any) -> bool:
 
 
 def all_finite(numbers: NDArray[Any]) -> bool:
-    """Whether the sum of numbers is finite: if so, all of them are."""
+    """Return whether the sum of numbers is finite: if so, all of them are."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(numbers.sum()))
 
@@ -164,12 +204,12 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def label_array(y: Any, name: str = "y") -> Any:
-    """Labels as an array of the type that suits them; missing ones are refused.
+    """Return labels as an array of the type that suits them; refuse missing ones.
 
-    What is no array of labels at all is returned as it is, for scikit-learn to refuse.
+    What is not an array at all is returned as it is, for scikit-learn to refuse.
     """
     (y,) = on_host(y)
-    # NumPy makes text of numbers that are listed beside text, of NaN, too.
+    # NumPy makes text of numbers in a list with text, and of NaN, too.
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
         return y
@@ -188,7 +228,7 @@ def label_array(y: Any, name: str = "y") -> Any:
 
 
 def _is_missing(label: object) -> bool:
-    """Whether a label stands for none."""
+    """Return whether a label stands for none."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     floating = float, np.floating, np.datetime64
@@ -204,157 +244,131 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
         return sample_weight
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
-    (sample_weight,) = on_host(sample_weight)
-    check_unmasked("sample_weight", sample_weight)
     try:
-        weight: Array = check_array(
-            sample_weight,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_min_samples=0,
-            input_name="sample_weight",
-        )
-    except (ValueError, OverflowError) as error:
-        raise ParameterError(
-            "sample_weight", f"must be finite numbers, one for each row of X: {error}"
-        ) from error
-    if weight.shape != (n,):
+        weight = check_finite("sample_weight", on_host(sample_weight)[0], 1)
+    except ParameterError as error:
+        problem = f"must be finite numbers, one for each row of X: it {error.args[1]}"
+        raise ParameterError("sample_weight", problem) from error
+    if len(weight) != n:
         raise ParameterError(
             "sample_weight",
-            f"must have one entry for each of the {n} rows of X, got shape "
-            f"{weight.shape}",
+            f"must have one entry for each of the {n} rows of X, got {len(weight)}",
         )
     if np.any(weight < 0):
         raise ParameterError(
             "sample_weight",
             "has negative values: weights are frequencies, use 0 to leave a row out",
         )
-    if n and weight.max() > _LARGEST_WEIGHT:
+    if n and weight.max() > LARGEST_WEIGHT:
         raise ParameterError(
             "sample_weight",
-            f"has values above {_LARGEST_WEIGHT:g}: divide by a constant",
+            f"has values above {LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
 
 
 def _sound_weight(weight: Any, n: int) -> TypeGuard[Array]:
-    """Whether this is a plain array of weights, with nothing to be refused."""
+    """Return whether this is a plain array of weights with nothing to refuse."""
     if type(weight) is not np.ndarray or weight.dtype != np.float64:
         return False
     if weight.shape != (n,) or not n:
         return False
-    return bool(weight.min() >= 0 and weight.max() <= _LARGEST_WEIGHT)
+    return bool(weight.min() >= 0 and weight.max() <= LARGEST_WEIGHT)
 
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
-    """A finite float64 copy of an argument with so many dimensions."""
+    """Return a finite float64 copy of an argument with so many dimensions."""
     check_unmasked(name, value)
     try:
         array = np.asarray(value)
-    except ValueError as error:
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ParameterError(name, f"must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biuf":
         raise ParameterError(name, f"must be real numbers, got dtype {array.dtype}")
-    array = array.astype(np.float64)
     if array.ndim != ndim:
         raise ParameterError(name, f"must have {ndim} dimensions, got {array.ndim}")
     if not np.all(np.isfinite(array)):
         raise ParameterError(
             name, "contains NaN or infinity: every entry must be finite"
         )
-    return array
-
-
-def check_covariance(label: object, cov: Array) -> None:
-    """Refuse a matrix that is not symmetric and positive semi-definite.
-
-    Deviations of the order of rounding errors pass.
-    """
-    variance = np.diag(cov)
-    if np.any(variance < 0):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} has a negative variance at "
-            f"feature {int(np.argmax(variance < 0))}; a covariance must be positive "
-            "semi-definite"
-        )
-    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    with np.errstate(over="ignore"):
-        # Beyond one the matrix is indefinite, however far.
-        correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
-    if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is not symmetric; pass "
-            "(C + C.T) / 2 if the difference does not matter"
-        )
-    smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
-    if smallest < -ROUGH_COVARIANCE:
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is indefinite (smallest "
-            f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
-            "positive semi-definite"
-        )
-
-
-def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Sorted union of two arrays of labels; numbers and strings do not mix."""
-    if not len(a) or not len(b):
-        return a if len(a) else b
-    joined = np.concatenate([a, b])
-    kinds = {"number" if x.dtype.kind in "biuf" else "text" for x in (a, b)}
-    # Large int64 and uint64 labels meet only in float64, where they would collapse.
-    lossy = joined.dtype.kind == "f" and not {a.dtype.kind, b.dtype.kind} & {"f"}
-    if len(kinds) > 1 or lossy:
-        raise TypeError(
-            f"classes of the two statistics are of types {a.dtype} and {b.dtype}, "
-            "which do not mix: convert the labels to one type"
-        )
-    return np.unique(joined)
+    return array.astype(np.float64)
 
 
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
-    """Indices of two classes that are given by their labels, in that order."""
+    """Return the indices of two classes that are given by their labels, in order."""
     labels = classes.tolist()
-    wrong = f"pair must be two different labels of the classes {labels}, got {pair!r}"
-    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-        raise ValueError(f"{wrong}: use pair=({labels[0]!r}, {labels[-1]!r}), say")
-    for label in pair:
-        if label not in labels:
-            raise ValueError(f"{wrong}: {label!r} is not one of them")
-    indices = [labels.index(label) for label in pair]
-    if indices[0] == indices[1]:
-        raise ValueError(f"{wrong}: both are the same")
+    given = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
+    indices = [labels.index(label) for label in given if label in labels]
+    if len(given) != 2 or len(set(indices)) != 2:
+        raise ParameterError(
+            "pair",
+            f"must be two different labels of the classes {labels}, got {pair!r}",
+        )
     return indices
 
 
-def check_class_weight(
-    class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
-) -> Array | None:
-    """Positive weights of the classes; labels that are left out of a dict weigh 1.
+def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
+    """Return positive class priors that sum to one.
 
-    "balanced" makes the total weight of all classes the same.
+    They may be given in proportion, in the order of the classes or by label, in a dict
+    or a pandas Series, or as "equal"; relative frequencies if none are given.
     """
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, str):
-        balanced: Array = totals.sum() / (len(classes) * totals)
-        return balanced
+    if priors is None:
+        frequencies: Array = weights / weights.sum()
+        return frequencies
+    if isinstance(priors, str):
+        if priors != "equal":
+            raise ParameterError(
+                "priors",
+                f"must be numbers, a dict by label, 'equal' or None, got {priors!r}",
+            )
+        return np.full(len(classes), 1 / len(classes))
+    given: Any = on_host(priors)[0]
+    numbers = given.to_dict() if hasattr(given, "to_dict") else given
+    if isinstance(numbers, dict):
+        if len(numbers) != len(given):
+            raise ParameterError("priors", "have a label more than once")
+        numbers = _by_label(numbers, classes)
+    given = check_finite("priors", numbers, 1)
+    if given.shape != classes.shape:
+        raise ParameterError(
+            "priors",
+            f"must have one entry for each of the {len(classes)} classes, got "
+            f"{len(given)}",
+        )
+    if not np.all(given > 0):
+        raise ParameterError(
+            "priors",
+            f"must be positive, got {listed(given)}: leave a class that never occurs "
+            "out of the data",
+        )
+    given /= given.max()  # so that their sum is finite
+    shares: Array = given / given.sum()
+    if not np.all(shares > 0):
+        raise ParameterError(
+            "priors", f"differ too much for float64, got {listed(given)}"
+        )
+    return shares
+
+
+def _by_label(priors: dict[Any, float], classes: NDArray[Any]) -> list[float]:
+    """Return priors in the order of the classes, all of which must be there."""
     labels = classes.tolist()
-    unknown = [label for label in class_weight if label not in labels]
+    unknown = [label for label in priors if label not in labels]
     if unknown:
         raise ParameterError(
-            "class_weight",
-            f"has labels {unknown} that are not among the classes {labels}",
+            "priors",
+            f"have labels {named(unknown)} that are not among the classes "
+            f"{named(labels, 10)}",
         )
-    weights = check_finite(
-        "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
-    )
-    if np.any(weights <= 0) or weights.max() > _LARGEST_WEIGHT:
+    absent = [label for label in labels if label not in priors]
+    if absent:
         raise ParameterError(
-            "class_weight",
-            f"must be positive and at most {_LARGEST_WEIGHT:g}, got {class_weight}: "
-            "leave a class that does not matter out of the data",
+            "priors", f"lack the classes {named(absent)}: give each class a number"
         )
-    return weights
+    return [priors[label] for label in labels]
 
 
 def check_number(
@@ -386,46 +400,36 @@ def check_several_classes(n_classes: int) -> None:
 def check_labels(
     y: NDArray[Any], name: str = "y", *, warn: bool = True
 ) -> NDArray[Any]:
-    """Distinct labels, sorted, of targets that must be class labels.
+    """Return the distinct labels, sorted, of targets that must be class labels.
 
     With `warn`, scikit-learn warns if nearly every row has a class of its own, as the
     rows of a chunk well may.
     """
-    if are_labels(y, name):
-        # What is left of scikit-learn's check is the warning.
-        labels = _distinct(y)
-        if warn and 2 * len(labels) > len(y):
-            check_classification_targets(y)
-        return labels
-    check_classification_targets(y)
-    return np.unique(y)
-
-
-def are_labels(y: NDArray[Any], name: str = "y") -> bool:
-    """Whether an array has class labels for sure; objects must be text."""
-    if y.ndim != 1 or not len(y):
-        return False
-    if y.dtype.kind == "f":
-        return bool(np.all(np.isfinite(y) & (y == np.rint(y))))
-    if y.dtype.kind == "O":
-        if not all_text(y):
-            types = sorted({type(label).__name__ for label in y})
-            raise TypeError(
-                f"Unknown label type: {name} is an array of objects of type "
-                f"{' and '.join(types)}: convert them to text or numbers, for instance "
-                f"with {name}.astype(str)"
-            )
-        return True
-    return y.dtype.kind in "iubU"
+    kind = y.dtype.kind
+    if kind == "O" and y.ndim == 1 and not all_text(y):
+        types = sorted({type(label).__name__ for label in y})
+        raise TypeError(
+            f"Unknown label type: {name} is an array of objects of type "
+            f"{' and '.join(types)}: convert them to text or numbers, for instance "
+            f"with {name}.astype(str)"
+        )
+    whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
+    if y.ndim != 1 or not len(y) or not (kind in "iubUO" or whole):
+        check_classification_targets(y)
+        return np.unique(y)
+    labels = _distinct(y)
+    if warn and 2 * len(labels) > len(y):  # all that is left to check
+        check_classification_targets(y)
+    return labels
 
 
 def all_text(y: NDArray[Any]) -> bool:
-    """Whether all objects are strings."""
+    """Return whether all objects are strings."""
     return all(issubclass(kind, str) for kind in set(map(type, y.tolist())))
 
 
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:
-    """Sorted distinct labels; integers of a small range are counted, not sorted."""
+    """Return sorted distinct labels; counting small integers is five times faster."""
     if y.dtype.kind in "iub" and len(y):
         wide = _wide(y)
         low = wide.min()
@@ -439,12 +443,12 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _wide(y: NDArray[Any]) -> NDArray[Any]:
-    """Integers or booleans in a type in which small differences do not overflow."""
+    """Return integers in a type in which small differences do not overflow."""
     return y if y.dtype.itemsize == 8 else y.astype(np.int64)
 
 
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Index of the class of each label, in the smallest type that holds it.
+    """Return the index of the class of each label, in the smallest type that holds it.
 
     The distinct labels `classes` are sorted, and hold every label. Indices of one or
     two bytes sort in linear time.

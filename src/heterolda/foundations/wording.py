@@ -1,33 +1,31 @@
-"""Numbers, labels and tables in words."""
+"""Numbers, labels and tables in words, and the words that parameters may be.
+
+No other package is imported here, so that a command can print its help at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-from heterolda.foundations.types import Array
-
-__all__ = [
-    "Markup",
-    "amount",
-    "count",
-    "html",
-    "html_table",
-    "listed",
-    "named",
-    "percent",
-    "points",
-    "printable",
-    "text_table",
-]
+# The words that parameters may be: one list for the library and the command line.
+SOLVER_NAMES = ("global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
+CRITERIA = ("bayes", "minimax", "neyman-pearson")
+MULTICLASS = ("ovo", "ova")
+# The last is for searches only, which have rules that know no covariances.
+VOTINGS = ("weighted", "majority", "coupled")
+STRATEGIES = ("paper", "smooth")
+MISSING = ("error", "em")
+MISSING_IN_FILES = ("error", "drop", "em")
+PROJECTIONS = ("error", "chernoff", "fisher")
 
 
 def text_table(table: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table, the first column to the left and the others to the right."""
+    """Return the lines of a table, the first column flush left, others right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
@@ -49,7 +47,7 @@ def _escaped(text: str) -> str:
 
 
 def html(*parts: str) -> str:
-    """Paragraphs of text, and markup as it is, for notebooks."""
+    """Return paragraphs of text, and markup as it is, for notebooks."""
     shown = [
         part if isinstance(part, Markup) else f"<p>{escape(part)}</p>" for part in parts
     ]
@@ -59,7 +57,7 @@ def html(*parts: str) -> str:
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None
 ) -> Markup:
-    """A table as HTML, with the first `most` rows and the number of the others."""
+    """Return a table as HTML, with `most` rows and the number of the others."""
     heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
     lines = [
         f'<tr><th scope="row">{_escaped(first)}</th>'
@@ -76,29 +74,20 @@ def html_table(
     )
 
 
-def html_weights(labels: Sequence[Any], weights: Array) -> Markup:
-    """A table of the weights of classes and their shares."""
-    shares = weights / max(weights.sum(), np.finfo(float).tiny)
-    rows = [
-        [str(label), amount(weight), percent(share)]
-        for label, weight, share in zip(labels, weights, shares, strict=True)
-    ]
-    return html_table(["class", "weight", "share"], rows, most=10)
-
-
 def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
-    """A few labels, and how many more there are: 'a', 'b' and 1 more."""
-    given = labels.tolist() if isinstance(labels, np.ndarray) else labels
-    return ", ".join(map(repr, given[:most])) + _more(len(labels) - most)
+    """Return a few labels and how many more there are: 'a', 'b' and 1 more."""
+    first = labels[:most]
+    first = first if isinstance(first, Sequence) else first.tolist()
+    return ", ".join(map(repr, first)) + _more(len(labels) - most)
 
 
 def names_text(names: Sequence[str], most: int = 20) -> str:
-    """A few names without quotes, and how many more there are: a, b and 1 more."""
+    """Return a few names without quotes: a, b and 1 more."""
     return ", ".join(names[:most]) + _more(len(names) - most)
 
 
 def listed(labels: NDArray[Any], most: int = 10) -> str:
-    """Labels or indices as a Python list, but never a long one: [0, 1] and 298 more."""
+    """Return labels or indices as a short Python list: [0, 1] and 298 more."""
     return f"{labels[:most].tolist()}{_more(len(labels) - most)}"
 
 
@@ -107,7 +96,7 @@ def _more(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with more digits for smaller ones: 12.3 %, 0.12 %."""
+    """Return a share in percent, with more digits for smaller ones: 12.3 %, 0.12 %."""
     value = round(100 * share, 9)  # 0.1 is shown alike from above and from below
     if share > 0 and value < 0.0005:
         return "< 0.001 %"
@@ -116,29 +105,29 @@ def percent(share: float) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of two shares in percentage points: 12.3 points, 0.12 points."""
+    """Return a difference of shares in percentage points: 0.12 points."""
     return percent(difference).replace(" %", " points")
 
 
 def amount(number: float) -> str:
-    """A number of rows or a weight, rounded: 12,345, 163.5, 0.0517."""
+    """Return a number of rows or a weight, rounded: 12,345, 163.5, 0.0517."""
     if 0 < number < 1:
         return f"{number:.3g}"
     return f"{number:,.1f}".removesuffix(".0")
 
 
 def count(number: float, what: str) -> str:
-    """A number of things, with commas: 1 row, 12,345 rows, 2 classes."""
+    """Return a number of things with commas: 1 row, 12,345 rows, 2 classes."""
     digits = amount(number)
     ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
     return f"{digits} {what}{ending}"
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    """Text that is safe for a terminal, cut in its middle if longer than `longest`.
+    """Return text that is safe for a terminal, cut in its middle if too long.
 
     Line feeds stay; other characters that do not print, such as those that change
-    colours or the direction of writing, are escaped.
+    colors or the direction of writing, are escaped.
     """
     if longest is not None and len(text) > longest:
         half = longest // 2

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from heterolda.exceptions import SearchInterruptedWarning
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 NOT_FINISHED = "not finished"
 # Probabilities below this count as it, so that one row cannot make a loss infinite.

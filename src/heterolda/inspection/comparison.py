@@ -18,10 +18,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning
-from heterolda.foundations.devices import refuse_device
-from heterolda.foundations.frames import import_pandas
-from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
 from heterolda.foundations.validation import (
     check_labels,
     check_number,
@@ -29,6 +26,7 @@ from heterolda.foundations.validation import (
     check_several_classes,
     encode,
     label_array,
+    missing_values_as,
     readable_rows,
 )
 from heterolda.foundations.wording import (
@@ -429,7 +427,7 @@ def compare(
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     refuse_device(X, "compare")
-    with readable_rows(X), gaps_as(None):
+    with readable_rows(X), missing_values_as(None):
         numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))
     why = "compare repeats rows, as some models take no weights"

@@ -14,14 +14,22 @@ from scipy.stats import chi2
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.held_out import NotJudgedError, held_out
-from heterolda.foundations.devices import on_host
-from heterolda.foundations.frames import import_pandas
-from heterolda.foundations.gaps import gaps_as
-from heterolda.foundations.priors import check_priors
+from heterolda.foundations.arrays import (
+    Amount,
+    Array,
+    Index,
+    Priors,
+    import_pandas,
+    on_host,
+)
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Amount, Array, Index, Priors
-from heterolda.foundations.validation import label_array, validate_more_rows
+from heterolda.foundations.validation import (
+    check_priors,
+    label_array,
+    missing_values_as,
+    validate_more_rows,
+)
 from heterolda.foundations.wording import html, html_table, named, text_table
 from heterolda.inspection.sentences import (
     PLUG_IN,
@@ -424,7 +432,8 @@ def heteroscedasticity_report(
     else:
         X, y, sample_weight = on_host(X, y, sample_weight)
         way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
-        with no_warnings(), gaps_as(None, way):  # what they tell stands in the report
+        # What the warnings tell stands in the report.
+        with no_warnings(), missing_values_as(None, way):
             model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
             model.fit(X, y, sample_weight)
         X = validate_more_rows(model, X, accept_sparse="csr")

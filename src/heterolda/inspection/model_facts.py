@@ -20,8 +20,8 @@ from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.types import Array
 from heterolda.foundations.wording import amount, count, named, percent
 from heterolda.inspection.sentences import (
     TRANSFORMED,

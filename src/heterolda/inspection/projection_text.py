@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, percent, text_table
 from heterolda.inspection.model_facts import feature_names
 from heterolda.inspection.sentences import PLUG_IN, wide_sentence

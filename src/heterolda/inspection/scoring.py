@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 
 N_BINS = 10
 # Probabilities below this count as it, so that one row cannot make a loss infinite.

@@ -11,7 +11,7 @@ from heterolda.data.categories import raw_columns
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, names_text, percent, points
 
 MOST_NAMED = 5

@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Count, Mask
+from heterolda.foundations.arrays import Array, Count, Mask
 
 # Scales beyond these leave the range in which the analysis above holds.
 _SMALLEST_SCALE = 2.0**-900

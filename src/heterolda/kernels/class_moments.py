@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 # Below this a sum of squares has lost digits to underflow.
 SMALLEST_SQUARE = 1e-305

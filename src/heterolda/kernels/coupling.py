@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import count_votes, incidence, n_classes_of
 

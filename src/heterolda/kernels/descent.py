@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.kernels.lbfgs import minimise
 
 # What hears of each iteration: its number, from 1, and the costs of all wrong rows.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 # Values and gradients of the problems with the given numbers, at the given rows.
 Function = Callable[[Array, Index], tuple[Array, Array]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 
 # Scores are kept near or below this, so that sums of them do not overflow.
 _LARGEST_SCORE, _ROOM = 1e300, 1e8

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 # What became of a pair: solved; not, for S1 + S2 is singular; not, for other reasons.
 DONE, SINGULAR, UNSURE = range(3)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 
 # Rows that are gathered at a time where they cannot be used as they are.
 _ROWS = 1 << 13

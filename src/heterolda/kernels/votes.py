@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import heterolda.kernels as kernels
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.kernels.ordered_scores import ordered_scores_numpy
 
 

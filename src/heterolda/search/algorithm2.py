@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array, Count, Mask
+from heterolda.foundations.arrays import Array, Count, Mask
 from heterolda.kernels.algorithm2 import (
     FEWEST,
     ITERATIONS,

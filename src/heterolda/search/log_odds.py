@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 
 # Limits of the logarithm of the power that sharpens probabilities.
 _MOST_LOG_POWER = 2.0

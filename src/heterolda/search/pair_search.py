@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers.rules import linear_scores

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.kernels.descent import descend
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.search.algorithm2 import Reporter

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.kernels.descent import LOSSES
 
 # Strengths of the anchor that are tried, at the start and at zero.

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 
 # Directions with less than this share of the variance, all features being scaled to
 # variance one, are rounding errors.

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array
-from heterolda.foundations.validation import check_class_weight, check_several_classes
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.validation import (
+    LARGEST_WEIGHT,
+    check_finite,
+    check_several_classes,
+)
 from heterolda.search.algorithm2 import check_range_of_weights
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
@@ -48,7 +52,7 @@ class TrainingData(Rows):
             )
         if rows.weights is not None and np.any(rows.weights == 0):
             data = data.take(rows.weights > 0)
-        costs = check_class_weight(class_weight, rows.classes, rows.totals)
+        costs = _check_class_weight(class_weight, rows.classes, rows.totals)
         data = replace(data, class_weight=costs)
         weights = data.error_weights()
         if weights is not None:
@@ -78,3 +82,34 @@ class TrainingData(Rows):
             return self.weights
         costs: Array = self.class_weight[self.codes]
         return costs if self.weights is None else costs * self.weights
+
+
+def _check_class_weight(
+    class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
+) -> Array | None:
+    """Return positive weights of the classes; labels that a dict lacks weigh 1.
+
+    "balanced" makes the total weight of all classes the same.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        balanced: Array = totals.sum() / (len(classes) * totals)
+        return balanced
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ParameterError(
+            "class_weight",
+            f"has labels {unknown} that are not among the classes {labels}",
+        )
+    weights = check_finite(
+        "class_weight", [class_weight.get(label, 1.0) for label in labels], 1
+    )
+    if np.any(weights <= 0) or weights.max() > LARGEST_WEIGHT:
+        raise ParameterError(
+            "class_weight",
+            f"must be positive and at most {LARGEST_WEIGHT:g}, got {class_weight}: "
+            "leave a class that does not matter out of the data",
+        )
+    return weights

@@ -15,14 +15,14 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.long_work import progress_of
-from heterolda.foundations.threads import one_blas_thread
+from heterolda.foundations.threads import one_blas_thread, progress_of
 from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 __all__ = [

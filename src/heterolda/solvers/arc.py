@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_ndtr
 
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.rounding import LIFTED_COMPONENT, ZERO_SLOPE, ZERO_SUM
-from heterolda.foundations.types import Array, Index
 from heterolda.solvers.pencil import Pencil
 
 # Rows of `ArcPoints` at the low and the high end, all but the priors.

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import in_threads, one_blas_thread
-from heterolda.foundations.types import Array
 from heterolda.kernels.pair_solver import DONE, MOST_FEATURES, SINGULAR, solve_pairs
+from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 from heterolda.solvers.global_search import Global
-from heterolda.solvers.pencil import Moments, PrincipalAxes, Units, scaled_by
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 
 # What became of each pair: DONE, SINGULAR or UNSURE.

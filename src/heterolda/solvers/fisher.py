@@ -9,11 +9,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.foundations.priors import check_priors
+from heterolda.foundations.arrays import Array, Priors, dense
 from heterolda.foundations.rounding import LDA_SINGULAR
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array, Priors
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.foundations.validation import check_priors
+from heterolda.solvers.moments import Moments
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import pooled_basis

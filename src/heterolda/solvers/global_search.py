@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import log_ndtr
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.roots import interpolated_roots, newton_roots
 from heterolda.foundations.rounding import (
     FARTHEST_POSITION,
@@ -15,7 +16,6 @@ from heterolda.foundations.rounding import (
     NO_GAIN,
     UNDERFLOW,
 )
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.arc import Arc, ArcPoints
 from heterolda.solvers.pencil import Pencil

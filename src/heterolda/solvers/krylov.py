@@ -27,9 +27,10 @@ import numpy as np
 from scipy.linalg.blas import dnrm2, dsymv, dtrsv
 from scipy.linalg.lapack import dpocon, dpotrf
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import FARTHEST_MEANS, REGULAR, SOUND_CLASS
-from heterolda.foundations.types import Array, Index, Mask
-from heterolda.solvers.pencil import Moments, Units
+from heterolda.solvers.axes import Units
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 
 # The residuals that are asked for. Where they take more steps than this, or look as if

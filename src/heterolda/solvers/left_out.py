@@ -25,14 +25,14 @@ from functools import cached_property
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import (
     SAME_SUM,
     SINGULAR_WITHOUT_ROW,
     VARIANCE_FLOOR,
 )
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.fisher import PooledLDA
-from heterolda.solvers.pencil import Moments
+from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.random import Generator
 
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.rounding import BOUND_ROUNDING, RANK_TOLERANCE
-from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import (
@@ -296,16 +296,16 @@ def _best_trial(
     # A trial whose matrix is singular by chance gives infinities: it cannot win.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         trials.search()
-        found = np.isfinite(trials.error)
-        best = np.where(found, trials.best, 0)
-        u = np.where(found[:, None], trials.coordinates(every, best), 0.0)
+        is_finite = np.isfinite(trials.error)
+        best = np.where(is_finite, trials.best, 0)
+        u = np.where(is_finite[:, None], trials.coordinates(every, best), 0.0)
         a, b = a[best], b[best]
         size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
         t = _errors(pencil, every, u, a, b)[2]
     return Rules.from_coordinates(
         pencil,
         u * size[:, None],
-        np.where(found, t * size, np.nan),
+        np.where(is_finite, t * size, np.nan),
         trials.error,
         status=Status.BEST_TRIAL,
         n_iter=len(trials.a),
@@ -376,10 +376,10 @@ class _Trials:
         errors = np.empty((2, len(pair)))
         step = max(1, _BATCH_BYTES // (8 * max(1, self.pencil.c.shape[1])))
         for start in range(0, len(pair), step):
-            some = slice(start, start + step)
-            u = self.coordinates(pair[some], trial[some])
-            a, b = self.a[trial[some]], self.b[trial[some]]
-            errors[:, some] = _errors(self.pencil, pair[some], u, a, b)[:2]
+            part = slice(start, start + step)
+            u = self.coordinates(pair[part], trial[part])
+            a, b = self.a[trial[part]], self.b[trial[part]]
+            errors[:, part] = _errors(self.pencil, pair[part], u, a, b)[:2]
         before, error = self.error.copy(), errors[0] + errors[1]
         np.fmin.at(self.error, pair, error)
         self.best[self.error < before] = len(self.a)
@@ -391,8 +391,8 @@ class _Trials:
         """Compare each of some trials, on each of some pairs."""
         step = max(1, _BATCH_BYTES // (8 * max(1, len(trials))))
         for start in range(0, len(pairs), step):
-            some = pairs[start : start + step]
-            self.evaluate(some.repeat(len(trials)), np.tile(trials, len(some)))
+            part = pairs[start : start + step]
+            self.evaluate(part.repeat(len(trials)), np.tile(trials, len(part)))
 
     def search_along_arc(self, pair: Index, trials: Index) -> None:
         """Compare trials in their order on the arc, by branch and bound."""

@@ -18,75 +18,20 @@ with it every method of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import (
     EPS,
-    EQUAL_MEANS,
     FARTHEST_MEANS,
-    NOISE_UNITS,
-    NOISE_UNITS_OF_ROWS,
     RANK_TOLERANCE,
-    REAL_PART,
-    REAL_SEPARATION,
     REGULAR,
     VARIANCE_FLOOR,
-    WEAK_AXIS,
     ZERO_SUM,
 )
-from heterolda.foundations.types import Array, Index, Mask
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Gaussian classes, and the pairs of them that are to be separated.
-
-    Attributes
-    ----------
-    means, covariances, priors, weights : ndarray
-        Of the classes: shapes (n_classes, d), (n_classes, d, d) and (n_classes,).
-    pairs : ndarray of shape (n_pairs, 2)
-        Indices of the first and the second class of each pair.
-    shares : ndarray of shape (n_pairs, 2) or None
-        Priors times costs of each pair, if these replace the priors.
-    """
-
-    means: Array
-    covariances: Array
-    priors: Array
-    weights: Array
-    pairs: Index
-    shares: Array | None = None
-
-    @property
-    def pair_priors(self) -> Array:
-        """Priors of each pair, which sum to one; of shape (n_pairs, 2)."""
-        shares = self.priors[self.pairs] if self.shares is None else self.shares
-        priors: Array = shares / shares.sum(axis=1, keepdims=True)
-        return priors
-
-    def take(self, some: Index | slice) -> Moments:
-        """Select pairs."""
-        shares = None if self.shares is None else self.shares[some]
-        return replace(self, pairs=self.pairs[some], shares=shares)
-
-    def turned(self, place: Index) -> Moments:
-        """Return the same pairs with the second class first where `place` is 1."""
-        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
-        shares = None if self.shares is None else self.shares[at, order]
-        return replace(self, pairs=self.pairs[at, order], shares=shares)
-
-    def pencil(self, *, moore_penrose: bool = False) -> Pencil:
-        """Diagonalize the pairs."""
-        return Pencil.from_moments(
-            self.means[self.pairs],
-            self.covariances[self.pairs],
-            self.pair_priors,
-            self.weights[self.pairs],
-            moore_penrose=moore_penrose,
-        )
+from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 
 
 @dataclass(frozen=True)
@@ -246,176 +191,6 @@ class Pencil:
             np.sqrt(np.einsum("p...i,pi->p...", square, self.alpha)),
             np.sqrt(np.einsum("p...i,pi->p...", square, self.beta)),
         )
-
-
-@dataclass(frozen=True)
-class Units:
-    """Units of the features of pairs; arrays of shape (n_pairs, n_features).
-
-    Attributes
-    ----------
-    delta : ndarray
-        The difference m1 - m2, zero where rounding may have made it.
-    position : ndarray
-        The larger size of the two means.
-    scale : ndarray
-        The unit: the deviation of S1 + S2, or of a constant feature the difference.
-    constant, differs : ndarray of bool
-        Features that vary in neither class, and those of them whose means differ.
-    """
-
-    delta: Array
-    position: Array
-    scale: Array
-    constant: Mask
-    differs: Mask
-
-    @classmethod
-    def of(cls, means: Array, variances: Array) -> Units:
-        """Find the units, given the variances of S1 + S2."""
-        position = np.abs(means).max(axis=1)
-        delta = means[:, 0] - means[:, 1]
-        constant = variances == 0
-        differs = np.zeros_like(constant)
-        scale = np.sqrt(variances)
-        if constant.any():
-            differs = constant & (np.abs(delta) > 16 * EPS * position)
-            delta = np.where(constant & ~differs, 0.0, delta)
-            scale[constant] = np.where(differs, np.abs(delta), 1.0)[constant]
-        rounding = np.minimum(4 * EPS * position, EQUAL_MEANS * scale)
-        rounding += ZERO_SUM * scale
-        delta = np.where(np.abs(delta) > rounding, delta, 0.0)
-        return cls(delta, position, scale, constant, differs)
-
-    def take(self, pairs: Index | Mask) -> Units:
-        """Select pairs."""
-        return Units(*(getattr(self, f.name)[pairs] for f in fields(self)))
-
-
-@dataclass(frozen=True)
-class PrincipalAxes:
-    """Eigenvectors of S1 + S2 in units of its diagonal, and which of them are real.
-
-    With unit diagonal, entries of S1 + S2 are wrong by about one unit in the last
-    place, and so is its quadratic form along any unit vector: a variance is real if it
-    exceeds a dozen of these. Eigenvectors from LAPACK do not resolve that, because
-    their errors go with the largest eigenvalue. But as they are orthogonal to working
-    precision, the quadratic form restricted to the weakest of them does.
-
-    Attributes
-    ----------
-    units : Units
-        The units of the features.
-    variances : ndarray of shape (n_pairs, n_features)
-        Variances along the axes, in ascending order.
-    axes : ndarray of shape (n_pairs, n_features, n_features)
-        The eigenvectors, as columns.
-    real : ndarray of bool of shape (n_pairs, n_features)
-        Whether the variance stands clear of rounding errors.
-    resolution : ndarray of shape (n_pairs, 1)
-        The variance along a unit vector that rounding may leave.
-    """
-
-    units: Units
-    variances: Array
-    axes: Array
-    real: Mask
-    resolution: Array
-
-    @classmethod
-    def of(cls, total: Array, units: Units, weights: Array) -> PrincipalAxes:
-        """Find the axes of S1 + S2 in some units, for classes of these weights."""
-        variances, axes = np.linalg.eigh(total)
-        # Classes that are both constant have no axes: all variances are zero.
-        largest = np.where(variances[:, -1:] > 0, variances[:, -1:], 1.0)
-        weak = variances < WEAK_AXIS * largest
-        if weak.any():
-            # Weak ones come first. Others in the block get values that keep them apart
-            # and where they are.
-            block = slice(0, int(np.count_nonzero(weak, axis=1).max()))
-            some, among = weak[:, block], axes[:, :, block]
-            form = (among.mT @ total @ among) / (WEAK_AXIS * largest[:, :, None])
-            form *= some[:, :, None] & some[:, None, :]
-            diagonal = np.einsum("pii->pi", form)
-            diagonal += np.where(some, 0.0, 2.0 + np.arange(some.shape[1]))
-            values, turn = np.linalg.eigh(form)
-            axes[:, :, block] = among @ turn
-            variances[:, block] = np.where(
-                some, values * WEAK_AXIS * largest, variances[:, block]
-            )
-        # Of noise in k directions, the largest eigenvalue grows as the root of k.
-        doubtful = variances <= RANK_TOLERANCE * largest
-        k = np.count_nonzero(doubtful, axis=1, keepdims=True)
-        k -= np.count_nonzero(np.einsum("pii->pi", total) == 0, axis=1, keepdims=True)
-        rows = np.sqrt(weights.sum(axis=1, keepdims=True))
-        noise = np.maximum(NOISE_UNITS, NOISE_UNITS_OF_ROWS * rows) * np.sqrt(k)
-        resolution: Array = np.minimum(EPS * noise, RANK_TOLERANCE * largest)
-        # Where means are rounded by as much as the rows vary, they tell nothing.
-        position = units.position / units.scale
-        blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
-        blurred = weak & (variances <= blur**2)
-        # Constant features are not real, whatever rounding makes of their zeros.
-        real = ~doubtful | ((variances > resolution) & (k > 0))
-        return cls(units, variances, axes, real & ~blurred, resolution)
-
-    @property
-    def rank(self) -> Index:
-        """Number of real directions of each pair."""
-        rank: Index = np.count_nonzero(self.real, axis=1)
-        return rank
-
-    def whitening(self) -> Array:
-        """Return a basis in which S1 + S2 is the identity; zero columns for noise."""
-        inverse_root = np.zeros_like(self.variances)
-        inverse_root[self.real] = self.variances[self.real] ** -0.5
-        whitening: Array = self.axes * inverse_root[:, None, :]
-        return np.where(self.units.constant[:, :, None], 0.0, whitening)
-
-    def separation(self) -> Array:
-        """Return the part of delta along which neither class varies, if it is real.
-
-        It counts if it stands clear of the rounding of the means and of the noise that
-        passes for variance in the null space of S1 + S2. The length of the result makes
-        its product with delta 2; zeros stand for none.
-        """
-        delta = self.units.delta / self.units.scale
-        noise = delta.shape[1] * EPS * self.variances[:, -1:]
-        deviation = np.sqrt(np.maximum(self.variances, 0) + noise)
-        least = REAL_PART * np.max(np.abs(delta), axis=1, keepdims=True)
-        part = self._unreal_part(delta)
-        part[np.abs(part) <= np.maximum(REAL_SEPARATION * deviation, least)] = 0
-        square = np.sum(part**2, axis=1, keepdims=True)
-        w: Array = (self.axes @ part[:, :, None])[:, :, 0]
-        return 2.0 * w / np.where(square > 0, square, 1.0) / self.units.scale
-
-    def dropped(self) -> Array:
-        """Return the part of delta along directions that are not real, or zeros.
-
-        It is zero unless it stands clear of the rounding of the means. Its length makes
-        the variance along it one, as far as rounding lets that be known: so its product
-        with delta is the distance of the means in deviations.
-        """
-        part = self._unreal_part(self.units.delta / self.units.scale)
-        variance = np.maximum(self.variances, 0) + EPS
-        size = np.sqrt(np.sum(part**2 * variance, axis=1, keepdims=True))
-        w: Array = (self.axes @ part[:, :, None])[:, :, 0]
-        return w / np.where(size > 0, size, 1.0) / self.units.scale
-
-    def _unreal_part(self, delta: Array) -> Array:
-        """Return coordinates of delta along axes that are not real, beyond rounding."""
-        part = (delta[:, None, :] @ self.axes)[:, 0]
-        size = self.units.position / self.units.scale + np.abs(delta)
-        rounding = ZERO_SUM * (size[:, None, :] @ np.abs(self.axes))[:, 0]
-        part[self.real | (np.abs(part) <= rounding)] = 0.0
-        return part
-
-
-def scaled_by(covariances: Array, scale: Array) -> Array:
-    """Return S1 and S2 in units of `scale`."""
-    inverse = 1 / scale
-    scaled: Array = covariances * inverse[:, None, :, None]
-    scaled *= inverse[:, None, None, :]
-    return scaled
 
 
 def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
-from heterolda.foundations.types import Array, Index, Mask
 from heterolda.solvers.pencil import Pencil
 
 # Scores are kept below this, so that sums of them do not overflow.

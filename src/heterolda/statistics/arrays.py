@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.rounding import ROUGH_COVARIANCE
 from heterolda.foundations.validation import (
-    check_covariance,
     check_finite,
     check_labels,
     check_number,
@@ -72,6 +72,52 @@ def _check_distances(means: Array) -> None:
         with np.errstate(over="ignore"):
             squares = np.ptp(means, axis=0) ** 2
         check_range(squares, name="means")
+
+
+def check_covariance(label: object, cov: Array) -> None:
+    """Refuse a matrix that is not symmetric and positive semi-definite.
+
+    Deviations of the order of rounding errors pass.
+    """
+    variance = np.diag(cov)
+    if np.any(variance < 0):
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} has a negative variance at "
+            f"feature {int(np.argmax(variance < 0))}; a covariance must be positive "
+            "semi-definite"
+        )
+    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+    with np.errstate(over="ignore"):
+        # Beyond one the matrix is indefinite, however far.
+        correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
+    if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} is not symmetric; pass "
+            "(C + C.T) / 2 if the difference does not matter"
+        )
+    smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
+    if smallest < -ROUGH_COVARIANCE:
+        raise ValueError(
+            f"covariances: the matrix of class {label!r} is indefinite (smallest "
+            f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
+            "positive semi-definite"
+        )
+
+
+def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the sorted union of labels; numbers and strings do not mix."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    joined = np.concatenate([a, b])
+    kinds = {"number" if x.dtype.kind in "biuf" else "text" for x in (a, b)}
+    # Large int64 and uint64 labels meet only in float64, where they would collapse.
+    lossy = joined.dtype.kind == "f" and not {a.dtype.kind, b.dtype.kind} & {"f"}
+    if len(kinds) > 1 or lossy:
+        raise TypeError(
+            f"classes of the two statistics are of types {a.dtype} and {b.dtype}, "
+            "which do not mix: convert the labels to one type"
+        )
+    return np.unique(joined)
 
 
 def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:

@@ -11,19 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import on_host
+from heterolda.foundations.arrays import Amount, Array, Index, on_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
-from heterolda.foundations.gaps import check_missing, has_gaps
 from heterolda.foundations.rounding import SINGULAR
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.types import Amount, Array, Index
-from heterolda.foundations.validation import union_of_labels
-from heterolda.foundations.wording import count, html, html_weights, listed
+from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.wording import (
+    MISSING,
+    amount,
+    count,
+    html,
+    html_table,
+    listed,
+    percent,
+)
 from heterolda.statistics.arrays import (
     arrays_of,
     check_count,
     checked_moments,
     read_moments,
+    union_of_labels,
 )
 from heterolda.statistics.covariances import (
     blend,
@@ -39,7 +46,6 @@ from heterolda.statistics.moments import (
     class_sums,
     expanded,
     merged,
-    squares_of,
     without,
 )
 from heterolda.statistics.patterns import IncompleteRows
@@ -154,12 +160,10 @@ class ClassStatistics:
         k, d = means.shape
         # Of each class its scatter, or the rows of its factor.
         self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
+        shapes = [part.shape for part in self._parts]
+        fits = [shape[-1] for shape in shapes] == [d] * k
         if isinstance(self._parts, np.ndarray):
-            shapes: Any = self._parts.shape
-            fits = shapes == (k, d, d)
-        else:
-            shapes = [part.shape for part in self._parts]
-            fits = [shape[-1] for shape in shapes] == [d] * k
+            fits = self._parts.shape == (k, d, d)
         if not classes.shape == weights.shape == (k,) or not fits:
             raise ValueError(
                 f"classes, weights, means and scatters must describe the same classes "
@@ -200,10 +204,11 @@ class ClassStatistics:
     @property
     def squares(self) -> Array:
         """Diagonals of the scatters, of shape (n_classes, n_features)."""
-        if isinstance(self._parts, list):
-            return squares_of(self._parts).reshape(self.means.shape)
-        squares: Array = np.einsum("kjj->kj", self._parts)
-        return squares
+        if isinstance(self._parts, np.ndarray):
+            squares: Array = np.einsum("kjj->kj", self._parts)
+            return squares
+        columns = [np.einsum("ij,ij->j", factor, factor) for factor in self._parts]
+        return np.reshape(columns, self.means.shape)
 
     @property
     def rank(self) -> int:
@@ -232,8 +237,12 @@ class ClassStatistics:
 
     def _repr_html_(self) -> str:
         sizes = count(self.n_classes, "class"), count(self.n_features, "feature")
-        head = f"Statistics of {sizes[0]} and {sizes[1]}"
-        return html(head, html_weights(self.classes.tolist(), self.weights))
+        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
+        columns = self.classes.tolist(), self.weights, shares
+        lines = zip(*columns, strict=True)
+        rows = [[str(label), amount(n), percent(p)] for label, n, p in lines]
+        table = html_table(["class", "weight", "share"], rows, most=10)
+        return html(f"Statistics of {sizes[0]} and {sizes[1]}", table)
 
     def copy(self) -> Self:
         """Return an independent copy, which later updates do not change."""
@@ -271,12 +280,14 @@ class ClassStatistics:
         ClassStatistics
             The statistics.
         """
-        check_missing(missing)
+        if missing not in MISSING:
+            words = f"must be one of {list(MISSING)}, got {missing!r}"
+            raise ParameterError("missing", words)
         if missing == "em":
             X, y = on_host(X, y)
         names = None if type(X) is np.ndarray else get_feature_names(X)
         rows = validated(X, y, sample_weight, missing=missing, sums=True)
-        if missing == "em" and has_gaps(rows.X):
+        if missing == "em" and has_missing_values(rows.X):
             sizes = rows.weights, len(rows.classes)
             incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
             return cls.from_incomplete([incomplete], rows.classes, names)
@@ -359,16 +370,11 @@ class ClassStatistics:
         """Return weights, means, and factors or scatters."""
         return self.weights, self.means, self._parts if wide else self.scatters
 
-    def _with(self, classes: NDArray[Any], sums: Sums) -> Self:
+    def _with(self, classes: NDArray[Any], *sums: Any) -> Self:
         """Return other sums with the names of these, and all else."""
-        return type(self)(
-            classes,
-            *sums,
-            feature_names=self.feature_names,
-            given=self.given,
-            estimated_by=self.estimated_by,
-            coordinates=self.coordinates,
-        )
+        other = copy.copy(self)
+        other.classes, (other.weights, other.means, other._parts) = classes, sums
+        return other
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
@@ -402,8 +408,8 @@ class ClassStatistics:
         part = other.with_classes(self.classes)._sums(wide=False)
         sums = without(self._sums(wide=False), part, self.classes)
         kept = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
-        rest = type(self)(self.classes, *sums, names, given)
-        return rest.with_entries(kept, self.classes[kept])
+        remaining = type(self)(self.classes, *sums, names, given)
+        return remaining.with_entries(kept, self.classes[kept])
 
     def _common(self, other: ClassStatistics) -> tuple[NDArray[Any] | None, bool]:
         """Return the names of both, and whether both are given.
@@ -457,16 +463,17 @@ class ClassStatistics:
 
     def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
         """Return entries by their indices, -1 for none, under these labels."""
-        k, d = len(entries), self.n_features
-        own, weights, means = entries >= 0, np.zeros(k), np.zeros((k, d))
-        weights[own], means[own] = self.weights[entries[own]], self.means[entries[own]]
-        if isinstance(self._parts, list):
-            none = np.zeros((0, d))
-            parts: Any = [self._parts[i] if i >= 0 else none for i in entries]
-        else:
-            parts = np.zeros((k, d, d))
+        d, own = self.n_features, entries >= 0
+        weights = np.append(self.weights, 0.0)[entries]  # of which -1 is the last
+        means = np.concatenate([self.means, np.zeros((1, d))])[entries]
+        parts: Any
+        if isinstance(self._parts, np.ndarray):
+            parts = np.zeros((len(entries), d, d))
             parts[own] = self._parts[entries[own]]
-        return self._with(classes, (weights, means, parts))
+        else:
+            factors = [*self._parts, np.zeros((0, d))]
+            parts = [factors[k] for k in entries]
+        return self._with(classes, weights, means, parts)
 
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
@@ -489,8 +496,8 @@ class ClassStatistics:
         check_decay("factor", factor)
         self._check_sums()
         aged = self.scaled(factor)
-        weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
-        return self._with(self.classes, (weights, aged.means, aged._parts))
+        aged.weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
+        return aged
 
     def scaled(self, factor: float) -> Self:
         """Return the statistics of rows whose weights are multiplied by a factor."""
@@ -499,7 +506,7 @@ class ClassStatistics:
             parts = self._parts * factor
         else:
             parts = [part * np.sqrt(factor) for part in self._parts]
-        return self._with(self.classes, (self.weights * factor, self.means, parts))
+        return self._with(self.classes, self.weights * factor, self.means, parts)
 
     def covariances(self, shrinkage: Amount = None) -> Array:
         """Return class covariances with divisor W_k - 1, optionally shrunk.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Amount, Array, Mask
+from heterolda.foundations.arrays import Amount, Array, Mask
 from heterolda.foundations.wording import listed
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array, dense
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import refuse_small

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.long_work import progress_of
-from heterolda.foundations.types import Array, Mask
+from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.threads import progress_of
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
 from heterolda.statistics.patterns import IncompleteRows, grouping
@@ -82,12 +82,8 @@ class Marginals:
     @classmethod
     def from_rows(cls, passes: Passes) -> Marginals:
         """Gather them in one pass; refuse few rows, and features that are unusable."""
-        origin: Any = None
-        sums: Any = 0.0
-        low: Any = np.inf
-        high: Any = -np.inf
-        weights: Any = 0.0
-        distinct: Any = 0.0
+        nothing: Any = None, 0.0, 0.0, 0.0, np.inf, -np.inf
+        origin, sums, weights, distinct, low, high = nothing
         for rows in passes:
             t, observed = rows.Z[:, :1], rows.row_observed
             if origin is None:
@@ -98,7 +94,7 @@ class Marginals:
             with np.errstate(over="ignore"):
                 counts = t**2 * np.column_stack([*kinds, observed])
                 values = np.hstack([counts, t * z, z**2])
-                parts = [values[some].sum(axis=0) for some in rows.class_slices]
+                parts = [values[of_class].sum(axis=0) for of_class in rows.class_slices]
             sums = sums + np.array(parts)
             low, high = np.minimum(low, rows.low), np.maximum(high, rows.high)
             weights, distinct = weights + rows.weights, distinct + rows.distinct
@@ -109,8 +105,8 @@ class Marginals:
         means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
         variances = np.where(low < high, np.maximum(squares / n - means**2, 0.0), 0.0)
         complete = np.minimum(complete, distinct)
-        rest = n_values, means, variances, low, high, origin
-        return cls(weights, seen, complete, *rest)
+        by_feature = n_values, means, variances, low, high, origin
+        return cls(weights, seen, complete, *by_feature)
 
 
 def _check(
@@ -151,8 +147,8 @@ def completed(
     r -= t * means[rows.row_codes]
     r[~rows.row_observed] = 0.0
     y = np.empty_like(r)
-    for some, precision in zip(rows.class_slices, precisions, strict=True):
-        np.matmul(r[some], precision, out=y[some])
+    for own, precision in zip(rows.class_slices, precisions, strict=True):
+        np.matmul(r[own], precision, out=y[own])
     square = np.einsum("ij,ij->i", r, y)
     covariances, log_det = np.zeros(k * d * d), np.zeros(k)
     for patterns, missing, members, of_row in rows.blocks:
@@ -210,9 +206,9 @@ class Likelihood:
         for rows in self.passes:
             given = means, precisions, self.origin, self.scale
             r, missing, log_likelihood = completed(rows, *given)
-            for k, some in enumerate(rows.class_slices):
-                sums[k] += rows.Z[some, 0] @ r[some]
-                products[k] += r[some].T @ r[some]
+            for k, of_class in enumerate(rows.class_slices):
+                sums[k] += rows.Z[of_class, 0] @ r[of_class]
+                products[k] += r[of_class].T @ r[of_class]
             products += missing
             value += log_likelihood
         shift = sums / np.maximum(self.weights, _TINY)[:, None]
@@ -306,14 +302,14 @@ def em_moments(
     incomplete = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
     few = (margins.complete <= d + 1) & incomplete
     more, borrowed = np.where(few, float(d), 0.0), np.zeros_like(diagonal)
-    known = Likelihood(passes, seen, margins.origin, scale, more, borrowed)
+    likelihood = Likelihood(passes, seen, margins.origin, scale, more, borrowed)
     if few.any():
-        start[few, 1:] = pooled = _pooled(known, start, margins.complete.sum())
+        start[few, 1:] = pooled = _pooled(likelihood, start, margins.complete.sum())
         borrowed[few] = d * pooled
 
     def climb(start: Array, least: Array, exact: Mask) -> Any:
         added = (seen * least)[:, None, None] * np.eye(d)
-        return replace(known, scatters=borrowed + added).climb(start, exact)
+        return replace(likelihood, scatters=borrowed + added).climb(start, exact)
 
     rough, none = np.full(len(seen), _ROUGH_VARIANCE), np.zeros(len(seen), bool)
     after, scatters, _, converged = climb(start, rough, none)
@@ -340,13 +336,13 @@ def em_moments(
     return weights, means, total * covariances * np.outer(scale, scale) * varies
 
 
-def _pooled(known: Likelihood, start: Array, n_complete: float) -> Array:
+def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
     """Return the covariance of all classes; if rows are few, moved to its diagonal."""
-    identity = np.broadcast_to(np.eye(len(known.scale)), known.scatters.shape)
-    rows = float(len(known.scale)) * (n_complete <= len(known.scale) + 1)
-    scatters = (rows + known.weights.sum() * _ROUGH_VARIANCE) * identity
+    identity = np.broadcast_to(np.eye(len(likelihood.scale)), likelihood.scatters.shape)
+    rows = float(len(likelihood.scale)) * (n_complete <= len(likelihood.scale) + 1)
+    scatters = (rows + likelihood.weights.sum() * _ROUGH_VARIANCE) * identity
     more, none = np.full(len(start), rows), np.zeros(len(start), bool)
-    together = replace(known, more=more, scatters=scatters, shared=True)
+    together = replace(likelihood, more=more, scatters=scatters, shared=True)
     start = np.concatenate([start[:, :1], identity], axis=1)
     covariance: Array = together.climb(start, none)[0][0, 1:]
     return covariance

@@ -7,6 +7,7 @@ that an orthogonal matrix makes of F will do.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,10 +17,8 @@ from scipy.linalg import qr
 from scipy.sparse import issparse
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import blocks, device_of, to_host
-from heterolda.foundations.long_work import available_memory
+from heterolda.foundations.arrays import Array, Mask, blocks, device_of, to_host
 from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
-from heterolda.foundations.types import Array, Mask
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
 from heterolda.kernels.device.class_moments import class_moments as device_class_moments
 from heterolda.statistics.rows import Rows
@@ -82,6 +81,20 @@ def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> 
         raise RangeError.of_feature(name, int(np.argmax(vanished)), _UNDERFLOW)
 
 
+def available_memory() -> float | None:
+    """Return the bytes of memory that are free or can be freed; None if unknown."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            lines = dict(line.split(":") for line in file)
+        return 1024.0 * int(lines["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
 def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
     """Refuse covariances, or a fit to them, that exceed the memory available."""
     matrix = 8 * n_features**2
@@ -123,10 +136,10 @@ def class_sums(rows: Rows) -> Sums:
     weights, means, scatters, lost = sum_rows(X, rows.codes, rows.weights, n_classes)
     with np.errstate(over="ignore", invalid="ignore"):
         doubtful = not np.isfinite(scatters.sum())
-    if on_device:
-        if doubtful:
-            _refuse_not_finite(X)
-        _check_weightless(rows)
+    # Rows of weight zero are in no sum, and must be finite nevertheless.
+    weightless = rows.weights is not None and not rows.weights.all()
+    if on_device and (doubtful or weightless):
+        _refuse_not_finite(X)
     if doubtful:
         for scatter in scatters:
             check_range(np.diag(scatter))
@@ -154,16 +167,6 @@ def _refuse_not_finite(X: Any) -> None:
             )
         if bool(xp.any(xp.isinf(X[block, :]))):
             raise ParameterError("X", "contains infinity: every number must be finite")
-
-
-def _check_weightless(rows: Rows) -> None:
-    """Refuse rows of weight zero on a device, which no sum sees, if not finite."""
-    if rows.weights is None or rows.weights.all():
-        return
-    device: Any = device_of(rows.X, always=True)
-    index = np.flatnonzero(rows.weights == 0)
-    for block in blocks(len(index), 1 << 20):
-        _refuse_not_finite(device.xp.take(rows.X, device.put(index[block]), axis=0))
 
 
 # Sparse rows
@@ -211,20 +214,20 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
     origin = columns[[0]].toarray()[0]
     shift = sum(w[block] @ z for block, z in _blocks(columns, origin)) / total
     within, across = np.zeros((len(many),) * 2), np.zeros((len(few), len(many)))
-    rest, varies = np.zeros(len(many)), filled > 0
+    residue, varies = np.zeros(len(many)), filled > 0
     varies[many] = False
     for block, z in _blocks(columns, origin):
         z -= shift
-        rest += w[block] @ z
+        residue += w[block] @ z
         varies[many] |= z.any(axis=0)
         z *= root[block, None]
         within += z.T @ z
         across += X[block].T @ z
     # The sum of z is zero but for rounding.
-    scatter[np.ix_(many, many)] = within - np.outer(rest, rest) / total
-    across -= np.outer(mean[few], rest)
+    scatter[np.ix_(many, many)] = within - np.outer(residue, residue) / total
+    across -= np.outer(mean[few], residue)
     scatter[np.ix_(few, many)], scatter[np.ix_(many, few)] = across, across.T
-    mean[many] = origin + (shift + rest / total)
+    mean[many] = origin + (shift + residue / total)
     transposed = X.T.tocsr()
     for block in blocks(len(few), max(1, _BLOCK // max(1, len(few)))):
         product = (transposed[block] @ X).toarray()
@@ -278,11 +281,6 @@ def _without_mean(z: Array, root: Array) -> Array:
     v[0] += 1.0
     z -= np.outer(v / v[0], v @ z)  # |v|^2 = 2 v[0]
     return z[1:]
-
-
-def squares_of(factors: list[Array]) -> Array:
-    """Return sums of squares of each feature, of shape (n_classes, n_features)."""
-    return np.array([np.einsum("ij,ij->j", factor, factor) for factor in factors])
 
 
 def expanded(factors: list[Array]) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 
 # Numbers in the matrices that are gathered for the rows of a block.
 _BLOCK_SIZE = 1 << 21
@@ -80,9 +80,9 @@ class IncompleteRows:
         codes = np.append(np.arange(k), np.repeat(np.arange(k), [*map(len, factors)]))
         low, high = np.full((2, n_classes, d), [[[np.inf]], [[-np.inf]]])
         varies = np.array([factor.any(axis=0) for factor in factors])
-        some = weights > 0
-        low[:k][some] = np.where(varies, -np.inf, means)[some]
-        high[:k][some] = np.where(varies, np.inf, means)[some]
+        present = weights > 0
+        low[:k][present] = np.where(varies, -np.inf, means)[present]
+        high[:k][present] = np.where(varies, np.inf, means)[present]
         totals, distinct = np.zeros(n_classes), np.full(n_classes, np.inf)
         totals[:k] = weights
         observed = np.ones((len(Z), d), bool)
@@ -213,6 +213,6 @@ def _class_slices(codes: Index, n_classes: int) -> list[slice]:
 
 def _n_distinct(rows: Array) -> int:
     """Count distinct rows of d features; if they are more than d + 1, not all."""
-    some = rows[: 2 * rows.shape[1] + 4]
-    n = len(np.unique(some, axis=0))
+    first = rows[: 2 * rows.shape[1] + 4]
+    n = len(np.unique(first, axis=0))
     return n if n > rows.shape[1] + 1 else len(np.unique(rows, axis=0))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.devices import blocks, device_of, is_numpy
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index, blocks, device_of, is_numpy
 from heterolda.kernels.device.power import bent_rows
 from heterolda.statistics.samples import row_hashes, smallest
 
@@ -71,8 +70,8 @@ class PowerTransformation:
         weight = np.ones(len(X)) if weight is None else weight
         centre, scale = _units(X, weight / weight.sum())
         if len(X) > _MOST_ROWS:
-            some = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
-            X, codes, weight = X[some], codes[some], weight[some]
+            sample = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
+            X, codes, weight = X[sample], codes[sample], weight[sample]
         # A class that weighs no more than one row has no variance to speak of.
         kept = (np.bincount(codes, weight) > 1)[codes]
         order = np.flatnonzero(kept)[np.argsort(codes[kept], kind="stable")]
@@ -89,8 +88,8 @@ class PowerTransformation:
         """Return rows of transformed features; finite if X is."""
         device = None if is_numpy(X) else device_of(X, always=True)
         if device is not None:
-            known = self.centre, self.scale, self.lambdas
-            bent: Array = bent_rows(device, X, *known, FARTHEST)
+            parameters = self.centre, self.scale, self.lambdas
+            bent: Array = bent_rows(device, X, *parameters, FARTHEST)
             return bent
         result = np.empty(X.shape)
         for rows in blocks(len(X), max(1, _BLOCK // X.shape[1])):

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import Device, device_of, to_host
+from heterolda.foundations.arrays import Array, Device, Index, dense, device_of, to_host
 from heterolda.foundations.rounding import SAME_SUM
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array, Index
 from heterolda.foundations.validation import (
     check_labels,
     check_sample_weight,

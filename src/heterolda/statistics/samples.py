@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask, dense
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import total_moments

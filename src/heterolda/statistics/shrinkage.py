@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.devices import blocks
+from heterolda.foundations.arrays import Amount, Array, blocks, dense
 from heterolda.foundations.rounding import SAME_SUM, SINGULAR
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Amount, Array
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from heterolda.foundations.devices import blocks
+from heterolda.foundations.arrays import Array, Mask, blocks, dense
 from heterolda.foundations.rounding import (
     NO_COORDINATE,
     NO_DEVIATION,
@@ -31,8 +31,6 @@ from heterolda.foundations.rounding import (
     SHIFT_DECIMALS,
     SINGULAR,
 )
-from heterolda.foundations.sparse_rows import dense
-from heterolda.foundations.types import Array, Mask
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import logsumexp
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array, blocks
 from heterolda.subspaces.classes import WhitenedClasses
 
 # Matrices of pairs are handled in batches of about this many numbers.
@@ -42,7 +43,7 @@ class BhattacharyyaBound:
         self._members[j, np.arange(len(i))] = 1.0
 
     def pair_terms(self, A: Array) -> Array:
-        """Logarithms of the terms of all pairs, of shape (n_pairs, 1 + n_components).
+        """Return logarithms of the terms of pairs, (n_pairs, 1 + n_components).
 
         Column c is about the subspace of the first c columns of A: Cholesky's factor of
         a matrix has those of its leading blocks.
@@ -62,14 +63,12 @@ class BhattacharyyaBound:
         return terms
 
     def logs(self, A: Array) -> Array:
-        """Logarithms of the bound in the first 0, 1, 2, ... columns of A."""
-        terms = self.pair_terms(A)
-        largest = terms.max(axis=0)
-        bounds: Array = largest + np.log(np.exp(terms - largest).sum(axis=0))
+        """Return logarithms of the bound in the first 0, 1, 2, ... columns of A."""
+        bounds: Array = logsumexp(self.pair_terms(A), axis=0)
         return bounds
 
     def log_and_gradient(self, A: Array) -> tuple[float, Array]:
-        r"""The logarithm of the bound in the span of A and its gradient in A.
+        r"""Return the logarithm of the bound in the span of A and its gradient in A.
 
         .. math::
             \frac{dB_{ij}}{dA} = \tfrac14 (\delta u' - \Sigma A u u') + \Sigma A S^{-1}
@@ -110,12 +109,10 @@ class BhattacharyyaBound:
         return float(largest + np.log(total)), -slope
 
     def _batches(self, n_components: int) -> list[slice]:
-        """Pairs whose matrices are kept in memory together."""
-        step = max(1, BATCH_SIZE // (1 + n_components**2))
-        n = len(self._delta)
-        return [slice(start, start + step) for start in range(0, n, step)]
+        """Return slices of pairs whose matrices are kept in memory together."""
+        return blocks(len(self._delta), max(1, BATCH_SIZE // (1 + n_components**2)))
 
     def work(self, n_components: int) -> float:
-        """Rough number of operations that a value and its gradient take."""
+        """Return roughly how many operations a value and its gradient take."""
         n, rank = n_components, self.classes.rank
         return 8.0 * len(self._delta) * n**3 + 2.0 * len(self._members) * rank**2 * n

@@ -8,12 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from heterolda.foundations.rounding import SINGULAR, VARIANCE_FLOOR
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.rounding import NO_VARIATION, SINGULAR, VARIANCE_FLOOR
 from heterolda.solvers import all_pairs
-
-# A feature that varies by no more than this share of its size is constant.
-_ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class WhitenedClasses:
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
         deviations = np.sqrt(np.diag(pooled) + priors @ shifts**2)
-        rounding = _ROUNDING * np.abs(means).max(axis=0)
+        rounding = NO_VARIATION * np.abs(means).max(axis=0)
         scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
@@ -67,12 +64,12 @@ class WhitenedClasses:
         return cls(basis, priors, weights, shifts @ axes, raised(own))
 
     def shrunk(self, to_pooled: float) -> WhitenedClasses:
-        """The classes with covariances moved towards the pooled one, by this weight."""
+        """Return classes with covariances moved towards the pooled one."""
         pooled = to_pooled * np.eye(self.rank)
         return replace(self, covariances=(1 - to_pooled) * self.covariances + pooled)
 
     def within(self, A: Array) -> WhitenedClasses:
-        """The classes as seen in the subspace of orthonormal columns A."""
+        """Return the classes in coordinates along the columns of A."""
         own = A.T @ self.covariances @ A
         return WhitenedClasses(
             self.basis @ A, self.priors, self.weights, self.means @ A, own
@@ -97,7 +94,7 @@ class WhitenedClasses:
 
 
 def raised(covariances: Array) -> Array:
-    """Covariances without eigenvalues below the floor."""
+    """Return covariances without eigenvalues below the floor."""
     covariances = 0.5 * (covariances + covariances.mT)
     values, vectors = np.linalg.eigh(covariances)
     low = values.min(axis=1, initial=1.0) < VARIANCE_FLOOR
@@ -126,7 +123,7 @@ class QuadraticRule:
         self._constants = np.log(priors) - log_det
 
     def log_densities(self, X: Array) -> Array:
-        """Logarithms of priors times densities, up to a constant, by row and class."""
+        """Return log priors plus log densities, up to a constant, by row and class."""
         logs = np.empty((len(X), len(self._means)))
         for k, (mean, whiten) in enumerate(zip(self._means, self._whiten, strict=True)):
             squares = ((X - mean) @ whiten) ** 2
@@ -134,6 +131,6 @@ class QuadraticRule:
         return logs
 
     def winners(self, X: Array) -> Index:
-        """Index of the likeliest class of each row."""
+        """Return the index of the likeliest class of each row."""
         best: Index = self.log_densities(X).argmax(axis=1)
         return best

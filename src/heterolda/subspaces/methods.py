@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array, blocks
 from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
@@ -31,16 +31,16 @@ _RANDOM_STARTS = 4
 
 
 def fisher(classes: WhitenedClasses, n_components: int) -> Array:
-    r"""Directions of linear discriminant analysis, the best first.
+    r"""Return directions of linear discriminant analysis, the best first.
 
-    With the pooled covariance :math:`W` they maximise the variance of the class means,
+    With the pooled covariance :math:`W` they maximize the variance of the class means,
 
     .. math::
         \operatorname{tr} (A' W A)^{-1} A' B A, \quad
         B = \sum_k p_k (m_k - m)(m_k - m)', \quad m = \sum_k p_k m_k,
 
-    and are eigenvectors of B in whitened coordinates. No more than K - 1 of them tell
-    classes apart.
+    and are eigenvectors of B in whitened coordinates. No more than K - 1 of them
+    separate classes.
 
     References
     ----------
@@ -52,13 +52,13 @@ def fisher(classes: WhitenedClasses, n_components: int) -> Array:
 
 
 def leading(matrix: Array, n: int) -> Array:
-    """Eigenvectors of the n largest eigenvalues of a symmetric matrix, as columns."""
+    """Return the eigenvectors of the n largest eigenvalues, as columns."""
     vectors: Array = np.linalg.eigh(matrix)[1]
     return vectors[:, ::-1][:, :n]
 
 
 def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
-    r"""Directions of the largest Chernoff distances between classes, the best first.
+    r"""Return directions of the largest Chernoff distances, the best first.
 
     In coordinates in which :math:`\sum_k p_k S_k` is the identity, they are the
     eigenvectors of
@@ -81,41 +81,25 @@ def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
     mean = np.tensordot(classes.priors, classes.covariances, axes=1)
     spread, turn = np.linalg.eigh(mean)
     root = turn / np.sqrt(spread)
-    whitened = WhitenedClasses(
-        classes.basis @ root,
-        classes.priors,
-        classes.weights,
-        classes.means @ root,
-        root.T @ classes.covariances @ root,
-    )
     both = classes.priors[classes.pairs]
     shares = both / both.sum(axis=1, keepdims=True)
-    distances = directed_distances(whitened, shares, both.prod(axis=1))
+    distances = directed_distances(classes.within(root), shares, both.prod(axis=1))
     return np.linalg.qr(root @ leading(distances, n_components))[0]
 
 
 def directed_distances(
     classes: WhitenedClasses, shares: Array, weights: Array
 ) -> Array:
-    r"""Weighted sum of the directed distance matrices of all pairs.
+    r"""Return the weighted sum of the directed distance matrices of all pairs.
 
     The matrix of a pair is what stands in the brackets of :func:`chernoff`; its
     trace is :math:`2 / (\pi_i \pi_j)` times the Chernoff distance at :math:`\pi_i`.
-
-    Parameters
-    ----------
-    classes : WhitenedClasses
-        The classes.
-    shares : ndarray of shape (n_pairs, 2)
-        The weights of both covariances of a pair, which sum to one.
-    weights : ndarray of shape (n_pairs,)
-        Those of the sum.
+    The two covariances of a pair have `shares` that sum to one, of shape (n_pairs, 2);
+    the `weights` of the pairs are those of the sum.
     """
     rank, n_classes = classes.rank, len(classes.priors)
     total = np.zeros((rank, rank))
-    step = max(1, BATCH_SIZE // rank**2)
-    for start in range(0, len(weights), step):
-        rows = slice(start, start + step)
+    for rows in blocks(len(weights), max(1, BATCH_SIZE // rank**2)):
         (i, j), (a, b) = classes.pairs[rows].T, shares[rows].T
         weight, factor = weights[rows], weights[rows] / (a * b)
         mixed = a[:, None, None] * classes.covariances[i]
@@ -135,9 +119,9 @@ def directed_distances(
 def error(
     classes: WhitenedClasses, n_components: int, progress: Progress | None = None
 ) -> Array:
-    r"""Directions in which the pairs' errors, bounded by Bhattacharyya, are least.
+    r"""Return directions in which Bhattacharyya's bound on the errors is least.
 
-    They span the subspace A that minimises
+    They span the subspace A that minimizes
 
     .. math::
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
@@ -157,8 +141,7 @@ def error(
     def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
         def report(n_iter: int, log: float) -> None:
             if progress is not None:
-                bounded = float(np.exp(log))
-                progress(number + 1, len(starts), n_before + n_iter, bounded)
+                progress(number + 1, len(starts), n_before + n_iter, float(np.exp(log)))
 
         return descend(bound, start, report, max_iter=max_iter)
 
@@ -179,7 +162,7 @@ def descend(
     fixed: Array | None = None,
     max_iter: int = _MAX_ITER,
 ) -> Array:
-    """Orthonormal directions of a local minimum of the bound, which is below the start.
+    """Return orthonormal directions of a local minimum of the bound.
 
     They are orthogonal to `fixed` ones, which belong to the subspace as well.
     """
@@ -208,14 +191,14 @@ def descend(
 
     settings = {"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT}
     how = {"jac": True, "method": "L-BFGS-B", "callback": count, "options": settings}
-    found = minimize(value, start.ravel(), **how).x.reshape(start.shape)
-    end = np.linalg.qr(np.column_stack([kept, found]))[0][:, m:]
+    lowered = minimize(value, start.ravel(), **how).x.reshape(start.shape)
+    end = np.linalg.qr(np.column_stack([kept, lowered]))[0][:, m:]
     logs = [bound.logs(np.column_stack([kept, A]))[-1] for A in (start, end)]
     return end if logs[1] < logs[0] else start
 
 
 def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
-    """Subspaces to descend from."""
+    """Return subspaces to descend from."""
     directions = chernoff(classes, classes.rank)
     means = fisher(classes, min(n, len(classes.priors) - 1))
     moments = classes.means, classes.covariances, classes.priors, classes.weights
@@ -234,25 +217,25 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
 
 
 def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
-    """Orthonormal axes, each of which lowers the bound as far as it can.
+    """Return orthonormal axes, each of which lowers the bound as far as it can.
 
     Descents begin at candidates, given as columns.
     """
     axes = np.empty((len(candidates), 0))
     for _ in range(n):
-        rest = candidates - axes @ (axes.T @ candidates)
-        lengths = np.linalg.norm(rest, axis=0)
-        rest = rest[:, lengths > 1e-6] / lengths[lengths > 1e-6]
-        trials = [np.column_stack([axes, one]) for one in rest.T]
+        others = candidates - axes @ (axes.T @ candidates)
+        lengths = np.linalg.norm(others, axis=0)
+        others = others[:, lengths > 1e-6] / lengths[lengths > 1e-6]
+        trials = [np.column_stack([axes, one]) for one in others.T]
         trials.sort(key=lambda A: float(bound.logs(A)[-1]))
         ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
-        found = [np.column_stack([axes, end]) for end in ends]
-        axes = min(found, key=lambda A: float(bound.logs(A)[-1]))
+        extended = [np.column_stack([axes, end]) for end in ends]
+        axes = min(extended, key=lambda A: float(bound.logs(A)[-1]))
     return axes
 
 
 def ordered_axes(classes: WhitenedClasses) -> Array:
-    """All axes of the space of classes: the best ones first, one after the other.
+    """Return all axes of the space of classes, the best ones first.
 
     Those after the third, of which nobody draws a picture, are eigenvectors of the
     pairs' directed distances.
@@ -262,6 +245,6 @@ def ordered_axes(classes: WhitenedClasses) -> Array:
     weights = np.exp(bound.pair_terms(np.empty((rank, 0)))[:, 0])
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)
     axes = best_axes(bound, leading(distances, rank), min(_BEST_AXES, rank - 1))
-    rest = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
-    others = rest @ leading(rest.T @ distances @ rest, rank)
+    complement = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
+    others = complement @ leading(complement.T @ distances @ complement, rank)
     return np.column_stack([axes, others])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom
@@ -59,13 +59,13 @@ class Subspace:
     explained: Array
 
     def project(self, X: Array) -> Array:
-        """Components of rows."""
+        """Return components of rows."""
         return (X - self.mean) @ self.scalings
 
     def in_features(
         self, span: Span, statistics: ClassStatistics, priors: Array
     ) -> Subspace:
-        """The same of features, if this is of coordinates in their span."""
+        """Return the subspace of features, if this is one of their span."""
         mean = priors @ statistics.means
         squares = statistics.squares.sum(axis=0) / pooled_freedom(statistics.weights)
         squares += priors @ (statistics.means - mean) ** 2
@@ -86,7 +86,7 @@ def find_subspace(
     to_pooled: float = 0.0,
     coordinates: Coordinates | None = None,
 ) -> Subspace:
-    """Components of Gaussian classes by one of the methods.
+    """Return components of Gaussian classes by one of the methods.
 
     By default there are as many as linear discriminant analysis has, but at least two.
     The method looks at covariances that are moved towards the pooled one, by a weight;
@@ -97,10 +97,10 @@ def find_subspace(
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
     n = _number(n_components, method, classes, coordinates)
-    found = np.empty((classes.rank, 0))
+    directions = np.empty((classes.rank, 0))
     if to_pooled == 1:
-        found = fisher(classes, min(n, len(priors) - 1))
-    if found.shape[1] < n:
+        directions = fisher(classes, min(n, len(priors) - 1))
+    if directions.shape[1] < n:
         looked_at = (
             classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
         )
@@ -109,8 +109,8 @@ def find_subspace(
             others = others @ ordered_axes(classes.within(others))
         else:
             others = _CLOSED_FORMS[method](looked_at, n)
-        found = np.column_stack([found, others])
-    A = np.linalg.qr(found)[0][:, :n]  # the same first 1, 2, ... directions
+        directions = np.column_stack([directions, others])
+    A = np.linalg.qr(directions)[0][:, :n]  # the same first 1, 2, ... directions
     scalings = classes.basis @ A
     scalings = scalings * _signs(scalings, np.diag(total))
     onto = total @ scalings
@@ -125,7 +125,7 @@ def find_subspace(
 
 
 def _signs(scalings: Array, variances: Array) -> Array:
-    """Signs that make the largest entry of a direction, in deviations, positive."""
+    """Return signs that make the largest entry, in deviations, positive."""
     sizes = scalings * np.sqrt(variances)[:, None]
     largest = np.abs(sizes).argmax(axis=0)
     signs: Array = np.sign(sizes[largest, np.arange(scalings.shape[1])])
@@ -135,7 +135,7 @@ def _signs(scalings: Array, variances: Array) -> Array:
 def _total_covariance(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> Array:
-    """Covariance of all classes together; an error if that is beyond float64."""
+    """Return the covariance of all classes; refuse one beyond float64."""
     freedom = np.maximum(weights - 1, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = means - priors @ means
@@ -151,7 +151,7 @@ def _number(
     classes: WhitenedClasses,
     coordinates: Coordinates | None,
 ) -> int:
-    """How many components there shall be."""
+    """Return how many components there shall be."""
     k, rank = len(classes.priors), classes.rank
     if not rank:
         raise TooFewDirectionsError(
@@ -188,7 +188,7 @@ def _number(
 def _outside(
     covariances: Array, classes: WhitenedClasses, coordinates: Coordinates | None
 ) -> Array:
-    """Bhattacharyya's distances of pairs by directions outside of coordinates."""
+    """Return distances of pairs by directions outside of the coordinates."""
     n, variances = outside_of(coordinates, covariances)
     own = np.where(variances.all(), variances, 1.0)[classes.pairs]
     distances: Array = 0.5 * n * (np.log(own.mean(axis=1)) - np.log(own).mean(axis=1))
@@ -196,7 +196,7 @@ def _outside(
 
 
 def _explained(bound: BhattacharyyaBound, A: Array, outside: Array) -> Array:
-    r"""Share of the separation that each component adds.
+    r"""Return the share of the separation that each component adds.
 
     .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
 

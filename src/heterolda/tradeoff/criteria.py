@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.choices import CRITERIA
-from heterolda.foundations.types import Array, Index
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.validation import check_finite
+from heterolda.foundations.wording import CRITERIA
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.rules import Rules, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
@@ -39,7 +39,7 @@ class RatedRules:
         Error rates e1 and e2 of both classes under the Gaussian model. A trivial rule
         has 0 and 1, or 1 and 0.
     risk : ndarray of shape (n_pairs,)
-        Expected cost of each pair, its priors renormalised to sum to one; the error,
+        Expected cost of each pair, its priors renormalized to sum to one; the error,
         if there are no costs.
     """
 
@@ -77,7 +77,7 @@ class Criterion:
         *,
         one_vs_all: bool = False,
     ) -> Criterion:
-        """The criterion of that name in `CRITERIA`; contradictions are refused.
+        """Return the criterion of that name in `CRITERIA`; refuse contradictions.
 
         `solver` finds the rules of least error; `one_vs_all` says that rules set a
         class against all others, of more than two.
@@ -104,10 +104,10 @@ class Criterion:
         return cls(classes, NeymanPearson(*check_max_error(max_error, classes)))
 
     def cost_weighted_priors(self, priors: Array, pairs: Index) -> Array | None:
-        """Priors times costs of each pair: least risk is least error under these.
+        """Return priors times costs; least risk is least error under these.
 
-        Positive numbers of shape (n_pairs, 2), the larger of each pair being one.
-        Where an error costs nothing a tiny number stands for zero. None without costs.
+        They are positive, of shape (n_pairs, 2), the larger of each pair being one; a
+        tiny number stands for zero, where an error costs nothing. None without costs.
         """
         if self.costs is None:
             return None
@@ -129,7 +129,7 @@ class Criterion:
         return shares
 
     def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
-        """Error rates and risk of rules found under the cost-weighted priors.
+        """Return error rates and risk of rules found under the cost-weighted priors.
 
         Where one of the two errors costs nothing, the rule becomes trivial.
         """
@@ -172,19 +172,15 @@ def _refuse_contradictions(
 
 
 def error_rates(planes: Rules) -> Array:
-    """Error rates of both classes under the Gaussian model, as in `RatedRules`."""
+    """Return error rates under the Gaussian model, as in `RatedRules`."""
     trivial = planes.trivial[:, None]
-    if not trivial.any():
-        rates: Array = ndtr(_SIGNS * planes.means / planes.deviations)
-        return rates
-    second = (planes.intercept > 0).astype(float)
-    constant = np.column_stack([second, 1 - second])
     rates = ndtr(_SIGNS * planes.means / np.where(trivial, 1.0, planes.deviations))
-    return np.where(trivial, constant, rates)
+    second = (planes.intercept > 0).astype(float)
+    return np.where(trivial, np.column_stack([second, 1 - second]), rates)
 
 
 def _trivial_where_free(planes: Rules, price: Array) -> Rules:
-    """The rules, trivial where one of the two errors of a pair costs nothing."""
+    """Return the rules, trivial where one of the two errors of a pair costs nothing."""
     free = np.any(price == 0, axis=1)
     if not free.any():
         return planes
@@ -202,7 +198,7 @@ def _trivial_where_free(planes: Rules, price: Array) -> Rules:
 
 
 def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
-    """Costs of wrong decisions as a matrix, ``costs[i][j]`` of deciding j for i.
+    """Return costs of wrong decisions, ``costs[i][j]`` of deciding j for i.
 
     In a dictionary i and j are labels, and what is left out costs 1; in a data frame
     they are labels, too, unless its rows and columns are merely numbered.
@@ -231,18 +227,17 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
             "of correct predictions (the diagonal) must be zero: subtract them from "
             "their rows, which does not change the best rule",
         )
-    for i, j in zip(*np.triu_indices(k, 1), strict=True):
-        if matrix[i, j] == 0 and matrix[j, i] == 0:
-            raise ParameterError(
-                "costs",
-                f"of classes {labels[i]!r} and {labels[j]!r} are zero both ways, so "
-                "all rules are equally good: make one positive",
-            )
+    for i, j in np.argwhere(np.triu(np.maximum(matrix, matrix.T) == 0, 1)):
+        raise ParameterError(
+            "costs",
+            f"of classes {labels[i]!r} and {labels[j]!r} are zero both ways, so all "
+            "rules are equally good: make one positive",
+        )
     return matrix
 
 
 def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
-    """Nested dictionaries as a matrix in the order of the labels."""
+    """Return nested dictionaries as a matrix in the order of the labels."""
     matrix = np.ones((len(labels), len(labels))) - np.eye(len(labels))
     for true, row in costs.items():
         if not isinstance(row, Mapping):
@@ -263,7 +258,7 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
 
 
 def _by_label(costs: Any, labels: list[Any]) -> Any:
-    """A data frame as a matrix in the order of the labels; others as they are."""
+    """Return a data frame as a matrix in the order of the labels; others as is."""
     if not hasattr(costs, "columns"):
         return costs
     columns, rows = list(costs.columns), list(getattr(costs, "index", []))
@@ -282,24 +277,24 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
 
 
 def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
-    """The bound ``{label: q}`` of a Neyman-Pearson rule as (index of the class, q)."""
+    """Return the bound ``{label: q}`` as the index of the class, and q."""
+    labels = classes.tolist()
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
         raise ParameterError(
             "criterion",
             "='neyman-pearson' needs max_error, the largest error rate of one of the "
-            f"two classes, for instance max_error={ {classes.tolist()[0]: 0.01}!r}; "
+            f"two classes, for instance max_error={ {labels[0]: 0.01}!r}; "
             f"got {max_error!r}",
         )
     ((label, q),) = max_error.items()
-    if label not in classes.tolist():
+    if label not in labels:
         raise ParameterError(
             "max_error",
-            f"has the label {label!r}, which is not among the classes "
-            f"{classes.tolist()}",
+            f"has the label {label!r}, which is not among the classes {labels}",
         )
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
         raise ParameterError(
             "max_error",
             f"must be a number strictly between 0 and 1, such as 0.05, got {q!r}",
         )
-    return classes.tolist().index(label), float(q)
+    return labels.index(label), float(q)

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from heterolda.foundations.priors import check_priors
-from heterolda.foundations.types import Amount, Array, Index, Priors
-from heterolda.foundations.validation import (
-    check_pair,
-)
+from heterolda.foundations.arrays import Amount, Array, Index, Priors
+from heterolda.foundations.validation import check_pair, check_priors
 from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global, Solver, generator, resolve_solver
 from heterolda.solvers.arc import Arc
@@ -132,8 +129,8 @@ class Frontier:
             )
         two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
         shares = check_priors(priors, statistics.classes, statistics.weights)
-        known, span = in_span(statistics, shrinkage)
-        return cls._of_pair(known, known.covariances(shrinkage), shares, two, span)
+        stats, span = in_span(statistics, shrinkage)
+        return cls._of_pair(stats, stats.covariances(shrinkage), shares, two, span)
 
     @classmethod
     def _of_pair(
@@ -144,7 +141,7 @@ class Frontier:
         two: Index | list[int],
         span: Span | None,
     ) -> Frontier:
-        """The frontier of two of some classes, with their covariances and priors."""
+        """Return the frontier of two of the classes, with these covariances."""
         shares = priors[two] / priors[two].sum()
         moments = statistics.means[two], covariances[two], shares
         batch = [part[None] for part in (*moments, statistics.weights[two])]
@@ -166,7 +163,7 @@ class Frontier:
         return html(about, html_table(head, self._table()))
 
     def _table(self) -> list[list[str]]:
-        """Rules of the frontier and their error rates, as text."""
+        """Return rules of the frontier and their error rates, as text."""
         requests: dict[str, dict[str, Any]] = {
             "least error": {},
             "same share of both missed": {"criterion": "minimax"},
@@ -197,7 +194,7 @@ class Frontier:
         return bool(self.pencil.separation.any())
 
     def error_rates(self, theta: ArrayLike) -> tuple[Array, Array]:
-        """Error rates of both classes along the curve.
+        """Return error rates of both classes along the curve.
 
         Parameters
         ----------
@@ -214,7 +211,7 @@ class Frontier:
         return e1.reshape(angle.shape), e2.reshape(angle.shape)
 
     def rule(self, theta: ArrayLike) -> tuple[Array, Array]:
-        """Rules along the curve.
+        """Return rules along the curve.
 
         Parameters
         ----------
@@ -252,7 +249,7 @@ class Frontier:
         Parameters
         ----------
         criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-            What to minimise: the error or expected cost; the larger of the two error
+            What to minimize: the error or expected cost; the larger of the two error
             rates; or the error rate of one class while the other's is bounded.
         priors : array-like of shape (2,), dict, "equal" or None, default=None
             Priors of the two classes. If None, those of the frontier.
@@ -341,15 +338,13 @@ class Frontier:
         return float(1 - 0.5 * sums @ widths)
 
     def _nodes(self, y1: Array, y2: Array) -> Array:
-        """Positions at which y1 or y2 has one of some values, in order."""
-        x = [
-            positions(self.arc, np.zeros(len(y), np.intp), k, y)
-            for k, y in enumerate((y1, y2))
-        ]
-        return np.sort(np.concatenate(x))
+        """Return positions at which y1 or y2 has one of some values, in order."""
+        x1 = positions(self.arc, np.zeros(len(y1), np.intp), 0, y1)
+        x2 = positions(self.arc, np.zeros(len(y2), np.intp), 1, y2)
+        return np.sort(np.append(x1, x2))
 
     def _curve(self, n_points: int) -> Array:
-        """Positions that make a smooth picture of the curve, with both ends."""
+        """Return positions that make a smooth picture of the curve, with both ends."""
         if not isinstance(n_points, Integral) or n_points < 2:
             raise ValueError(f"n_points must be an integer >= 2, got {n_points!r}")
         halves = (n_points + 1) // 2, n_points // 2
@@ -357,7 +352,7 @@ class Frontier:
         return np.concatenate([[-np.inf], x, [np.inf]])
 
     def _rates(self, x: Array) -> tuple[Array, Array]:
-        """Error rates at positions x."""
+        """Return error rates at positions x."""
         inside = np.isfinite(x)
         e1, e2 = (x > 0).astype(float), (x < 0).astype(float)
         points = self.arc.evaluate(np.zeros(inside.sum(), np.intp), x[inside])
@@ -367,7 +362,7 @@ class Frontier:
         return e1, e2
 
     def _rules(self, x: Array) -> tuple[Array, Array]:
-        """Normals and offsets at finite positions x."""
+        """Return normals and offsets at finite positions x."""
         pencil, zeros = self.pencil, np.zeros(x.size, np.intp)
         u, t = coordinates(pencil, self.arc, zeros, x)
         w = u @ pencil.basis[0].T
@@ -376,13 +371,13 @@ class Frontier:
         return self._in_features(-w, w @ pencil.means[0, 1] + t)
 
     def _in_features(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """Rules for features, of rules for what the pencil is about."""
-        return (
-            (coef, intercept) if self.span is None else self.span.rules(coef, intercept)
-        )
+        """Return rules for features, of rules for what the pencil is about."""
+        if self.span is None:
+            return coef, intercept
+        return self.span.rules(coef, intercept)
 
     def _positions(self, theta: Array) -> Array:
-        """Positions x = ln(p / q) from the distances p and q from the two ends."""
+        """Return positions x = ln(p / q), with the distances p and q from the ends."""
         low, high = self.theta_range
         angle = theta.ravel()
         if not np.all((low <= angle) & (angle <= high)):
@@ -395,14 +390,14 @@ class Frontier:
         return x
 
     def _angles(self, x: Array) -> Array:
-        """The inverse of `_positions`."""
+        """Return angles at positions, the inverse of `_positions`."""
         low, high = self.theta_range
         with np.errstate(over="ignore"):
             near = (high - low) / (1 + np.exp(np.abs(x)))
         return np.where(x <= 0, low + near, high - near)
 
     def _theta(self, planes: Rules) -> float:
-        """Where on the arc a rule lies."""
+        """Return where on the arc a rule lies."""
         low, high = self.theta_range
         if planes.trivial[0]:
             return high if planes.intercept[0] > 0 else low

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import log_ndtr, ndtri
 
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.rounding import FARTHEST_POSITION
-from heterolda.foundations.types import Array, Index
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
@@ -54,7 +54,7 @@ class OperatingPoint:
     risk : float
         Expected cost; equal to the error if there are no costs.
     gap : float
-        Proven relative gap of what the criterion minimises.
+        Proven relative gap of what the criterion minimizes.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Minimax:
     draws = False
 
     def solve(self, pencil: Pencil, rng: Generator) -> Rules:
-        """Rules for a batch of pairs; `rng` is not used."""
+        """Return rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
 
         def difference(pair: Index, x: Array) -> Array:
@@ -126,7 +126,7 @@ class NeymanPearson:
     draws = False
 
     def solve(self, pencil: Pencil, rng: Generator) -> Rules:
-        """Rules for a batch of pairs; `rng` is not used."""
+        """Return rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pair = np.arange(len(pencil.c))
         y = np.full(len(pair), -ndtri(self.q))
@@ -146,7 +146,7 @@ class NeymanPearson:
 
 
 def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
-    """Positions x on the arcs `pair` where the error rate of class k is Phi(-y).
+    """Return positions x on the arcs `pair` where the error rate of class k is Phi(-y).
 
     `pair` and `y` have shape (m,); positions are those of :mod:`heterolda.solvers.arc`.
     """
@@ -160,13 +160,13 @@ def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
 
 
 def _roots(function: Any, index: Index) -> Array:
-    """Roots of functions that are monotone along whole arcs."""
+    """Return roots of functions that are monotone along whole arcs."""
     a = np.full(len(index), -FARTHEST_POSITION)
     return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
 
 
 def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array, Array]:
-    """Coordinates u of w = V u at points x of the arcs `pair`, and thresholds t.
+    """Return coordinates u of w = V u at points x of the arcs, and thresholds t.
 
     They have the scale of (11) where that exists, as those of the global solver; t is
     measured from the mean of class 2.
@@ -179,7 +179,7 @@ def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array,
 
 
 def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
-    """Rules at one position x of each arc, with the gap that is proven of them."""
+    """Return rules at one position x of each arc, with their proven gap."""
     every = np.arange(len(x))
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)

@@ -12,7 +12,7 @@ from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.validation import all_text, check_unmasked, label_array
 
 

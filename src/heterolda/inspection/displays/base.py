@@ -9,12 +9,12 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import fewer_rows_than_features
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.thresholds import has_few_rows
-from heterolda.foundations.devices import refuse_device
-from heterolda.foundations.gaps import gaps_as
+from heterolda.foundations.arrays import refuse_device
 from heterolda.foundations.validation import (
     check_labels,
     check_pair,
     label_array,
+    missing_values_as,
     validate_more_rows,
 )
 from heterolda.solvers import Global, resolve_solver
@@ -223,7 +223,7 @@ def check_rows(estimator, X, y):
             f"{given} without {missing}: pass both rows and labels, or neither"
         )
     refuse_device(X, "a display of rows")
-    with gaps_as(None, "rows that have all values"):
+    with missing_values_as(None, "rows that have all values"):
         X = validate_more_rows(estimator, X, dtype=np.float64)
     y = column_or_1d(label_array(y))
     check_consistent_length(X, y)

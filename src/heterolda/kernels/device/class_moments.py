@@ -16,8 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.devices import Device, blocks, device_of, to_host
-from heterolda.foundations.types import Array, Index, Mask
+from heterolda.foundations.arrays import (
+    Array,
+    Device,
+    Index,
+    Mask,
+    blocks,
+    device_of,
+    to_host,
+)
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, ClassMoments
 
 # Share of the bytes of X that are gathered at a time on a GPU, which needs much to do,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heterolda.foundations.devices import Device
+from heterolda.foundations.arrays import Device
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS, Curve
 from heterolda.kernels.votes import incidence
 

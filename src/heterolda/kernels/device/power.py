@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heterolda.foundations.devices import Device
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array, Device
 
 
 def bent_rows(

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.devices import Device, blocks, to_host
-from heterolda.foundations.types import Array, Count, Index
+from heterolda.foundations.arrays import Array, Count, Device, Index, blocks, to_host
 
 # Rows that are looked at for features that tell them apart, the share of these in which
 # a feature must differ, and how many such features are taken.

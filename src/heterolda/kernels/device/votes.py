@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heterolda.foundations.devices import Device
-from heterolda.foundations.types import Array
+from heterolda.foundations.arrays import Array, Device
 from heterolda.kernels.votes import incidence, n_classes_of
 
 # Scores are kept near or below this, so that sums of them do not overflow.

@@ -5,8 +5,8 @@ import pytest
 import sklearn
 from scipy.sparse import csr_array
 
-from heterolda.foundations.devices import device_of, same_device, to_host
-from heterolda.foundations.priors import check_priors
+from heterolda.foundations.arrays import device_of, same_device, to_host
+from heterolda.foundations.validation import check_priors
 
 
 def test_arrays_go_there_and_back(device):

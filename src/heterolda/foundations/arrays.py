@@ -1,4 +1,4 @@
-"""Arrays of other libraries than NumPy, and the devices that they are on.
+"""Arrays: their types, and those of other libraries than NumPy with their devices.
 
 The one file that knows how these libraries differ. Work on rows runs where the rows
 are; what is small comes to the host, in NumPy.
@@ -14,23 +14,21 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn import get_config
 
-__all__ = [
-    "Device",
-    "blocks",
-    "device_of",
-    "is_numpy",
-    "on_host",
-    "refuse_device",
-    "same_device",
-    "to_host",
-]
+Array = NDArray[np.float64]
+Count = NDArray[np.int64]  # errors, and weights in units
+Index = NDArray[np.intp]  # indices and small integers
+Mask = NDArray[np.bool_]
+# What users may give: of priors, and of shrinkage where there are only moments.
+Priors = ArrayLike | dict[Any, float] | str | None
+Amount = float | str | tuple[float, float] | None
 
-# Packages of arrays that may be out of NumPy's reach.
+# Packages of arrays that NumPy may be unable to read.
 _ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
-# Those of objects that are on none.
+# Packages of objects that are on no device.
 _NO_DEVICE = {
     *("numpy", "builtins", "pandas", "polars", "scipy", "dask"),
     *("sklearn", "heterolda"),
@@ -54,42 +52,41 @@ class Device:
 
     @property
     def library(self) -> str:
-        """Name of the library: "torch", "cupy", "array_api_strict"."""
+        """Return the name of the library: "torch", "cupy", "array_api_strict"."""
         return str(self.xp.__name__).rpartition(".")[2]
 
     @property
     def is_torch(self) -> bool:
-        """Whether arrays are tensors of PyTorch."""
+        """Return whether arrays are tensors of PyTorch."""
         return self.library == "torch"
 
     @property
     def is_gpu(self) -> bool:
-        """Whether the arrays are in the memory of a GPU."""
+        """Return whether the arrays are in the memory of a GPU."""
         return self.library == "cupy" or str(self.device).startswith("cuda")
 
     @cached_property
     def floats(self) -> Any:
-        """The type of numbers that sums are taken in: float64 where there is one."""
+        """Return the type of numbers for sums: float64 where there is one."""
         try:
-            known = self.xp.__array_namespace_info__().dtypes(
+            dtypes = self.xp.__array_namespace_info__().dtypes(
                 device=self.device, kind="real floating"
             )
         except (AttributeError, TypeError, ValueError):
-            known = {"float64": self.xp.float64}
-        return known.get("float64", self.xp.float32)
+            return self.xp.float64
+        return dtypes.get("float64", self.xp.float32)
 
     @property
     def multiplies_exactly(self) -> bool:
-        """Whether products of float32 keep its digits.
+        """Return whether products of float32 keep its digits.
 
-        They do not by TF32, or another shorter type, where users ask for that.
+        They do not by TF32, or another shorter type, where users ask for that; PyTorch
+        has an old and a new way to do so.
         """
-        if self.is_torch:
-            return self._multiplies_exactly()
-        return self.library != "cupy" or os.environ.get("CUPY_TF32", "0") == "0"
-
-    def _multiplies_exactly(self) -> bool:
-        """The same for PyTorch, which has an old and a new way to ask for it."""
+        if self.library == "cupy":
+            return os.environ.get("CUPY_TF32", "0") == "0"
+        if not self.is_torch:
+            return True
         torch = import_module("torch")
         if torch.is_autocast_enabled(self.device.type):
             return False
@@ -103,7 +100,7 @@ class Device:
             return False
 
     def put(self, array: Any, dtype: Any = None) -> Any:
-        """An array of NumPy, copied here; text and objects stay where they are."""
+        """Return a copy of an array of NumPy here; text and objects stay there."""
         values = np.asarray(array)
         if values.dtype.kind not in "biuf":
             return values
@@ -115,11 +112,11 @@ class Device:
         return self.xp.asarray(values, dtype=dtype, device=self.device, copy=True)
 
     def astype(self, array: Any, dtype: Any) -> Any:
-        """An array as another type; the same one where it has that type."""
+        """Return an array as another type; the same one where it has that type."""
         return self.xp.astype(array, dtype, copy=False)
 
     def bits(self, numbers: Any) -> Any | None:
-        """The bits of float64 as int64, without a copy; None where no way is known."""
+        """Return the bits of float64 as int64, not copied; None if there is no way."""
         if self.floats != self.xp.float64:
             return None
         if self.is_torch:
@@ -130,28 +127,43 @@ class Device:
 
 
 def blocks(n: int, step: int) -> list[slice]:
-    """Consecutive rows, so many at a time, up to the last of n."""
+    """Return slices of n rows, so many at a time."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
+def dense(rows: Any) -> NDArray[Any]:
+    """Return rows, which may be sparse, as an array."""
+    array: NDArray[Any] = rows.toarray() if issparse(rows) else rows
+    return array
+
+
+def import_pandas(method: str) -> Any:
+    """Return the module pandas, or say which method needs it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(f"{method} needs pandas: pip install pandas") from error
+    return pandas
+
+
 def is_numpy(array: Any) -> bool:
-    """Whether an array is NumPy's."""
+    """Return whether an array is NumPy's."""
     return isinstance(array, np.ndarray)
 
 
 def device_of(X: Any, *, always: bool = False) -> Device | None:
-    """Where an array is that is not NumPy's; None for NumPy and all that it takes.
+    """Return where an array is; None for NumPy's and all that NumPy takes.
 
-    As in scikit-learn, arrays of other libraries are told from others only where the
+    As in scikit-learn, arrays of other libraries are treated as such only where the
     configuration has `array_api_dispatch=True`, or if `always`. Otherwise NumPy takes
-    them if it can, and what is out of its reach is refused.
+    them if it can, and what it cannot read is refused.
     """
     if type(X) is np.ndarray:
         return None
     package = type(X).__module__.partition(".")[0]
     if not always and not get_config()["array_api_dispatch"]:
         if package in _ELSEWHERE:
-            _check_in_reach(X)
+            _check_readable(X)
         return None
     if package in _NO_DEVICE:
         return None
@@ -164,9 +176,9 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
 
 
 def _array_api_compat() -> Any:
-    """The functions of all libraries by the names of the standard; None without them.
+    """Return the module array_api_compat, or None if it is absent.
 
-    Before version 1.7, scikit-learn has them only if they are installed.
+    Before version 1.7, scikit-learn does not bring it along.
     """
     for name in ("sklearn.externals.array_api_compat", "array_api_compat"):
         with suppress(ImportError):
@@ -174,8 +186,8 @@ def _array_api_compat() -> Any:
     return None
 
 
-def _check_in_reach(X: Any) -> None:
-    """Refuse arrays that NumPy cannot take."""
+def _check_readable(X: Any) -> None:
+    """Refuse arrays that NumPy cannot read."""
     where = str(getattr(X, "device", "cpu")).lower()
     if "cpu" in where:
         return
@@ -195,29 +207,29 @@ def _check_tensor(X: Any) -> None:
 
 
 def on_host(*arrays: Any) -> list[Any]:
-    """Arrays of a device in NumPy; others as they are."""
-    return [one if device_of(one) is None else to_host(one) for one in arrays]
+    """Return arrays of a device in NumPy, and others as they are."""
+    return [a if device_of(a) is None else to_host(a) for a in arrays]
 
 
 def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | None:
-    """Where X is; refused if the fitted attribute `other` is elsewhere."""
+    """Return where X is; refuse it if the fitted attribute `other` is elsewhere."""
     if type(X) is np.ndarray and type(other) is np.ndarray:
         return None
-    here = device_of(X)
-    there = None if is_numpy(other) else device_of(other, always=True)
-    if here == there:
-        return here
-    if here is None and device_of(X, always=True) == there:
+    device = device_of(X)
+    fitted = None if is_numpy(other) else device_of(other, always=True)
+    if device == fitted:
+        return device
+    if device is None and device_of(X, always=True) == fitted:
         raise ValueError(
-            f"the model is {_named(there)}, and so is X, but scikit-learn's support "
+            f"the model is {_named(fitted)}, and so is X, but scikit-learn's support "
             f"for such arrays is off: call {method} under "
             "sklearn.config_context(array_api_dispatch=True)"
         )
     raise ValueError(
         f"Inputs passed to {type(estimator).__name__}.{method}() must use the same "
         "namespace and the same device as those passed to fit(): these are "
-        f"{_named(there)}, X is {_named(here)}. Call {method} with arrays as in fit, "
-        "under sklearn.config_context(array_api_dispatch=True) if they are not "
+        f"{_named(fitted)}, X is {_named(device)}. Call {method} with arrays as in "
+        "fit, under sklearn.config_context(array_api_dispatch=True) if they are not "
         "NumPy's, or fit again with numpy.asarray(X)"
     )
 
@@ -233,19 +245,17 @@ def refuse_device(X: Any, what: str) -> None:
 
 
 def _copied(library: str) -> str:
-    """How a library copies X to the host."""
+    """Return the expression by which a library copies X to the host."""
     return {"torch": "X.cpu()", "cupy": "X.get()"}.get(library, "X")
 
 
-def _named(place: Device | None) -> str:
-    """A device in words."""
-    if place is None:
-        return "NumPy's"
-    return f"{place.library}'s on {place.device}"
+def _named(device: Device | None) -> str:
+    """Return a device in words."""
+    return "NumPy's" if device is None else f"{device.library}'s on {device.device}"
 
 
 def to_host(array: Any) -> NDArray[Any]:
-    """An array of any library as one of NumPy."""
+    """Return an array of any library as one of NumPy."""
     if isinstance(array, np.ndarray):
         return array
     package = type(array).__module__.partition(".")[0]

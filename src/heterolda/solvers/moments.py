@@ -1,0 +1,60 @@
+"""Moments of Gaussian classes, and the pairs of them that are to be separated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from heterolda.foundations.arrays import Array, Index
+from heterolda.solvers.pencil import Pencil
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Gaussian classes, and the pairs of them that are to be separated.
+
+    Attributes
+    ----------
+    means, covariances, priors, weights : ndarray
+        Of the classes: shapes (n_classes, d), (n_classes, d, d) and (n_classes,).
+    pairs : ndarray of shape (n_pairs, 2)
+        Indices of the first and the second class of each pair.
+    shares : ndarray of shape (n_pairs, 2) or None
+        Priors times costs of each pair, if these replace the priors.
+    """
+
+    means: Array
+    covariances: Array
+    priors: Array
+    weights: Array
+    pairs: Index
+    shares: Array | None = None
+
+    @property
+    def pair_priors(self) -> Array:
+        """Priors of each pair, which sum to one; of shape (n_pairs, 2)."""
+        shares = self.priors[self.pairs] if self.shares is None else self.shares
+        priors: Array = shares / shares.sum(axis=1, keepdims=True)
+        return priors
+
+    def take(self, some: Index | slice) -> Moments:
+        """Select pairs."""
+        shares = None if self.shares is None else self.shares[some]
+        return replace(self, pairs=self.pairs[some], shares=shares)
+
+    def turned(self, place: Index) -> Moments:
+        """Return the same pairs with the second class first where `place` is 1."""
+        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
+        shares = None if self.shares is None else self.shares[at, order]
+        return replace(self, pairs=self.pairs[at, order], shares=shares)
+
+    def pencil(self, *, moore_penrose: bool = False) -> Pencil:
+        """Diagonalize the pairs."""
+        return Pencil.from_moments(
+            self.means[self.pairs],
+            self.covariances[self.pairs],
+            self.pair_priors,
+            self.weights[self.pairs],
+            moore_penrose=moore_penrose,
+        )
