@@ -288,10 +288,8 @@ def test_it_says_where_an_estimator_discards_what_tells_classes_apart(rng):
         model = GLD(covariance_estimator=ROBUST).fit(X, y, weight)
     (warning,) = (one for one in caught if "MinCovDet misc" in str(one.message))
     assert warning.filename == __file__
-    mine, plain = re.findall(r"([\d.]+) %", str(warning.message))
     fisher = GLD(solver="fisher").fit(X, y, weight)
-    assert float(mine) == round(100 - 100 * model.score(X, y, weight), 1)
-    assert float(plain) == round(100 - 100 * fisher.score(X, y, weight), 1)
+    assert model.score(X, y, weight) < fisher.score(X, y, weight)
     for silent in ({"guard": False}, {"criterion": "minimax"}):
         GLD(covariance_estimator=ROBUST, **silent).fit(X, y, weight)
     GLD(covariance_estimator=LedoitWolf()).fit(X, y, weight)

@@ -42,12 +42,9 @@ def test_a_rare_dummy_does_no_harm(rng, shares):
         model = discriminant().fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    text = str(caught[0].message)
     pure, lda = discriminant(guard=False).fit(X, y), discriminant(solver="fisher")
     lda.fit(X, y)
-    for figure in (1 - pure.score(X, y), 1 - lda.score(X, y), pure.bayes_error_[0]):
-        assert f"{100 * figure:.1f} %" in text
-    assert "features [3]" in text
+    assert "features [3]" in str(caught[0].message)
     assert model.guarded_.tolist() == [True]
     assert_allclose(model.coef_, lda.coef_, rtol=1e-9)
     assert model.score(new, truth) > pure.score(new, truth) + 0.03

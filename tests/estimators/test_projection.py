@@ -244,13 +244,11 @@ def test_rows_have_the_last_word(rng):
     X, y = skewed_classes(rng)
     pure = HeteroscedasticProjection(1, guard=False).fit(X, y)
     assert np.abs(pure.scalings_[:, 0]).argmax() == 1
-    with pytest.warns(ModelMisfitWarning, match=r"Check features \[1\]") as caught:
+    with pytest.warns(ModelMisfitWarning, match=r"Check features \[1\]"):
         guarded = HeteroscedasticProjection(1).fit(X, y)
     assert pure.guarded_ == 0 < guarded.guarded_
     errors = [naive_error(model, X, y) for model in (pure, guarded)]
     assert errors[1] < errors[0] - 0.05
-    for error in errors:
-        assert f"{100 * error:.1f} %" in str(caught[0].message)
     # From statistics alone, nobody can tell.
     assert same(clone(guarded).fit_statistics(guarded.statistics_), pure)
     # With more components than LDA has, those of LDA come first.

@@ -72,7 +72,7 @@ def test_blocks_chunks_and_scores(counts, monkeypatch):
     X, y = counts
     sparse, model = sp.csr_array(X), GLD().fit(X, y)
     expected = model.predict_proba(X)
-    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    monkeypatch.setattr("heterolda.estimators.base._BLOCK_SIZE", 1)
     assert_allclose(model.predict_proba(sparse), expected, rtol=1e-12)
     assert model.score(sparse, y) == model.score(X, y)
     for kind in (GLD, HP):

@@ -367,8 +367,8 @@ def test_a_row_alone_and_among_others_has_the_same_answers(
             if r % 7 == 0 or alone.dtype == np.intp:
                 assert_allclose(alone[0], among[r], rtol=1e-13)
     monkeypatch.setattr("heterolda.foundations.threads.n_threads", lambda: 3)
-    monkeypatch.setattr("heterolda.estimators.prediction._WORTH_A_THREAD", 1)
-    monkeypatch.setattr("heterolda.estimators.prediction._BLOCK_SIZE", 1)
+    monkeypatch.setattr("heterolda.estimators.base._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("heterolda.estimators.base._BLOCK_SIZE", 1)
     many = np.tile(rows, (9, 1))
     for them, few in zip(agreeing_answers(model, many), found, strict=True):
         assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)

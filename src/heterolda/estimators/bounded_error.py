@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import (
     assert_all_finite,
@@ -29,6 +29,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from heterolda.estimators.base import Estimator
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
@@ -38,7 +39,6 @@ from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, refuse_device
 from heterolda.foundations.sklearn_private import (
-    DocumentationLinkMixin,
     HasMethods,
     Interval,
     check_method_params,
@@ -70,9 +70,7 @@ def _inner_has(method):
     return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
 
 
-class BoundedErrorClassifier(
-    DocumentationLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
-):
+class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     r"""Keep the error rate of one of two classes below a bound on new rows.
 
     The Neyman-Pearson umbrella algorithm of [1]_. It sets aside some rows of the

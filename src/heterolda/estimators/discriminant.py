@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from numbers import Real
 
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -24,27 +25,21 @@ from heterolda.estimators.gathering import (
     with_all_classes,
 )
 from heterolda.estimators.guard import NOTHING, Chosen, reviewed
-from heterolda.estimators.lda_names import MomentsMixin, SummaryMixin
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
-from heterolda.estimators.placement import host_of, place_of, settle
-from heterolda.estimators.prediction import LinearRules
+from heterolda.estimators.placement import host_of, in_numpy, place_of, settle
 from heterolda.estimators.thresholds import has_few_rows
-from heterolda.estimators.votes import Binary, Committee, OneVsAll, OneVsOne
+from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
-    warn_of_coarse_features,
     warn_of_discarded_rows,
-    warn_of_dropped_directions,
-    warn_of_few_rows,
     warn_of_misfit,
     warn_of_plug_in,
     warn_of_raised_variances,
-    warn_of_small_classes,
-    warn_of_trivial_rules,
+    warn_of_rows,
+    warn_of_rules,
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
-    DocumentationLinkMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -56,27 +51,25 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
 from heterolda.solvers import Solver
-from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
 from heterolda.statistics.samples import as_frequencies
-from heterolda.statistics.shrinkage import chosen_by_rows, needs_no_rows
+from heterolda.statistics.shrinkage import (
+    chosen_by_rows,
+    class_covariances,
+    needs_no_rows,
+)
 from heterolda.statistics.wide import in_coordinates
 
 _SAME = object()
+# Covariances of few rows are not put together if there are more numbers in them.
+_MOST_NUMBERS = 4_000_000
 # Parameters of the fit that must not change with those of the constructor.
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
-class GaussianLinearDiscriminant(
-    MomentsMixin,
-    SummaryMixin,
-    LinearRules,
-    DocumentationLinkMixin,
-    ClassifierMixin,
-    BaseEstimator,
-):
+class GaussianLinearDiscriminant(LinearClassifier):
     r"""Linear classifier of minimum Bayes error for Gaussian classes.
 
     The class covariances may be unequal. For two classes with means :math:`m_k`,
@@ -107,10 +100,11 @@ class GaussianLinearDiscriminant(
         Whether to check the model against the rows. If a pair's rule makes over 3 %
         more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
         and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
-        is beyond chance. Classes with fewer than five rows per feature are judged by
-        leaving rows out, unless `covariance_estimator` is given. With few rows and
-        ``shrinkage=None`` (see `shrinkage`), scores of left-out rows set the thresholds
-        instead. The guard acts only with ``solver="global"`` and
+        is beyond chance. Where a class has fewer than five rows per feature, the rival
+        is linear discriminant analysis of all classes, and rows are left out of both;
+        if it classifies more of these rows, all such pairs use it. With fewer than two
+        degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
+        the thresholds instead. The guard acts only with ``solver="global"`` and
         ``criterion="bayes"``, and only in `fit`: `fit_statistics` and `partial_fit`
         have no rows to check. If False, the rules are purely those of the model.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
@@ -129,10 +123,10 @@ class GaussianLinearDiscriminant(
         - "cv": choose both weights, the first for each class, by the likelihood of
           left-out rows. No shrinkage is one of the candidates. Only `fit` has the
           rows to do this;
-        - None: use the weight of "auto", but only for classes with at most d + 1
-          samples. If the pooled covariance has fewer than 2 d degrees of freedom,
-          `fit` instead gives all classes the pooled covariance, shrunk towards its
-          diagonal by an amount that left-out rows choose.
+        - None: "cv" if the pooled covariance has fewer than eight degrees of freedom
+          per feature and there are rows to choose by, which a
+          :class:`SmallClassWarning` says; otherwise the weight of "auto", but only for
+          classes with at most d + 1 samples.
     covariance_estimator : covariance estimator, default=None
         An estimator with `fit` and `covariance_`, such as those of
         :mod:`sklearn.covariance`, as in scikit-learn's LDA and QDA. A clone is fitted
@@ -187,7 +181,7 @@ class GaussianLinearDiscriminant(
         Weights, means and scatter of the classes. With a `covariance_estimator` they
         cannot be merged with others.
     shrinkage_ : Shrinkage or None
-        The shrinkage that rows chose, with "cv" or few rows: `to_pooled`, the weight of
+        The shrinkage that rows chose, by "cv" or by default: `to_pooled`, the weight of
         the pooled covariance in each class, and `to_diagonal`, the weight of the
         diagonal in the pooled covariance. Otherwise None.
     pairs_ : ndarray of shape (n_pairs, 2)
@@ -453,26 +447,21 @@ class GaussianLinearDiscriminant(
         Without rows, `chosen` is what they chose in an earlier fit.
         """
         check_several_classes(stats.n_classes)
-        again = chosen is not NOTHING
+        first = chosen is NOTHING
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
         if rows is not None:
             chosen = Chosen(chosen_by_rows(self.shrinkage, inside, rows))
         problem = PairProblem.of(self, inside, chosen.shrinkage)
-        if self.shrinkage is None and not again:
-            if chosen.shrinkage is None:
-                warn_of_small_classes(stats, problem.shrinkage.to_pooled)
-            else:
-                warn_of_few_rows()
-        warn_of_coarse_features(stats)
+        if first:
+            warn_of_rows(stats, problem, self.shrinkage, chosen.shrinkage)
         judges = rows if self.guard else None
         rules, chosen, verdict = reviewed(problem, judges, chosen)
         rated = problem.rate(rules)
         rules = rated.planes if span is None else span.in_features(rated.planes)
-        warn_of_trivial_rules(problem, rules)
+        warn_of_rules(problem, rules, judges)
         if verdict is not None:
             warn_of_misfit(stats, problem.pairs, verdict.in_features(span))
-        warn_of_dropped_directions(problem, rules, judges)
-        if rows is None and not again:
+        if rows is None and first:
             warn_of_raised_variances(problem, rules)
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
@@ -490,7 +479,7 @@ class GaussianLinearDiscriminant(
         self.trivial_ = rules.trivial
         self.guarded_ = chosen.guarded
         self.n_iter_ = rules.n_iter
-        self._committee = self._make_committee(rules)
+        self._committee = committee_of(rules.alone(), self.pairs_, self.voting)
         self._by_pattern = {}  # rules of incomplete rows, once solved
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
@@ -498,16 +487,6 @@ class GaussianLinearDiscriminant(
         if chosen.thresholds is not None:  # for other operating points
             self._thresholds = chosen.thresholds
         return self
-
-    def _make_committee(self, planes: Rules) -> Committee:
-        """How the rules decide together."""
-        planes = planes.alone()
-        k = len(self.classes_)
-        if k == 2:
-            return Binary(planes)
-        if self.pairs_[0, 0] < 0:
-            return OneVsAll(planes)
-        return OneVsOne(planes, k, self.voting)
 
     def _check_ready(self):
         """Refuse to predict while `partial_fit` still waits for some class."""
@@ -525,6 +504,34 @@ class GaussianLinearDiscriminant(
                 f"{listed(self.classes_[lonely])} still have a total weight of {most}; "
                 "call partial_fit with more samples of them"
             )
+
+    @property
+    def means_(self):
+        """Class means, of shape (n_classes, n_features)."""
+        self._check_ready()
+        check_has_statistics(self)
+        return self.statistics_.means
+
+    @property
+    @in_numpy
+    def covariance_(self):
+        """Class covariances, of shape (n_classes, n_features, n_features).
+
+        Covariances after shrinkage. With fewer rows than features, and so many features
+        that the matrices would be large, there is no such attribute: use
+        ``statistics_.covariances()``.
+        """
+        self._check_ready()
+        check_has_statistics(self)
+        known = self.statistics_
+        # `dir` and the HTML of an estimator ask for all attributes.
+        if known.factors and known.n_classes * known.n_features**2 > _MOST_NUMBERS:
+            raise AttributeError(
+                f"covariance_ of {known.n_features} features would be large: use "
+                "statistics_.covariances()"
+            )
+        how = self._settings["shrinkage"], self.shrinkage_
+        return class_covariances(known, *how)
 
     @property
     def frontier_(self):

@@ -50,8 +50,6 @@ class Verdict:
         in force.
     deviation : ndarray of shape (n_pairs,)
         Standard error of their difference.
-    claimed : ndarray of shape (n_pairs,)
-        Error of the rule under the model.
     coef : ndarray of shape (n_pairs, n_features)
         Normals of the model's rules.
     """
@@ -59,7 +57,6 @@ class Verdict:
     guarded: Mask
     errors: Array
     deviation: Array
-    claimed: Array
     coef: Array
 
     def in_features(self, span: Span | None) -> Verdict:
@@ -130,7 +127,7 @@ def evaluated(rules: Rules, problem: PairProblem, rows: Rows) -> tuple[Rules, Ve
     if together[0] > together[1]:
         # A few rows say little of a pair alone, and more of all classes together.
         worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
-    verdict = Verdict(worse, errors, deviation, rules.error, rules.coef)
+    verdict = Verdict(worse, errors, deviation, rules.coef)
     return with_rivals(rules, problem, worse), verdict
 
 

@@ -11,15 +11,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.lda_names import SummaryMixin
 from heterolda.estimators.placement import settle
-from heterolda.estimators.prediction import LinearRules
 from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.smooth_search import Choice, cross_validate
 from heterolda.estimators.starts import fit_start
@@ -28,7 +27,6 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
     CallbackSupportMixin,
-    DocumentationLinkMixin,
     HasMethods,
     Interval,
     Options,
@@ -48,13 +46,7 @@ from heterolda.statistics.rows import validated
 
 
 class LocalNeighborhoodSearch(
-    SummaryMixin,
-    LinearRules,
-    DocumentationLinkMixin,
-    CallbackSupportMixin,
-    MetaEstimatorMixin,
-    ClassifierMixin,
-    BaseEstimator,
+    CallbackSupportMixin, MetaEstimatorMixin, LinearClassifier
 ):
     r"""Improve any linear classifier by searching for fewer training errors.
 

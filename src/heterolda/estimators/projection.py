@@ -8,7 +8,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -17,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.base import Estimator, also_lazily
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -28,7 +28,6 @@ from heterolda.estimators.gathering import (
     training_rows,
 )
 from heterolda.estimators.placement import OnDevices, host_of, settle
-from heterolda.estimators.prediction import also_lazily
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
     warn_of_bad_components,
@@ -37,7 +36,6 @@ from heterolda.estimators.warn import (
 )
 from heterolda.foundations.arrays import dense, device_of, same_device
 from heterolda.foundations.sklearn_private import (
-    DocumentationLinkMixin,
     Interval,
     StrOptions,
     fit_context,
@@ -69,11 +67,7 @@ _CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
-    OnDevices,
-    DocumentationLinkMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    OnDevices, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
 ):
     r"""Linear dimension reduction for classes with unequal covariances.
 

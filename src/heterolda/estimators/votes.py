@@ -240,6 +240,15 @@ class OneVsAll(Committee):
         return swap_largest_to_winner(posterior, np.argmax(log_odds, axis=1))
 
 
+def committee_of(rules: Rules, pairs: Index, voting: str) -> Committee:
+    """Return how the rules of pairs decide together."""
+    if len(pairs) == 1:
+        return Binary(rules)
+    if pairs[0, 0] < 0:
+        return OneVsAll(rules)
+    return OneVsOne(rules, int(pairs.max()) + 1, voting)
+
+
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     """Weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
 

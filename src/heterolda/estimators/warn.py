@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,12 @@ from heterolda.exceptions import (
     TrivialRuleWarning,
 )
 from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.wording import listed, percent
+from heterolda.foundations.wording import listed
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import sampled
-from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
+from heterolda.statistics.shrinkage import ENOUGH_FREEDOM, Shrinkage
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -35,20 +37,52 @@ _SEVERAL = 2.0
 _NO_PART = 1e-10
 # Error of a rule that leaves nothing to be gained.
 _LITTLE = 1e-3
-# Warnings point at the line that called fit, through fit, its decorator and _solve.
-_STACKLEVEL = 5
 _CHANCE = 0.02
-_MOST_PAIRS = 5
 _MOST_FEATURES = 3
 
 
-def warn_of_few_rows() -> None:
+def _warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of the package, and of scikit-learn, that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and _is_inside(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(frame: FrameType) -> bool:
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    return package in ("heterolda", "sklearn")
+
+
+def warn_of_rows(
+    stats: ClassStatistics,
+    problem: PairProblem,
+    shrinkage: Any,
+    chosen: Shrinkage | None,
+) -> None:
+    """Say what is wrong with the rows of a fit: few, or with few digits.
+
+    `shrinkage` is the parameter, and `chosen` what rows chose.
+    """
+    if shrinkage is None and chosen is None:
+        warn_of_small_classes(stats, problem.shrinkage.to_pooled)
+    elif shrinkage is None:
+        _warn_of_few_rows()
+    warn_of_coarse_features(stats)
+
+
+def warn_of_rules(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
+    """Say which rules are useless, and what the solver could not resolve."""
+    _warn_of_trivial_rules(problem, rules)
+    _warn_of_dropped_directions(problem, rules, rows)
+
+
+def _warn_of_few_rows() -> None:
     """Say that left-out rows have chosen the shrinkage by default."""
-    warnings.warn(
+    _warn(
         f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out rows "
         "choose the shrinkage, as with shrinkage='cv'; use shrinkage=0 for none",
         SmallClassWarning,
-        stacklevel=_STACKLEVEL,
     )
 
 
@@ -76,11 +110,11 @@ def warn_of_small_classes(
             "own, and borrow from the pooled covariance"
         )
     if few.any():
-        warning = SmallClassWarning(
+        _warn(
             f"classes {listed(statistics.classes[few])} have {what}: use "
-            f"shrinkage={remedy!r}, more samples or fewer features"
+            f"shrinkage={remedy!r}, more samples or fewer features",
+            SmallClassWarning,
         )
-        warnings.warn(warning, stacklevel=_STACKLEVEL)
 
 
 def warn_of_coarse_features(statistics: ClassStatistics) -> None:
@@ -94,19 +128,18 @@ def warn_of_coarse_features(statistics: ClassStatistics) -> None:
     coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
     far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(far):
-        warnings.warn(
+        _warn(
             f"features {listed(far)} vary by little more than float64 rounding at "
             "their magnitude: subtract a constant before converting them",
             PrecisionWarning,
-            stacklevel=_STACKLEVEL,
         )
 
 
 def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) -> None:
-    """Give one warning that names the pairs for which the model misleads.
+    """Say that the model misleads for some pairs, and by which features.
 
-    Those whose errors differ from Fisher's by no more than chance are left out: of all
-    pairs of Gaussian classes together, few fits in a hundred draw a warning.
+    Errors that differ by no more than chance are not enough: of all pairs of Gaussian
+    classes together, few fits in a hundred draw a warning.
     """
     if not verdict.guarded.any():
         return
@@ -115,26 +148,14 @@ def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) 
     clear = np.flatnonzero(verdict.guarded & (excess > limit))
     if not len(clear):
         return
-    labels = [*map(repr, statistics.classes.tolist()), "the rest"]
-    worst = clear[np.argsort(-excess[clear], kind="stable")]
-    lines = []
-    for k in worst[:_MOST_PAIRS]:
-        first, second = (labels[i] for i in pairs[k])
-        ours, fisher = map(percent, verdict.errors[:, k].tolist())
-        claimed = percent(float(verdict.claimed[k]))
-        lines.append(
-            f"{first} and {second} ({ours} errors, Fisher's rule {fisher}; the model "
-            f"claimed {claimed})"
-        )
-    more = f" and {len(worst) - _MOST_PAIRS} more" if len(worst) > _MOST_PAIRS else ""
-    features = _leading_features(statistics, verdict.coef[worst[0]])
-    warnings.warn(
-        "the classes are not Gaussian, and the best rule of the Gaussian model makes "
-        f"more errors on the rows than Fisher's for: {'; '.join(lines)}{more}. These "
-        f"pairs now use Fisher's rule. Check {features}, on which the model relies: "
-        "transform such features, leave them out, or use recommended()",
+    worst = clear[excess[clear].argmax()]
+    _warn(
+        "the classes are not Gaussian: for the pairs of guarded_, the best rule of the "
+        "Gaussian model makes more errors on the rows than the rule for equal "
+        "covariances, which they now use. Check "
+        f"{_leading_features(statistics, verdict.coef[worst])}, on which the model "
+        "relies: transform such features, leave them out, or use recommended()",
         ModelMisfitWarning,
-        stacklevel=_STACKLEVEL,
     )
 
 
@@ -156,19 +177,17 @@ def warn_of_discarded_rows(
         [one._blockwise(rows.X, "winners") != rows.codes for one in (model, plain)]
     )
     weight = rows.frequencies
-    ours, fisher = errors = (wrong @ weight / weight.sum()).tolist()
+    ours, fisher = (wrong @ weight / weight.sum()).tolist()
     deviation = np.sqrt((wrong[0] != wrong[1]) @ weight) / weight.sum()
     if ours - fisher <= max(MORE * fisher, -ndtri(_CHANCE) * deviation):
         return
     name = model.statistics_.estimated_by
-    more, fewer = map(percent, errors)
-    warnings.warn(
-        f"covariance_estimator {name} misclassifies {more} of the training rows, and "
-        f"Fisher's rules fitted to all rows {fewer}. This is as it should be if these "
-        f"rows are outliers. If not, {name} does not describe the classes: transform "
-        "skewed features, choose another estimator, or leave it out",
+    _warn(
+        f"covariance_estimator {name} misclassifies more of the training rows than "
+        "Fisher's rules fitted to all of them. This is as it should be if these rows "
+        f"are outliers. If not, {name} does not describe the classes: transform skewed "
+        "features, choose another estimator, or leave it out",
         ModelMisfitWarning,
-        stacklevel=_STACKLEVEL - 1,
     )
 
 
@@ -180,28 +199,19 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
     first, last = tried[0], tried[-1]
     if not (first.is_worse and first.is_clear):
         return
+    done = "The class covariances were shrunk towards the pooled one"
     if last.added == 1:
-        done = (
-            "The components of linear discriminant analysis now come first: "
-            f"{percent(last.error)}"
-        )
+        done = "The components of linear discriminant analysis now come first"
     elif last is first:
         done = "Shrinking covariances towards the pooled one does not help"
-    else:
-        done = (
-            "The class covariances were shrunk towards the pooled one, by "
-            f"{last.added:g}: {percent(last.error)}"
-        )
     remedy = ", or use fewer components" if last.is_worse else ""
     features = _leading_features(statistics, first.subspace.scalings[:, 0])
-    warnings.warn(
-        f"the classes are not Gaussian: {percent(first.error)} of the training rows "
-        "are misclassified in the components of the Gaussian model, and "
-        f"{percent(first.fisher_error)} in those of linear discriminant analysis. "
-        f"{done}. Check {features}, on which the model relies: transform such features "
-        f"or leave them out{remedy}",
+    _warn(
+        "the classes are not Gaussian: more training rows are misclassified in the "
+        "components of the Gaussian model than in those of linear discriminant "
+        f"analysis. {done}. Check {features}, on which the model relies: transform "
+        f"such features or leave them out{remedy}",
         ModelMisfitWarning,
-        stacklevel=_STACKLEVEL,
     )
 
 
@@ -215,7 +225,7 @@ def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
     return f"features {listed(leading if names is None else names[leading])}"
 
 
-def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
+def _warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
     """Give one warning that names the pairs without a useful hyperplane."""
     classes, pairs = problem.stats.classes, problem.pairs[rules.trivial]
     if len(pairs):
@@ -231,11 +241,10 @@ def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
                 "predicting the same class, under these priors and costs,",
                 "Pass less unequal costs, or other priors, if both classes matter",
             )
-        warnings.warn(
+        _warn(
             f"the solver found no hyperplane that beats always {answer} for: "
             f"{names}{more}. {remedy}",
             TrivialRuleWarning,
-            stacklevel=_STACKLEVEL,
         )
 
 
@@ -249,18 +258,17 @@ def warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
     flat, varied = (labels[i] for i in pairs[k, [first, 1 - first]])
     others = np.count_nonzero(floored.any(axis=1)) - 1
     more = f" (similarly in {others} more pairs of classes)" if others else ""
-    warnings.warn(
+    _warn(
         f"class {flat} has almost no variance in a direction in which {varied} "
         f"varies{more}, so the Gaussian model does not fit: the rule, bayes_error_ and "
         "gap_ are for a variance raised to 1e-7 of that of both classes. Use "
         "fit(X, y), which checks the rule on the rows, or leave out features that are "
         "constant in a class",
         ModelMisfitWarning,
-        stacklevel=_STACKLEVEL,
     )
 
 
-def warn_of_dropped_directions(
+def _warn_of_dropped_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None
 ) -> None:
     """Give one warning that names features whose differences were left out, but matter.
@@ -291,13 +299,12 @@ def warn_of_dropped_directions(
     names = [*map(repr, classes.tolist()), "the rest"]
     i, j = pairs[k]
     features = np.flatnonzero(part > 0.1 * part.max())
-    warnings.warn(
+    _warn(
         f"features {listed(features)} are linearly dependent up to float64 rounding, "
         f"so their smallest differences were ignored, but {names[i]} and {names[j]} "
         "differ there by several standard deviations: subtract one of the nearly equal "
         "features from the other before fitting",
         PrecisionWarning,
-        stacklevel=_STACKLEVEL,
     )
 
 
@@ -311,19 +318,17 @@ def _distance(first: Array, second: Array, w: Array) -> float:
 
 def warn_of_plug_in() -> None:
     """Say that errors under the model are not those of rows."""
-    warnings.warn(
+    _warn(
         "with fewer rows than features any labels can be separated: error rates and "
         "thresholds under the fitted model mean little; use cross-validation",
         ModelMisfitWarning,
-        stacklevel=3,
     )
 
 
 def warn_of_interruption(n_done: int, n_pairs: int) -> None:
     """Say for how many of the pairs a search had ended when it was interrupted."""
-    warnings.warn(
+    _warn(
         f"interrupted after {n_done} of {n_pairs} pairs of classes: the others keep "
         "the best rule so far, or their start; the estimator is fitted and usable",
         SearchInterruptedWarning,
-        stacklevel=_STACKLEVEL,
     )

@@ -28,19 +28,9 @@ except ImportError:  # before scikit-learn 1.9
 DOCUMENTATION = "https://heterolda.example/docs"
 
 
-class DocumentationLinkMixin:
-    """Lets the HTML of an estimator link to its page."""
-
-    _doc_link_module = "heterolda"
-    _doc_link_template = (
-        f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
-    )
-
-
 __all__ = [
     "DOCUMENTATION",
     "CallbackSupportMixin",
-    "DocumentationLinkMixin",
     "HasMethods",
     "Interval",
     "Options",

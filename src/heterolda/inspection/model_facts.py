@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.base import OTHERS, pooled_deviations
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import (
@@ -15,7 +16,6 @@ from heterolda.estimators.fit_record import (
     Judgement,
     fewer_rows_than_features,
 )
-from heterolda.estimators.lda_names import OTHERS, pooled_deviations
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.starts import unfrozen

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.lda_names import OTHERS
+from heterolda.estimators.base import OTHERS
 from heterolda.foundations.wording import amount, count, percent, text_table
 from heterolda.inspection.model_facts import (
     ModelFacts,

@@ -1,4 +1,4 @@
-"""Prediction, shared by the estimators."""
+"""Prediction and the table of coefficients, shared by the classifiers."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -8,14 +8,24 @@ from functools import partial, wraps
 from itertools import pairwise
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.missing import predict_incomplete
-from heterolda.estimators.placement import OnDevices
+from heterolda.estimators.placement import OnDevices, in_numpy
 from heterolda.estimators.votes import logarithms, rounded
-from heterolda.foundations.arrays import dense, device_of, is_numpy, same_device
+from heterolda.foundations.arrays import (
+    Array,
+    Index,
+    dense,
+    device_of,
+    import_pandas,
+    is_numpy,
+    same_device,
+)
+from heterolda.foundations.sklearn_private import DOCUMENTATION
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -26,7 +36,10 @@ from heterolda.foundations.validation import (
     missing_values_as,
     validate_more_rows,
 )
+from heterolda.statistics.class_statistics import ClassStatistics
 
+# Stands for all other classes in a rule of one against the rest.
+OTHERS = "the rest"
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
 # Numbers of a block, at most: each thread makes sparse rows dense block by block.
@@ -56,10 +69,19 @@ def also_lazily(method):
     return call
 
 
-class LinearRules(OnDevices):
-    """Methods of a classifier that holds linear rules and a committee of them.
+class Estimator(BaseEstimator):
+    """An estimator whose HTML links to its page."""
 
-    Fitting sets `classes_`, `coef_`, `intercept_` and `_committee`, one of
+    _doc_link_module = "heterolda"
+    _doc_link_template = (
+        f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
+    )
+
+
+class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
+    """A classifier that holds linear rules and a committee of them.
+
+    Fitting sets `classes_`, `pairs_`, `coef_`, `intercept_` and `_committee`, one of
     :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
     """
 
@@ -237,3 +259,69 @@ class LinearRules(OnDevices):
             return accuracy_on_device(self.predict(X), y, sample_weight)
         self._check_ready()
         return lazy.accuracy(self.predict, X, y, sample_weight)
+
+    @in_numpy
+    def summary(self):
+        r"""Return the coefficients of all rules as a pandas DataFrame.
+
+        The standardised weight of a feature is its coefficient times its standard
+        deviation within the two classes, from their scatters :math:`T` and total
+        weights :math:`W`:
+
+        .. math::
+            w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
+
+        It does not depend on the units of the features: it is the change of the score
+        per standard deviation of the feature. For a rule of one class against all
+        others, the deviation is that within all classes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each pair of classes and each feature. Pairs are in the order of
+            `pairs_`; within a pair, the largest weight comes first.
+
+            - "class 1" and "class 2": the labels of the pair;
+            - "feature": its name or, without names, its index;
+            - "coefficient": as in `coef_`; positive values favour class 2. If a search
+              transforms features, it is that of the transformed feature;
+            - "standardised": the weight above. NaN if the class statistics are not
+              known: in a model loaded from a file without them, and in a search that
+              starts from another classifier.
+        """
+        pd = import_pandas("summary")
+        self._check_ready()
+        n_pairs, d = self.coef_.shape
+        start = getattr(self, "estimator_", self)
+        statistics = getattr(start, "statistics_", None)
+        weights = np.full((n_pairs, d), np.nan)
+        if isinstance(statistics, ClassStatistics):
+            weights = self.coef_ * pooled_deviations(statistics, self.pairs_)
+        order = np.argsort(-np.abs(weights), axis=1, kind="stable")
+        first, second = np.repeat(self.pairs_, d, axis=0).T
+        labels = [*self.classes_.tolist(), OTHERS]
+        names = getattr(self, "feature_names_in_", np.arange(d))
+        return pd.DataFrame(
+            {
+                "class 1": [labels[k] for k in first],
+                "class 2": [labels[k] for k in second],
+                "feature": names[order].ravel(),
+                "coefficient": np.take_along_axis(self.coef_, order, 1).ravel(),
+                "standardised": np.take_along_axis(weights, order, 1).ravel(),
+            }
+        )
+
+
+def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
+    """Deviations of the features within the classes of each pair, (n_pairs, d).
+
+    They are those within all classes for one class against all others, and for two
+    classes of a single row each.
+    """
+    squares = statistics.squares
+    freedom = np.maximum(statistics.weights - 1, 0.0)
+    first, second = pairs.T
+    sums, counts = squares[first] + squares[second], freedom[first] + freedom[second]
+    others = (first < 0) | (counts == 0)
+    sums[others], counts[others] = squares.sum(axis=0), freedom.sum()
+    return np.sqrt(sums / counts[:, None])
