@@ -105,8 +105,5 @@ UNDERFLOW = 1e-290
 # A matrix that keeps less than this share of its size in some direction, once a row is
 # left out, is next to singular: more than half of the digits are lost.
 SINGULAR_WITHOUT_ROW = 1e-9
-# Variances that differ by less than this share are those that the solver went by: it
-# raises others by far more.
-SAME_VARIANCE = 1e-6
 # Positions on an arc: beyond this x, the distance from its end underflows.
 FARTHEST_POSITION = 700.0

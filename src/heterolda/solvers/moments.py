@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from heterolda.foundations.arrays import Array, Index
 from heterolda.solvers.pencil import Pencil
 
@@ -42,12 +40,6 @@ class Moments:
         """Select pairs."""
         shares = None if self.shares is None else self.shares[some]
         return replace(self, pairs=self.pairs[some], shares=shares)
-
-    def turned(self, place: Index) -> Moments:
-        """Return the same pairs with the second class first where `place` is 1."""
-        at, order = np.arange(len(place))[:, None], np.column_stack([place, 1 - place])
-        shares = None if self.shares is None else self.shares[at, order]
-        return replace(self, pairs=self.pairs[at, order], shares=shares)
 
     def pencil(self, *, moore_penrose: bool = False) -> Pencil:
         """Diagonalize the pairs."""
