@@ -34,6 +34,7 @@ _KEPT = {"float16", "float32", "int8", "bool"}
 _NOTES = {
     "no more samples than features": SmallClassWarning,
     "samples per feature": SmallClassWarning,
+    "rows per feature": SmallClassWarning,
     "no hyperplane that beats": TrivialRuleWarning,
     "float64 rounding": PrecisionWarning,
     "Gaussian model does not fit": ModelMisfitWarning,

@@ -212,7 +212,7 @@ CASES = [
     Case(
         "fewer rows in a class than features",
         _few_rows,
-        Accurate(told=SmallClassWarning),
+        Accurate(warns=SmallClassWarning),
         but=dict.fromkeys(SHRUNK, Accurate()),
     ),
     Case(
