@@ -124,7 +124,7 @@ def evaluated(rules: Rules, problem: PairProblem, rows: Rows) -> tuple[Rules, Ve
     # Weights are not always summed in the same order: rounding makes no errors.
     errors = np.where(errors > _ROUNDING, errors, 0.0)
     worse = errors[0] > (1 + MORE) * errors[1]
-    if len(problem.priors) > 2 and together[0] > together[1]:
+    if len(problem.priors) > 2 and together[0] >= max(together[1], _ROUNDING):
         # A few rows say little of a pair alone, and more of all classes together.
         worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
     verdict = Verdict(worse, errors, deviation, rules.coef)
