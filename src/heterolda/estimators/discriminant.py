@@ -56,8 +56,8 @@ from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
 from heterolda.statistics.samples import as_frequencies
 from heterolda.statistics.shrinkage import (
+    Shrinkage,
     chosen_by_rows,
-    class_covariances,
     needs_no_rows,
 )
 from heterolda.statistics.wide import in_coordinates
@@ -531,7 +531,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
                 "statistics_.covariances()"
             )
         how = self._settings["shrinkage"], self.shrinkage_
-        return class_covariances(known, *how)
+        return Shrinkage.of(known, *how).covariances(known)
 
     @property
     def frontier_(self):

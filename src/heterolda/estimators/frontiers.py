@@ -9,7 +9,7 @@ from functools import cached_property
 
 from heterolda.estimators.thresholds import has_few_rows
 from heterolda.estimators.warn import warn_of_plug_in
-from heterolda.statistics.shrinkage import class_covariances
+from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import in_span
 from heterolda.tradeoff.frontier import Frontier
 
@@ -33,7 +33,8 @@ class Frontiers(Sequence):
         if self._few:
             warn_of_plug_in()
         known, span = in_span(self._statistics, self._shrinkage[0])
-        return (known, class_covariances(known, *self._shrinkage), self._priors), span
+        cov = Shrinkage.of(known, *self._shrinkage).covariances(known)
+        return (known, cov, self._priors), span
 
     def __len__(self):
         return len(self._pairs)

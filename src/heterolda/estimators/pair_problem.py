@@ -27,16 +27,14 @@ from heterolda.solvers.fisher import PooledLDA
 from heterolda.solvers.left_out import LeftOut
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import against_all_others, two_amounts
+from heterolda.statistics.covariances import against_all_others
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import without_copies
 from heterolda.statistics.shrinkage import (
     FEW_FREEDOM,
     Shrinkage,
-    class_covariances,
     freedom_per_feature,
     is_shrunk,
-    shares_of_pooled,
 )
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
@@ -97,7 +95,8 @@ class PairProblem:
         one_vs_all = model.multiclass == "ova" and k > 2
         criterion = _criterion_of(model, classes)
         means, weights = stats.means, stats.weights
-        cov = class_covariances(stats, model.shrinkage, chosen)
+        shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
+        cov = shrinkage.covariances(stats)
         priors = check_priors(model.priors, classes, weights)
         seed = 0  # deterministic solvers leave random_state untouched
         if draws(criterion.solver):
@@ -110,18 +109,13 @@ class PairProblem:
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
             moments = Moments(means, cov, priors, weights, pairs, shares)
-        amounts = chosen
-        if amounts is None or not amounts.to_pooled.any():
-            to_pooled = shares_of_pooled(stats, model.shrinkage, chosen)
-            to_diagonal = two_amounts(model.shrinkage)[1] or 0.0
-            amounts = Shrinkage(to_pooled, to_diagonal)
         return cls(
             criterion=criterion,
             priors=priors,
             pairs=pairs,
             moments=moments,
             stats=stats,
-            shrinkage=amounts,
+            shrinkage=shrinkage,
             is_shrunk=not one_vs_all
             and (is_shrunk(model.shrinkage) or chosen is not None),
             by_rows=chosen is not None,

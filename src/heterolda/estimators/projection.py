@@ -54,7 +54,6 @@ from heterolda.foundations.wording import PROJECTIONS, listed
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.rows import Rows, check_real
 from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.shrinkage import shares_of_pooled
 from heterolda.statistics.wide import in_span
 from heterolda.subspaces import (
     TooFewDirectionsError,
@@ -319,7 +318,7 @@ class HeteroscedasticProjection(
         cov = known.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
-            borrowed = shares_of_pooled(known, None, None)
+            borrowed = known.pooled_shares(None)
             warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
         moments = known.means, cov, priors, known.weights

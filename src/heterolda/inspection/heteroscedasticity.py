@@ -45,7 +45,7 @@ from heterolda.solvers import Fisher, Global, Moments, solve
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import check_frequencies
-from heterolda.statistics.shrinkage import class_covariances, is_shrunk
+from heterolda.statistics.shrinkage import Shrinkage, is_shrunk
 from heterolda.statistics.wide import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
@@ -450,7 +450,7 @@ def heteroscedasticity_report(
     raw = known.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     means = known.means
     chosen = getattr(model, "shrinkage_", None)
-    cov = class_covariances(known, shrinkage, chosen)
+    cov = Shrinkage.of(known, shrinkage, chosen).covariances(known)
     shares = check_priors(priors, statistics.classes, weights)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
     moments = Moments(means, cov, shares, weights, pairs)

@@ -539,21 +539,27 @@ class ClassStatistics:
         .. [1] J. H. Friedman (1989), "Regularized discriminant analysis", Journal of
            the American Statistical Association 84, 165-175.
         """
+        return self.mixed(*self.amounts(shrinkage))
+
+    def amounts(self, shrinkage: Amount) -> tuple[Array, float]:
+        """Return the shares rho_k of the pooled covariance, and of its diagonal in it.
+
+        Classes from which no covariance can be estimated are refused.
+        """
         refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
-        if self.factors is not None:
-            check_room(self.n_classes, self.n_features)
-        rho = self.pooled_shares(shrinkage)
-        if not rho.any():
-            own: Array = self.scatters / (self.weights - 1)[:, None, None]
-            return own
-        gamma = two_amounts(shrinkage)[1]
-        if gamma is None:
+        rho, gamma = self.pooled_shares(shrinkage), two_amounts(shrinkage)[1]
+        if gamma is None and rho.any():
             rank, freedom = self.rank, pooled_freedom(self.weights)
-            gamma = rank / (freedom + rank) if freedom < 2 * rank else 0.0
-        return self.mixed(rho, gamma)
+            gamma = rank / (freedom + rank) if freedom < 2 * rank else None
+        return rho, gamma or 0.0
 
     def mixed(self, rho: Array, gamma: float) -> Array:
         """Return the covariances with shares of the pooled one and of its diagonal."""
+        if self.factors is not None:
+            check_room(self.n_classes, self.n_features)
+        if not rho.any():
+            own: Array = self.scatters / (self.weights - 1)[:, None, None]
+            return own
         target = None if self.coordinates is None else self.coordinates.target
         return blend(self.scatters, self.weights, rho, gamma, target)
 

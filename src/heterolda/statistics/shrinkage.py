@@ -48,29 +48,21 @@ class Shrinkage:
     to_pooled: Array
     to_diagonal: float
 
+    @classmethod
+    def of(
+        cls, statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
+    ) -> Shrinkage:
+        """Return the amounts by a parameter, or as rows have chosen.
+
+        If these chose none, only classes that cannot stand alone borrow.
+        """
+        if chosen is None:
+            return cls(*statistics.amounts(shrinkage))
+        return chosen if chosen.to_pooled.any() else cls(*statistics.amounts(None))
+
     def covariances(self, statistics: ClassStatistics) -> Array:
         """Return the shrunk covariances of class statistics."""
-        if not self.to_pooled.any():
-            return statistics.covariances()
         return statistics.mixed(self.to_pooled, self.to_diagonal)
-
-
-def class_covariances(
-    statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
-) -> Array:
-    """Return covariances by a parameter, or as "cv" has chosen."""
-    if chosen is None:
-        return statistics.covariances(shrinkage)
-    return chosen.covariances(statistics)
-
-
-def shares_of_pooled(
-    statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
-) -> Array:
-    """Return the share of the pooled covariance in those of `class_covariances`."""
-    if chosen is not None and chosen.to_pooled.any():
-        return chosen.to_pooled
-    return statistics.pooled_shares(shrinkage if chosen is None else None)
 
 
 def freedom_per_feature(statistics: ClassStatistics) -> float:
