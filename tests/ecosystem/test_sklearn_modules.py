@@ -26,6 +26,12 @@ MODULES = [
     "sklearn.tests.test_multioutput",
     "sklearn.tests.test_pipeline",
 ]
+SETTINGS = """[pytest]
+addopts = -q --tb=short -p no:cacheprovider -p ecosystem.stand_in
+filterwarnings =
+    ignore::heterolda.SmallClassWarning
+    ignore::heterolda.TrivialRuleWarning
+"""
 
 
 @pytest.mark.check
@@ -38,19 +44,8 @@ def test_it_stands_in_for_scikit_learns_classifiers(tmp_path):
     if find_spec("sklearn.tests") is None:
         pytest.skip("scikit-learn is installed without its tests")
     settings = tmp_path / "pytest.ini"
-    settings.write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-c", settings]
-    command += [
-        "--pyargs",
-        *MODULES,
-        "-p",
-        "ecosystem.stand_in",
-        "-p",
-        "no:cacheprovider",
-        "--tb=short",
-    ]
-    for warning in ("SmallClassWarning", "TrivialRuleWarning"):
-        command += ["-W", f"ignore::heterolda.{warning}"]
+    settings.write_text(SETTINGS)
+    command = [sys.executable, "-m", "pytest", "-c", settings, "--pyargs", *MODULES]
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     changed = {"PYTHONPATH": path, "SKLEARN_SEED": "0", "PYTEST_ADDOPTS": ""}
     run = subprocess.run(

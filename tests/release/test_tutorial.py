@@ -50,13 +50,8 @@ def run(command):
         ):
             app(shlex.split(words.replace("\\\n", ""))[1:])
         status, command = end.value.code, f"cat {rest or ''}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        input=result.getvalue(),
-        stdout=-1,
-        stderr=-2,
-        text=True,
-    )
+    bash = ["bash", "-c", f"exec 2>&1; {command}"]
+    done = subprocess.run(bash, input=result.getvalue(), stdout=-1, text=True)
     return status or done.returncode, shown.getvalue() + done.stdout
 
 
