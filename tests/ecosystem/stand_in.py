@@ -37,7 +37,7 @@ _BY_DEFAULT = "AdaBoostClassifier", "BaggingClassifier", "StackingClassifier"
 _SLOW = re.compile(
     r"parallel|n_jobs|joblib|csr_matrix|coo|log_proba|consistent_predict|with_parameter"
     r"|chain_.*(sparse|svc|independent)|stacking.*multilabel|pairwise|sanity|metric1"
-    r"|calibration_multiclass.1"
+    r"|calibration_multiclass"
 )
 
 
