@@ -32,7 +32,7 @@ test: $(TEST) lint
 	$(PYTEST) -m '$(TESTS)'
 
 check: $(CHECK) coverage
-	$(PYTEST) -m 'check and not covered' tests docs/guide
+	$(PYTEST) --no-loadscope-reorder -m 'check and not covered' tests docs/guide
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
 coverage: $(CHECK)
@@ -55,6 +55,7 @@ soak: $(TEST)
 
 # Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
 audit: $(CHECK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python tests/release/audit.py
 
 bench: $(TEST)

@@ -42,8 +42,7 @@ class BuildKernels(build_ext):
         if SANITIZE:
             link = ["-fsanitize=address,undefined,float-cast-overflow"]
             link += ["-fno-sanitize-recover=all"]
-            options += [*link, "-g", "-O1", "-fno-omit-frame-pointer", "-fno-wrapv"]
-            options += ["-DHETEROLDA_PLAIN"]
+            options += [*link, "-g", "-O0", "-fno-wrapv", "-DHETEROLDA_PLAIN"]
         for extension in self.extensions:
             extension.extra_compile_args = options
             extension.extra_link_args = link

@@ -1,6 +1,6 @@
 """
-A cluster of processes: Dask
-============================
+A cluster of workers: Dask
+==========================
 
 Each worker adds up the moments of its own rows; only one matrix for each class travels,
 whatever the number of rows. The model is the one that a single machine would find.
@@ -9,38 +9,36 @@ whatever the number of rows. The model is the one that a single machine would fi
 import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client
 
 from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import make_d1
 
 # %%
-# Real processes need the guard: each of them imports this file.
+# Two workers in this process; the address of a scheduler reaches those of a cluster.
 
-if __name__ == "__main__":
-    X, y = make_d1(random_state=0)
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**settings) as cluster, Client(cluster):
-        lazy = da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
-        model = GaussianLinearDiscriminant().fit(*lazy)
-        scores = model.decision_function(lazy[0])
-        print(scores)  # lazy, too
-        scores = scores.compute()
+X, y = make_d1(random_state=0)
+with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+    lazy = da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
+    model = GaussianLinearDiscriminant().fit(*lazy)
+    scores = model.decision_function(lazy[0])
+    print(scores)  # lazy, too
+    scores = scores.compute()
 
-    # %%
-    # The same rule as in memory, to rounding errors.
+# %%
+# The same rule as in memory, to rounding errors.
 
-    alone = GaussianLinearDiscriminant().fit(X, y)
-    print(f"largest difference: {np.abs(model.coef_ - alone.coef_).max():.1e}")
+alone = GaussianLinearDiscriminant().fit(X, y)
+print(f"largest difference: {np.abs(model.coef_ - alone.coef_).max():.1e}")
 
-    # %%
-    # What the workers have computed: the scores of both classes.
+# %%
+# What the workers have computed: the scores of both classes.
 
-    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-    bins = np.linspace(-8, 8, 81)
-    for k, colour in zip(model.classes_, ("#2a6fbb", "#d1602b"), strict=True):
-        axes.hist(scores[y == k], bins, color=colour, alpha=0.5, label=f"class {k}")
-    axes.axvline(0, color="0.1", lw=1.5, label="threshold")
-    axes.set(xlabel="score", ylabel="rows")
-    axes.legend()
-    plt.show()
+figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+bins = np.linspace(-8, 8, 81)
+for k, colour in zip(model.classes_, ("#2a6fbb", "#d1602b"), strict=True):
+    axes.hist(scores[y == k], bins, color=colour, alpha=0.5, label=f"class {k}")
+axes.axvline(0, color="0.1", lw=1.5, label="threshold")
+axes.set(xlabel="score", ylabel="rows")
+axes.legend()
+plt.show()

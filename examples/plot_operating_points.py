@@ -74,7 +74,7 @@ right.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.
 plt.show()
 
 # %%
-# All that is under the model. On data the bound is another matter: here are 200 samples
+# All that is under the model. On data the bound is another matter: here are 100 samples
 # of 200 rows of each class, skewed ones, and the share of sick people that each rule
 # misses of 20,000 others. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of
 # 20 on average.
@@ -100,7 +100,7 @@ rules = {
     "on new rows": BoundedErrorClassifier(max_error=bound),
 }
 missed, alarms = ({name: [] for name in rules} for _ in range(2))
-for _ in range(200):
+for _ in range(100):
     X, y = draw(200)
     for name, rule in rules.items():
         wrong = rule.fit(X, y).predict(X_new) != y_new

@@ -55,9 +55,13 @@ SLOW_PAGES = {
     *("tutorial.md", "wide.md"),
 }
 
+# They take a minute or more: whoever begins with them does not end with one of them.
+LONG = {"test_site.py", "test_sklearn_modules.py"}
+
 
 def pytest_collection_modifyitems(items):
-    """Sort tests into tiers."""
+    """Sort tests into tiers, and the longest files to the front."""
+    items.sort(key=lambda item: item.path.name not in LONG)
     missing = pytest.mark.skip(reason="gcc is not installed")
     for item in items:
         of_arrays = "dispatch" in getattr(item, "fixturenames", ())

@@ -33,6 +33,12 @@ PLACES = {
 }
 # What brings a classifier along without its name.
 _BY_DEFAULT = "AdaBoostClassifier", "BaggingClassifier", "StackingClassifier"
+# Tests that take seconds, and differ from others in what is not ours.
+_SLOW = re.compile(
+    r"parallel|n_jobs|joblib|csr_matrix|coo|log_proba|consistent_predict|with_parameter"
+    r"|chain_.*(sparse|svc|independent)|stacking.*multilabel|pairwise|sanity|metric1"
+    r"|calibration_multiclass"
+)
 
 
 class _Lenient(type):
@@ -65,7 +71,11 @@ def pytest_configure():
 def pytest_collection_modifyitems(config, items):
     """Keep the tests in which a stand-in may be; those left out are to fail."""
     word = re.compile(rf"\b({'|'.join([*NAMES, *_BY_DEFAULT])})\b")
-    idle = [item for item in items if not word.search(_text(item))]
+    idle = [
+        item
+        for item in items
+        if _SLOW.search(item.name) or not word.search(_text(item))
+    ]
     config.hook.pytest_deselected(items=idle)
     items[:] = [item for item in items if item not in idle]
     for module in {item.module.__name__ for item in items}:

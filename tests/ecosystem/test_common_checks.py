@@ -41,7 +41,6 @@ OTHERS = [
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     GaussianLinearDiscriminant(missing="em"),
     LocalNeighborhoodSearch(LogisticRegression()),
-    LocalNeighborhoodSearch(strategy="smooth"),
     LocalNeighborhoodSearch(strategy="smooth", transformation="auto"),
     HeteroscedasticProjection(method="chernoff"),
     HeteroscedasticProjection(method="fisher"),
@@ -71,7 +70,7 @@ def test_every_public_estimator_is_checked():
     [(one, False) for one in ONE_OF_EACH]
     + [
         pytest.param(*case, marks=pytest.mark.check)
-        for case in [(one, True) for one in ONE_OF_EACH]
+        for case in [(LocalNeighborhoodSearch(), True), (bounded(), True)]
         + [(one, False) for one in OTHERS]
     ],
     ids=lambda value: " ".join(repr(value).split()),

@@ -26,6 +26,12 @@ MODULES = [
     "sklearn.tests.test_multioutput",
     "sklearn.tests.test_pipeline",
 ]
+SETTINGS = """[pytest]
+addopts = -q --tb=short -p no:cacheprovider -p ecosystem.stand_in
+filterwarnings =
+    ignore::heterolda.SmallClassWarning
+    ignore::heterolda.TrivialRuleWarning
+"""
 
 
 @pytest.mark.check
@@ -33,17 +39,13 @@ MODULES = [
     parse_version(sklearn.__version__) < parse_version("1.9"),
     reason="left_out.py is about the tests of scikit-learn 1.9",
 )
-@pytest.mark.parametrize("module", MODULES)
-def test_it_stands_in_for_scikit_learns_classifiers(module, tmp_path):
+def test_it_stands_in_for_scikit_learns_classifiers(tmp_path):
     # In a process of its own: `stand_in.py` changes scikit-learn.
-    if find_spec(module.rpartition(".")[0]) is None:
+    if find_spec("sklearn.tests") is None:
         pytest.skip("scikit-learn is installed without its tests")
     settings = tmp_path / "pytest.ini"
-    settings.write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-c", settings, "--pyargs", module]
-    command += ["-p", "ecosystem.stand_in", "-p", "no:cacheprovider", "--tb=short"]
-    for warning in ("SmallClassWarning", "TrivialRuleWarning"):
-        command += ["-W", f"ignore::heterolda.{warning}"]
+    settings.write_text(SETTINGS)
+    command = [sys.executable, "-m", "pytest", "-c", settings, "--pyargs", *MODULES]
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     changed = {"PYTHONPATH": path, "SKLEARN_SEED": "0", "PYTEST_ADDOPTS": ""}
     run = subprocess.run(

@@ -18,6 +18,7 @@ import pytest
 from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
+from helpers.cli import command
 from heterolda import ParameterError
 from heterolda.cli.commands import app
 from heterolda.experiments import datasets as loader
@@ -28,16 +29,6 @@ from heterolda.experiments.methods import METHODS, resolve_methods
 from heterolda.experiments.protocol import Study, Task, run_study
 from heterolda.experiments.results import Row
 from heterolda.experiments.workers import computed
-
-# A run in a process of its own, whose warnings are errors.
-SCRIPT = """
-import sys
-from heterolda.experiments.protocol import Study, run_study
-from heterolda.cli.progress import StudyProgress
-study = Study(["wine", "iris"], ["LDA", "GLD"], trials=int(sys.argv[2]), folds=5)
-with StudyProgress() as display:
-    run_study(study, sys.argv[1], display, jobs=2)
-"""
 
 
 class Silent:
@@ -62,12 +53,14 @@ def no_data_folder(monkeypatch, request):
         monkeypatch.delenv("HETEROLDA_DATA", raising=False)
 
 
-def start(folder, trials, **options):
+def start(folder):
+    """Run the study below in processes of its own, whose warnings are errors."""
+    options = ["--datasets", "wine,iris", "--methods", "LDA,GLD", "--trials", "10"]
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SCRIPT, folder, str(trials)],
+        command("reproduce", *options, "--folds", "5", "--jobs", "1", "--out", folder),
         stderr=subprocess.PIPE,
         text=True,
-        **options,
+        start_new_session=True,
     )
 
 
@@ -299,24 +292,21 @@ def test_a_process_that_dies_is_noticed(tmp_path, workers):
 
 @pytest.mark.check
 def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
-    whole, cut, trials = tmp_path / "whole", tmp_path / "cut", 30
-    reference = start(whole, trials)
-    assert reference.communicate()[1].endswith("(100% of all)\n")
-    assert reference.returncode == 0
+    whole, cut, observer = tmp_path / "whole", tmp_path / "cut", Silent()
+    study = Study(["wine", "iris"], ["LDA", "GLD"], trials=10, folds=5)
+    run_study(study, whole, Silent())
 
-    killed = start(cut, trials)
+    killed = start(cut)
     wait_for_lines(cut, 30)
     workers = children(killed)
     killed.kill()
     killed.communicate()
     kept = without_times(cut)
-    assert 30 < len(kept) < 1 + 2 * 2 * 5 * trials
+    assert 30 < len(kept) < 1 + 2 * 2 * 5 * 10
     wait_for_end(workers)
 
-    resumed = start(cut, trials)
-    stderr = resumed.communicate()[1]
-    assert resumed.returncode == 0
-    assert re.search(r"^\d+ rows are already there$", stderr, re.MULTILINE)
+    run_study(study, cut, observer)
+    assert observer.n_done == len(kept) - 1
     assert without_times(cut) == without_times(whole)
     assert json.loads((cut / "run.json").read_text()) == json.loads(
         (whole / "run.json").read_text()
@@ -325,14 +315,7 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_table(tmp_path):
 
 @pytest.mark.check
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
-    command = [sys.executable, "-W", "error", "-m", "heterolda", "reproduce"]
-    options = ["--datasets", "iris,wine", "--methods", "LDA", "--full", "--jobs", "2"]
-    interrupted = subprocess.Popen(
-        [*command, *options, "--out", tmp_path],
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    interrupted = start(tmp_path)
     wait_for_lines(tmp_path, 5)
     workers = children(interrupted)
     os.killpg(interrupted.pid, signal.SIGINT)  # as a terminal does on Ctrl-C

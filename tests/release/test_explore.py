@@ -165,7 +165,7 @@ def assert_same(rule, model, mirrored=False):
 
 @pytest.mark.filterwarnings("ignore")  # of rules that always give the same answer
 def test_the_numbers_are_those_of_the_library(page, rng):
-    problems = [draw_problem(rng, k % 10) for k in range(1000)]
+    problems = [draw_problem(rng, k % 10) for k in range(300)]
     known = [by_library(problem) for problem in problems]
     batch = [
         {**problem, "q": points[:, 0].tolist()}
@@ -194,7 +194,7 @@ def test_the_numbers_are_those_of_the_library(page, rng):
             moved = np.reshape(one["moved"], (-1, 2))
             np.testing.assert_allclose(moved[:, 1], e2, atol=1e-9)
             assert (moved[:, 1] >= points[:, 1] - 1e-9).all()
-    assert 50 < n_trivial < 300
+    assert 15 < n_trivial < 90
 
 
 def test_the_curves_are_drawn_where_the_rules_are(page, rng):

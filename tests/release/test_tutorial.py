@@ -1,14 +1,17 @@
 """Pages of commands are executed: every command, and what it shows is compared."""
 
-import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 import textwrap
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from heterolda.cli.commands import app
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 JUDGED = ["project", "fit", "inspect", "evaluate"]
@@ -35,6 +38,23 @@ def lines_of(text):
         yield from textwrap.wrap(line, 88, break_on_hyphens=False) or [line]
 
 
+def run(command):
+    """Run a command by bash, what is ours of it in this process; status and output."""
+    result, shown, status = StringIO(), StringIO(), 0
+    if command.startswith("heterolda "):
+        words, rest = re.fullmatch("(?s)(.*?)( [|>] .*)?", command).groups()
+        with (
+            redirect_stdout(result if rest else shown),
+            redirect_stderr(shown),
+            pytest.raises(SystemExit) as end,
+        ):
+            app(shlex.split(words.replace("\\\n", ""))[1:])
+        status, command = end.value.code, f"cat {rest or ''}"
+    bash = ["bash", "-c", f"exec 2>&1; {command}"]
+    done = subprocess.run(bash, input=result.getvalue(), stdout=-1, text=True)
+    return status or done.returncode, shown.getvalue() + done.stdout
+
+
 @pytest.mark.parametrize(
     ("page", "names"),
     [
@@ -43,32 +63,19 @@ def lines_of(text):
         ("guide/files", ["fit", "predict", "fit", "fit"]),
     ],
 )
-def test_pages_of_commands_are_true(page, names, tmp_path):
+def test_pages_of_commands_are_true(page, names, tmp_path, monkeypatch):
     missing = [name for name in ("bash", "awk", "gcc") if shutil.which(name) is None]
     if missing:
         pytest.skip(f"the pages need {', '.join(missing)}")
-    programs, work = tmp_path / "programs", tmp_path / "work"
-    programs.mkdir()
-    work.mkdir()
-    program = programs / "heterolda"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -W error -m heterolda "$@"\n')
-    program.chmod(0o755)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.chdir(tmp_path)
     script = commands((DOCS / f"{page}.md").read_text(encoding="utf-8"))
     ours = [lines[0].split()[1] for lines, _ in script if "heterolda" in lines[0][:9]]
     assert ours == ["datasets", *names]
     for lines, shown in script:
-        run = subprocess.run(
-            ["bash", "-c", "\n".join(lines)],
-            cwd=work,
-            env=os.environ | {"PATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        status, output = run("\n".join(lines))
         # Pages show some errors; all others are not what stands there.
-        assert run.returncode == run.stdout.startswith("heterolda:"), run.stdout
-        found, expected = list(lines_of(run.stdout)), list(lines_of("\n".join(shown)))
+        assert status == output.startswith("heterolda:"), output
+        found, expected = list(lines_of(output)), list(lines_of("\n".join(shown)))
         if expected[-1:] == ["..."]:  # and more
             found[len(expected) - 1 :] = ["..."]
         assert found == expected, lines[0]
