@@ -104,13 +104,16 @@ def chosen_by_rows(
     """
     if statistics.given or statistics.n_classes < 2:
         return None
+    freedom = pooled_freedom(statistics.weights)
     if shrinkage is None:
-        few = 0 < freedom_per_feature(statistics) < ENOUGH_FREEDOM
+        few = freedom > 1 and freedom_per_feature(statistics) < ENOUGH_FREEDOM
         if not few or not np.isclose(rows.total, statistics.weights.sum()):
             return None  # of a sample nothing is known without a row
     elif shrinkage != "cv":
         return None
     statistics.covariances()  # says what is wrong with too small classes
+    if freedom <= 1:  # without a row there is no covariance
+        return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     if statistics.estimated_by is not None:
         statistics = ClassStatistics.from_rows(rows)
     return choose_shrinkage(rows, statistics)
