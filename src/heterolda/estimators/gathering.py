@@ -20,6 +20,7 @@ from heterolda.statistics.class_statistics import ClassStatistics, check_decay
 from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
 from heterolda.statistics.samples import filled_rows, most_rows
+from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Rows on a device with no more numbers than this are fitted on the host.
 FEW_NUMBERS = 1 << 17
@@ -58,7 +59,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
 
 def _needs_host(estimator, X) -> bool:
     """Whether rows of a device are few, or have to be in NumPy."""
-    many = X.ndim == 2 and X.shape[0] > 2 * X.shape[1]
+    # With fewer rows than this for each feature, they choose the shrinkage.
+    many = X.ndim == 2 and X.shape[0] > (ENOUGH_FREEDOM + 1) * X.shape[1]
     many = many and X.shape[0] * X.shape[1] > FEW_NUMBERS
     by_rows = getattr(estimator, "covariance_estimator", None) is not None
     by_rows |= getattr(estimator, "missing", "error") == "em"
