@@ -99,7 +99,7 @@ def naive_errors(X, y, weight, model, k, few):
 
 def verdict_on(model, monkeypatch, *data):
     found = []
-    record = "heterolda.estimators.discriminant.warn_of_misfit"
+    record = "heterolda.estimators.warn._warn_of_misfit"
     monkeypatch.setattr(record, lambda *given: found.append(given[-1]))
     model.fit(*data)
     return found[0]

@@ -32,9 +32,7 @@ from heterolda.estimators.thresholds import has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
     warn_of_discarded_rows,
-    warn_of_misfit,
     warn_of_plug_in,
-    warn_of_raised_variances,
     warn_of_rows,
     warn_of_rules,
 )
@@ -458,11 +456,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
         rules, chosen, verdict = reviewed(problem, judges, chosen)
         rated = problem.rate(rules)
         rules = rated.planes if span is None else span.in_features(rated.planes)
-        warn_of_rules(problem, rules, judges)
-        if verdict is not None:
-            warn_of_misfit(stats, problem.pairs, verdict.in_features(span))
-        if rows is None and first:
-            warn_of_raised_variances(problem, rules)
+        verdict = None if verdict is None else verdict.in_features(span)
+        unchecked = rows is None and first
+        warn_of_rules(stats, problem, rules, judges, verdict, unchecked=unchecked)
 
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = stats.classes

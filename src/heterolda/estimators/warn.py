@@ -71,10 +71,25 @@ def warn_of_rows(
     warn_of_coarse_features(stats)
 
 
-def warn_of_rules(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
-    """Say which rules are useless, and what the solver could not resolve."""
+def warn_of_rules(
+    stats: ClassStatistics,
+    problem: PairProblem,
+    rules: Rules,
+    rows: Rows | None,
+    verdict: Verdict | None,
+    *,
+    unchecked: bool,
+) -> None:
+    """Say which rules are useless or mislead, and what could not be resolved.
+
+    `unchecked` says that there were never any rows to check the rules on.
+    """
     _warn_of_trivial_rules(problem, rules)
+    if verdict is not None:
+        _warn_of_misfit(stats, problem.pairs, verdict)
     _warn_of_dropped_directions(problem, rules, rows)
+    if unchecked:
+        _warn_of_raised_variances(problem, rules)
 
 
 def _warn_of_few_rows() -> None:
@@ -135,7 +150,9 @@ def warn_of_coarse_features(statistics: ClassStatistics) -> None:
         )
 
 
-def warn_of_misfit(statistics: ClassStatistics, pairs: Index, verdict: Verdict) -> None:
+def _warn_of_misfit(
+    statistics: ClassStatistics, pairs: Index, verdict: Verdict
+) -> None:
     """Say that the model misleads for some pairs, and by which features.
 
     Errors that differ by no more than chance are not enough: of all pairs of Gaussian
@@ -248,7 +265,7 @@ def _warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
         )
 
 
-def warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
+def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
     """Give one warning that names classes without variance where others have some."""
     classes, pairs, floored = problem.stats.classes, problem.pairs, rules.floored
     if floored is None or not floored.any():
