@@ -47,7 +47,7 @@ class SmallClassWarning(UserWarning):
     ...     warnings.simplefilter("error", SmallClassWarning)
     ...     GaussianLinearDiscriminant().fit(X, y)
     Traceback (most recent call last):
-    heterolda.exceptions.SmallClassWarning: classes [0, 1] have no more samples ...
+    heterolda.exceptions.SmallClassWarning: there are fewer than 8 rows per feature...
     """
 
 
