@@ -137,6 +137,13 @@ def test_a_class_of_one_row_and_classes_of_few():
     assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
 
 
+@pytest.mark.parametrize("shrinkage", [None, "cv"])
+def test_rows_of_which_none_can_be_left_out(shrinkage):
+    X, y = [[0.0, 1.0], [1.0, 3.0], [5.0, 2.0]], [0, 0, 1]
+    model = GaussianLinearDiscriminant(shrinkage=shrinkage).fit(X, y)
+    assert_array_equal(model.predict(X), y)
+
+
 def test_rows_that_do_not_vary():
     y = np.arange(8) % 4
     with pytest.warns(TrivialRuleWarning):

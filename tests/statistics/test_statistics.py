@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant, ParameterError
 from heterolda.kernels import class_moments as kernel
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.moments import available_memory, check_room
 
 of = ClassStatistics.from_data
 
@@ -384,3 +384,14 @@ def test_given_moments_that_have_decayed_borrow():
     assert_allclose(few.covariances().ravel(), [79.6 / 39, 79.2 / 39])
     exact = ClassStatistics.from_moments(*given).decayed(0.6)
     assert_allclose(exact.covariances().ravel(), [0.6 / 0.2, 2 * 0.6 * 99 / 59])
+
+
+def test_free_memory_is_known_with_and_without_proc(monkeypatch):
+    free = available_memory()
+    assert 1e6 < free < 1e15
+    monkeypatch.setattr("heterolda.statistics.moments.open", _no_file, raising=False)
+    assert available_memory() >= free
+
+
+def _no_file(*args, **settings):
+    raise OSError
