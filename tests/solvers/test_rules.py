@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.solvers import Rules
-from heterolda.solvers.rules import best_threshold, linear_scores
+from heterolda.solvers.rules import best_threshold
 
 
 def test_scores_that_overflow_keep_their_sign(rng):

@@ -33,9 +33,10 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
+from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.solvers import Moments, solve, solve_fisher
 from heterolda.solvers.left_out import arc_weights
-from heterolda.solvers.rules import Rules, linear_scores
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Patterns of one call that get an optimum of their own: as many as take some seconds,

@@ -14,6 +14,7 @@ from heterolda.estimators.starts import Start
 from heterolda.estimators.votes import Binary, Committee, OneVsOne
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings
+from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.search.log_odds import power_of_probabilities
 from heterolda.search.refinement import FoldRules, refine_folds
 from heterolda.search.selection import (
@@ -25,7 +26,7 @@ from heterolda.search.selection import (
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
 from heterolda.solvers.fisher import PooledLDA
-from heterolda.solvers.rules import Rules, linear_scores
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.kernels.ordered_scores import linear_scores
 
 # Rows that are gathered at a time where they cannot be used as they are.
 _ROWS = 1 << 13
@@ -112,19 +113,8 @@ def rule_counts_numpy(rows, rules, others, counts):
     pairs, second = members // 2, members % 2 == 1
     w = np.ones(len(rows.X)) if rows.weight is None else rows.weight
     one, two = (
-        _are_positive(rows.X, coef[pairs].T, intercept[pairs]) != second
+        (linear_scores(rows.X, coef[pairs].T, intercept[pairs]) > 0) != second
         for coef, intercept in (rules, others)
     )
     sums = w @ one, w @ two, w @ (one != two)
     counts.reshape(-1, 3)[members] = np.transpose(sums)
-
-
-def _are_positive(rows, normals, intercept):
-    """Whether scores are positive; where products overflow, rows are made smaller."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = rows @ normals + intercept
-        huge = ~np.isfinite(scores).all(axis=1)
-        if huge.any():
-            size = np.abs(rows[huge]).max(axis=1, keepdims=True)
-            scores[huge] = rows[huge] / size @ normals + intercept / size
-    return scores > 0

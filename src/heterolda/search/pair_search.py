@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.arrays import Array, Mask
+from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.rules import linear_scores
 
 # Margins up to two to this power are left as they are.
 _LARGEST_EXPONENT = 300

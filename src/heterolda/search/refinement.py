@@ -10,14 +10,13 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.kernels.descent import descend
-from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.ordered_scores import linear_scores, ordered_scores
 from heterolda.search.algorithm2 import Reporter
 from heterolda.search.log_odds import sides_of_log_odds
 from heterolda.search.pair_search import PairResult
 from heterolda.search.selection import NONE, Candidate
 from heterolda.search.smooth import Coordinates, median_size
 from heterolda.search.training_data import TrainingData
-from heterolda.solvers.rules import linear_scores
 
 # Decrease of the objective that is not worth a step while candidates are compared.
 _ROUGHLY = 1e-5

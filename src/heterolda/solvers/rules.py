@@ -24,9 +24,6 @@ from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.solvers.pencil import Pencil
 
-# Scores are kept below this, so that sums of them do not overflow.
-_LARGEST_SCORE = 1e300
-
 
 class Status(IntEnum):
     """How a solver ended with a pair."""
@@ -277,32 +274,3 @@ def bayes_error(
     """Return the error p_e of a rule, (9)."""
     error1, error2 = class_errors(t, D, sigma1, sigma2, p1, p2)
     return error1 + error2
-
-
-def linear_scores(rows: Array, normals: Array, intercept: Array) -> Array:
-    """Return scores of rows of data, positive for the second class of a pair.
-
-    `normals` is `coef` transposed, perhaps for each row. Scores are finite and have the
-    right sign even if products overflow.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = _products(rows, normals)
-        scores += intercept
-        # The sum of all is finite unless one of them is not, or nearly so.
-        if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
-            huge = ~np.isfinite(scores).all(axis=1)
-            if normals.ndim == 3:
-                normals, intercept = normals[huge], intercept[huge]
-            size = np.abs(rows[huge]).max(axis=1, keepdims=True)
-            part = _products(rows[huge] / size, normals)
-            scores[huge] = size * (part + intercept / size)
-            np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE, out=scores)
-    return scores
-
-
-def _products(rows: Array, normals: Array) -> Array:
-    """Return products of rows with normals, the same for all rows or those of each."""
-    if normals.ndim == 2:
-        return rows @ normals
-    products: Array = np.einsum("rj,rjp->rp", rows, normals)
-    return products

@@ -15,7 +15,7 @@ from heterolda.inspection.displays.base import (
     PairDisplay,
     is_of_left_out_scores,
 )
-from heterolda.solvers.rules import linear_scores
+from heterolda.kernels.ordered_scores import linear_scores
 
 # Rows whose scores under all rules of the curve are formed together.
 _BLOCK = 2048
