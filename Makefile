@@ -17,7 +17,7 @@ READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
+.PHONY: demo test quick check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
 .PHONY: stamp test-oldest mutation clean
 
 demo: $(PLOT)
@@ -28,15 +28,18 @@ demo: $(PLOT)
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 TESTS ?= not check
-test: $(TEST) lint
+test: lint quick
+
+quick: $(TEST)
 	$(PYTEST) -m '$(TESTS)'
 
 check: $(CHECK) coverage
 	$(PYTEST) --no-loadscope-reorder -m 'check and not covered' tests docs/guide
 
 # The folders that all answers depend on: at least 99 % of their branches are tested.
+COVERED := statistics solvers subspaces tradeoff search estimators ecosystem
 coverage: $(CHECK)
-	$(PYTEST) tests -m covered --cov
+	$(PYTEST) $(addprefix tests/,$(COVERED)) -m covered --cov
 
 lint: $(TEST)
 	$(BIN)/ruff check .
