@@ -195,7 +195,8 @@ def _errors_of_pairs(
     together = np.zeros(2)
     places = few[pairs] & judged[:, None]
     if places.any():
-        left_out, pooled = problem.left_out(rows), np.logical_or(*places.T)
+        small = rows.take(np.flatnonzero(few[rows.codes]))
+        left_out, pooled = problem.left_out(small), np.logical_or(*places.T)
         coef = np.where(pooled[:, None], coef, rules.coef)
         intercept = np.where(pooled, intercept, rules.intercept)
         votes = vote_weights(rules.error, len(few), problem.voting)

@@ -10,6 +10,7 @@ import numpy as np
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Amount, Array, blocks, dense
 from heterolda.foundations.rounding import SAME_SUM, SINGULAR
+from heterolda.foundations.threads import one_blas_thread
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
@@ -116,7 +117,8 @@ def chosen_by_rows(
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     if statistics.estimated_by is not None:
         statistics = ClassStatistics.from_rows(rows)
-    return choose_shrinkage(rows, statistics)
+    with one_blas_thread():  # they wait for each other longer than they work
+        return choose_shrinkage(rows, statistics)
 
 
 def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
