@@ -174,7 +174,7 @@ class HeteroscedasticityReport:
         Of rows: held-out accuracy of :class:`GaussianLinearDiscriminant` and of
         linear discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
-        Pairs for which the guard uses Fisher's rule, since the model does not fit.
+        Pairs for which the guard uses the rule for equal covariances.
     by_em : bool
         Whether the moments were estimated by EM from rows with missing values.
 

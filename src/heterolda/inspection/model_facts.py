@@ -228,7 +228,7 @@ class ModelFacts:
 
     @property
     def guarded(self) -> list[str]:
-        """Pairs that use Fisher's rule because of the guard, in words."""
+        """Pairs that use LDA's rule because of the guard, in words."""
         flags = getattr(self.discriminant, "guarded_", ())
         return [
             " and ".join(pair.classes)

@@ -125,7 +125,7 @@ def verdict_sentence(
 
 
 def guarded_sentence(pairs: Sequence[str]) -> str:
-    """Which pairs use Fisher's rule because of the guard, empty if there are none."""
+    """Say which pairs use LDA's rule because of the guard; empty if none do."""
     if not pairs:
         return ""
     more = f"; {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
