@@ -210,7 +210,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         :class:`PrecisionWarning` if the class means differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that use the rule for equal covariances (see `guard`) because the model's
-        made more errors on rows. Their `bayes_error_` and `gap_` are those of that rule.
+        made more errors on rows. Their `bayes_error_` and `gap_` are those of the rule
+        in use.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
