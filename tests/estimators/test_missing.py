@@ -86,8 +86,8 @@ def test_rows_do_not_depend_on_each_other():
         call = getattr(model, method)
         found = call(rows)
         assert_array_equal(found[whole], call(rows[whole]))
-        if not model.guarded_.any():
-            assert_array_equal(found[whole], getattr(plain, method)(X[whole]))
+        if method == "predict" and not model.guarded_.any():
+            assert_array_equal(found[whole], plain.predict(X[whole]))
         assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
         assert_array_equal(found[::-1], call(rows[::-1]))
     p = model.predict_proba(rows)

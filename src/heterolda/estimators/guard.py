@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.temperature import Evidence
 from heterolda.estimators.thresholds import Thresholds
 from heterolda.estimators.votes import vote_weights, winners_of_votes
 from heterolda.foundations.arrays import Array, Index, Mask
@@ -25,7 +26,6 @@ from heterolda.solvers import Global, Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import sampled
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import Span
 
@@ -76,11 +76,14 @@ class Chosen(NamedTuple):
         Pairs that take their rival's rule.
     thresholds : Thresholds or None
         What sets the thresholds, if rows are few.
+    evidence : Evidence or float
+        What sets the temperature of the probabilities, or is it.
     """
 
     shrinkage: Shrinkage | None = None
     guarded: Mask | None = None
     thresholds: Thresholds | None = None
+    evidence: Evidence | float = 1.0
 
 
 NOTHING = Chosen()
@@ -90,38 +93,52 @@ def reviewed(
     problem: PairProblem, rows: Rows | None, chosen: Chosen
 ) -> tuple[Rules, Chosen, Verdict | None]:
     """Solve pairs, and let rows have their say, or what they chose before."""
-    thresholds = chosen.thresholds
+    thresholds, verdict = chosen.thresholds, None
+    left_out: list[LeftOutScores] = []
     if thresholds is None and rows is not None and problem.has_few_rows:
-        thresholds = Thresholds.of(problem, rows)
+        thresholds, left_out = Thresholds.of(problem, rows)
     guarded = np.zeros(len(problem.pairs), bool)
+    scores: dict[int, tuple[Array, Array]] = {}
     if thresholds is not None:
         rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
-        return rules, chosen._replace(guarded=guarded, thresholds=thresholds), None
-    rules, verdict = problem.solve(), None
-    if rows is not None and isinstance(problem.criterion.solver, Global):
-        rules, verdict = evaluated(rules, problem, sampled(rows))
-        guarded = verdict.guarded
-    elif chosen.guarded is not None:
-        guarded = chosen.guarded
-        rules = with_rivals(rules, problem, guarded)
-    return rules, chosen._replace(guarded=guarded), verdict
+        moved = thresholds.moved(left_out, rules)
+        scores = _by_class(moved, rules.coef, rules.intercept, problem.pairs)
+    else:
+        rules = problem.solve()
+        if rows is not None and isinstance(problem.criterion.solver, Global):
+            rules, verdict, scores = evaluated(rules, problem, rows)
+            guarded = verdict.guarded
+        elif chosen.guarded is not None:
+            guarded = chosen.guarded
+            rules = with_rivals(rules, problem, guarded)
+    evidence = chosen.evidence
+    # Rows filled in by regression are less sure of their class than they look.
+    complete = problem.stats.estimated_by != "EM"
+    if rows is not None and problem.follows_optimum and complete:
+        evidence = Evidence.of(rules, problem, rows, scores)
+    return rules, Chosen(chosen.shrinkage, guarded, thresholds, evidence), verdict
 
 
-def evaluated(rules: Rules, problem: PairProblem, rows: Rows) -> tuple[Rules, Verdict]:
+def evaluated(
+    rules: Rules, problem: PairProblem, rows: Rows
+) -> tuple[Rules, Verdict, dict[int, tuple[Array, Array]]]:
     """Replace rules that make more errors on rows than their rivals do.
 
     Pairs of classes that cannot stand alone are not evaluated: what they have borrowed
-    has seen the rows.
+    has seen the rows. The last result has weights and scores of the left-out rows of
+    small classes.
     """
     judged = rules.status != Status.SEPARABLE
     first, second = problem.pairs.T  # -1 stands for all others
     judged &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
     errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
     together = np.zeros(2)
+    left_out: dict[int, tuple[Array, Array, Array]] = {}
     if problem.one_vs_all:
         errors, deviation = _errors_of_others(rules, problem, rows, judged)
-    elif judged.any():
-        errors, deviation, together = _errors_of_pairs(rules, problem, rows, judged)
+    else:
+        found = _errors_of_pairs(rules, problem, rows, judged)
+        errors, deviation, together, left_out = found
     # Weights are not always summed in the same order: rounding makes no errors.
     errors = np.where(errors > _ROUNDING, errors, 0.0)
     worse = errors[0] > (1 + MORE) * errors[1]
@@ -129,7 +146,8 @@ def evaluated(rules: Rules, problem: PairProblem, rows: Rows) -> tuple[Rules, Ve
         # A few rows say little of a pair alone, and more of all classes together.
         worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
     verdict = Verdict(worse, errors, deviation, rules.coef)
-    return with_rivals(rules, problem, worse), verdict
+    scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
+    return with_rivals(rules, problem, worse), verdict, scores
 
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
@@ -181,10 +199,11 @@ def _few(rules: Rules, problem: PairProblem) -> Mask:
 
 def _errors_of_pairs(
     rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, dict[int, tuple[Array, Array, Array]]]:
     """Return errors on rows of rules and rivals, and deviations of the difference.
 
-    The last result is what both make of left-out rows of small classes, by votes.
+    The third result is what both make of left-out rows of small classes, by votes, and
+    the last are the weights of these rows, and their scores by rivals and rules.
     """
     few: Mask = _few(rules, problem)
     pairs = problem.pairs
@@ -192,19 +211,18 @@ def _errors_of_pairs(
     coef, intercept = _rivals(rules, problem)
     known = rows.X, rows.weights, *rows.by_class, ~few, pairs, judged
     counts = rule_counts(RowsOfPairs(*known), ours, (coef, intercept))
-    together = np.zeros(2)
-    places = few[pairs] & judged[:, None]
+    together, left_out = np.zeros(2), {}
+    places = few[pairs]
     if places.any():
         small = rows.take(np.flatnonzero(few[rows.codes]))
-        left_out, pooled = problem.left_out(small), np.logical_or(*places.T)
-        coef = np.where(pooled[:, None], coef, rules.coef)
-        intercept = np.where(pooled, intercept, rules.intercept)
+        without, pooled = problem.left_out(small), judged & np.logical_or(*places.T)
         votes = vote_weights(rules.error, len(few), problem.voting)
-        models = _by_class(left_out.of_arcs(rules, places), *ours, pairs)
-        rivals = _by_class(left_out.of_lda(places), coef, intercept, pairs)
+        models = _by_class(without.of_arcs(rules, places), *ours, pairs)
+        rivals = _by_class(without.of_lda(places), coef, intercept, pairs)
         for k, (weights, one) in models.items():
-            two = rivals[k][1]
-            pair, place = np.nonzero((pairs == k) & places)
+            two = np.where(pooled, rivals[k][1], one)
+            left_out[k] = weights, two, one
+            pair, place = np.nonzero((pairs == k) & judged[:, None])
             second = place == 1
             wrong, also = ((scores[:, pair] > 0) != second for scores in (one, two))
             sums = weights @ wrong, weights @ also, weights @ (wrong != also)
@@ -218,7 +236,7 @@ def _errors_of_pairs(
     share = problem.moments.pair_priors / rows.totals[pairs]
     errors = (share[:, :, None] * counts).sum(axis=1)
     variance = (share**2 * counts[:, :, 2]).sum(axis=1)
-    return errors.T[:2], np.sqrt(variance), together
+    return errors.T[:2], np.sqrt(variance), together, left_out
 
 
 def _by_class(

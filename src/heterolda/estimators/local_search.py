@@ -465,3 +465,7 @@ class LocalNeighborhoodSearch(
         )
         units = np.array([r.unit for r in results])
         self._committee = choice.committee(planes, self.pairs_, units)
+        initial = getattr(start.estimator, "_committee", None)
+        if initial is not None and choice.log_odds is None:
+            temperature = initial.temperature
+            self._committee = replace(self._committee, evidence=temperature)

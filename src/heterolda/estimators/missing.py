@@ -146,7 +146,12 @@ def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
         # All that a committee asks of rules with given log-odds are their errors.
         each = replace(planes, error=planes.error[places])
         log_odds = partial(_log_odds, curve, places)
-        committee = replace(model._committee, planes=each, log_odds=log_odds)
+        committee = replace(
+            model._committee,
+            planes=each,
+            log_odds=log_odds,
+            evidence=model._committee.temperature,
+        )
         yield getattr(committee, method)(scores)
 
 

@@ -146,9 +146,13 @@ class PairProblem:
 
         They do where they have also chosen the shrinkage.
         """
-        moved = isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
-        return self.by_rows and few and moved and not self.one_vs_all
+        return self.by_rows and few and self.follows_optimum and not self.one_vs_all
+
+    @property
+    def follows_optimum(self) -> bool:
+        """Return whether rules are optimal under the model."""
+        return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
 
     def left_out(self, rows: Rows) -> LeftOut:
         """Return rows to be left out of the moments."""

@@ -99,7 +99,7 @@ class Choice:
         if len(pairs) == 1:
             return Binary(planes, log_odds)
         k = int(pairs.max()) + 1
-        return OneVsOne(planes, k, self.voting, log_odds, self.sharpness)
+        return OneVsOne(planes, k, self.voting, log_odds, evidence=1 / self.sharpness)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.solvers import Global, solve
+from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import FEW_FREEDOM, freedom_per_feature
@@ -58,17 +59,22 @@ class Thresholds:
     judged: Mask
 
     @classmethod
-    def of(cls, problem: PairProblem, rows: Rows) -> Thresholds:
+    def of(
+        cls, problem: PairProblem, rows: Rows
+    ) -> tuple[Thresholds, list[LeftOutScores]]:
         """Solve pairs for equal priors, and leave rows out of their rules.
 
-        So that priors, costs and criterion set nothing but the threshold.
+        So that priors, costs and criterion set nothing but the threshold. Scores over
+        the deviation under the model come second.
         """
         equal = replace(problem.moments, shares=np.ones(problem.pairs.shape))
         rules = solve(equal, Global())
-        left_out, shape = problem.left_out(rows), problem.pairs.shape
+        without, shape = problem.left_out(rows), problem.pairs.shape
         totals, counts, means, sums = np.zeros((4, *shape))
-        for one in left_out.of_arcs(rules, np.ones(shape, bool)):
+        left_out = []
+        for one in without.of_arcs(rules, np.ones(shape, bool)):
             score = one.score / np.sqrt(one.distance)
+            left_out.append(replace(one, score=score))
             w = np.where(np.isnan(score), 0.0, one.rows.frequencies)
             score = np.nan_to_num(score)
             total = w.sum(axis=1)
@@ -83,7 +89,16 @@ class Thresholds:
         squares = np.where(enough, sums / freedom, both)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
         judged: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
-        return cls(rules, means, deviations, judged)
+        return cls(rules, means, deviations, judged), left_out
+
+    def moved(self, left_out: list[LeftOutScores], rules: Rules) -> list[LeftOutScores]:
+        """Return scores of left-out rows by rules with other thresholds."""
+        unit = np.sqrt(np.maximum(np.diff(rules.means), 0.0))
+        shift = (rules.intercept - self.rules.intercept)[:, None]
+        return [
+            replace(one, score=unit[one.pairs] * one.score + shift[one.pairs])
+            for one in left_out
+        ]
 
     def at(self, solver: Any, priors: Array) -> Rules:
         """Return the rules with the thresholds that a criterion wants.

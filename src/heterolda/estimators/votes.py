@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from scipy.special import expit
 
 import heterolda.kernels as kernels
 from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.temperature import Evidence
 from heterolda.foundations.arrays import Array, Index
 from heterolda.kernels.coupling import Curve, couple, couple_numpy, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -39,15 +40,20 @@ Float = TypeVar("Float", np.float64, np.float32)
 class Committee(ABC):
     """Rules that decide together.
 
-    What is computed from the fields is kept, but not copied or pickled with them.
+    What is computed from the fields is kept, but not copied or pickled with them; only
+    the temperature is, instead of the rows that it comes from.
 
     Attributes
     ----------
     planes : Rules
         The rules.
+    evidence : Evidence or float
+        Rows for the temperature by which log probabilities are divided, or the
+        temperature itself.
     """
 
     planes: Rules
+    evidence: Evidence | float = field(default=1.0, kw_only=True)
 
     @abstractmethod
     def winners(self, scores: Array) -> Index:
@@ -56,6 +62,14 @@ class Committee(ABC):
     @abstractmethod
     def probabilities(self, scores: Array) -> Array:
         """Class probabilities, largest for the winner."""
+
+    @cached_property
+    def temperature(self) -> float:
+        """The temperature, found when it is first asked for."""
+        if isinstance(self.evidence, float):
+            return self.evidence
+        plain = replace(self, evidence=1.0)
+        return self.evidence.temperature(plain.probabilities(self.evidence.scores))
 
     def of_rows(
         self, method: str, rows: Array, coef: Array, intercept: Array
@@ -80,7 +94,8 @@ class Committee(ABC):
         return given or LogOdds.from_rules(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return state | {"evidence": self.temperature}
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,9 @@ class Binary(Committee):
     def probabilities(self, scores: Array) -> Array:
         """The posterior given the score."""
         log_odds = self.posterior(scores)
-        return np.hstack([expit(-log_odds), expit(log_odds)])
+        return tempered(
+            np.hstack([expit(-log_odds), expit(log_odds)]), self.temperature
+        )
 
 
 @dataclass(frozen=True)
@@ -121,15 +138,11 @@ class OneVsOne(Committee):
         Whether a vote counts 1 - p_e or 1, or the coupled probabilities decide.
     log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
-    sharpness : float
-        Power to which the coupled probabilities are raised, before they are scaled
-        to sum to one.
     """
 
     n_classes: int
     voting: str
     log_odds: Callable[[Array], Array] | None = None
-    sharpness: float = 1.0
 
     @cached_property
     def _weights(self) -> Array:
@@ -177,7 +190,7 @@ class OneVsOne(Committee):
         if self._curve is None:
             return super().of_rows(method, rows, *rules)
         p, votes = couple_rows(rows, *rules, self._weights, self._curve)
-        p = self._sharpened(p)
+        p = tempered(p, self.temperature)
         if method == "winners":
             likeliest: Index = p.argmax(axis=1)
             return likeliest
@@ -203,11 +216,8 @@ class OneVsOne(Committee):
     def _coupled(self, scores: Array) -> Array:
         """Coupled pairwise posteriors."""
         if self._curve is not None:
-            return self._sharpened(couple(scores, self._curve))
-        return self._sharpened(couple_numpy(self.posterior(scores)))
-
-    def _sharpened(self, coupled: Array) -> Array:
-        return coupled if self.sharpness == 1 else sharpen(coupled, self.sharpness)
+            return tempered(couple(scores, self._curve), self.temperature)
+        return tempered(couple_numpy(self.posterior(scores)), self.temperature)
 
 
 @dataclass(frozen=True)
@@ -237,16 +247,19 @@ class OneVsAll(Committee):
         log_odds = self.posterior(scores)
         posterior = expit(log_odds)
         posterior /= posterior.sum(axis=1, keepdims=True)
+        posterior = tempered(posterior, self.temperature)
         return swap_largest_to_winner(posterior, np.argmax(log_odds, axis=1))
 
 
-def committee_of(rules: Rules, pairs: Index, voting: str) -> Committee:
+def committee_of(
+    rules: Rules, pairs: Index, voting: str, evidence: Evidence | float = 1.0
+) -> Committee:
     """Return how the rules of pairs decide together."""
     if len(pairs) == 1:
-        return Binary(rules)
+        return Binary(rules, evidence=evidence)
     if pairs[0, 0] < 0:
-        return OneVsAll(rules)
-    return OneVsOne(rules, int(pairs.max()) + 1, voting)
+        return OneVsAll(rules, evidence=evidence)
+    return OneVsOne(rules, int(pairs.max()) + 1, voting, evidence=evidence)
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
@@ -276,13 +289,16 @@ def winners_of_votes(votes: Array, scores: Array) -> Index:
     return winner
 
 
-def sharpen(probabilities: Array, power: float) -> Array:
-    """Positive probabilities raised to a power and scaled to sum to one.
+def tempered(probabilities: Array, temperature: float) -> Array:
+    """Return positive probabilities whose logarithms are divided by a temperature.
 
-    A power below one brings them closer to each other.
+    One above 1 brings them closer to each other.
     """
+    if temperature == 1:
+        return probabilities
     largest = probabilities.max(axis=1, keepdims=True)
-    p: Array = np.maximum((probabilities / largest) ** power, np.finfo(float).tiny)
+    p: Array = (probabilities / largest) ** (1 / temperature)
+    np.maximum(p, np.finfo(float).tiny, out=p)
     p /= p.sum(axis=1, keepdims=True)
     return p
 

@@ -88,6 +88,8 @@ def warn_of_rules(
     if verdict is not None:
         _warn_of_misfit(stats, problem.pairs, verdict)
     _warn_of_dropped_directions(problem, rules, rows)
+    if problem.follows_optimum and not problem.has_few_rows:
+        _warn_of_blurred_directions(problem, rules)
     if unchecked:
         _warn_of_raised_variances(problem, rules)
 
@@ -321,6 +323,23 @@ def _warn_of_dropped_directions(
         f"so their smallest differences were ignored, but {names[i]} and {names[j]} "
         "differ there by several standard deviations: subtract one of the nearly equal "
         "features from the other before fitting",
+        PrecisionWarning,
+    )
+
+
+def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
+    """Give one warning that names a pair whose errors rounding blurs."""
+    blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+    if not len(blurred):
+        return
+    i, j = problem.pairs[blurred[0]]
+    names = [*map(repr, problem.stats.classes.tolist()), "the rest"]
+    others = "" if len(blurred) == 1 else " and other pairs"
+    _warn(
+        f"{names[i]} and {names[j]}{others} differ along directions in which they vary "
+        "by little more than float64 rounding, so gap_ is NaN and proves nothing: "
+        "leave out features that follow from others, or subtract one of two nearly "
+        "equal features from the other",
         PrecisionWarning,
     )
 

@@ -185,7 +185,7 @@ LOG_ODDS = {"offset": floats(2, "rules", low=0), "slope": floats(2, "rules", low
 COMMITTEE = {
     "multiclass": _multiclass(),
     "voting": optional(VOTING),
-    "sharpness": number(1e-9, 1e9),
+    "temperature": number(1e-9, 1e9),
     "log_odds": optional(record(LOG_ODDS, make=SidedLogOdds)),
 }
 SHRINKAGE = {"to_pooled": floats("classes", low=0, high=1), "to_diagonal": number(0, 1)}

@@ -66,7 +66,7 @@ def classifier_values(model: Any, *, statistics: bool) -> Values:
         "committee": {
             "multiclass": "ova" if isinstance(committee, OneVsAll) else "ovo",
             "voting": getattr(committee, "voting", None),
-            "sharpness": getattr(committee, "sharpness", 1.0),
+            "temperature": committee.temperature,
             "log_odds": getattr(committee, "log_odds", None),
         },
     }
@@ -138,20 +138,20 @@ def _committee(
         expected = np.column_stack(np.triu_indices(k, 1))
     if (one_vs_all and k == 2) or not np.array_equal(pairs, expected):
         raise ValueError(f"{where}.rules.pairs are not those of {k} classes")
-    log_odds, sharpness = found["log_odds"], found["sharpness"]
+    log_odds, evidence = found["log_odds"], found["temperature"]
     if log_odds is None:
         _check_gaussian(planes, f"{where}.rules")
     where = f"{where}.committee"
     if k > 2 and not one_vs_all:
         voting = VOTING.read(found["voting"], Place(f"{where}.voting"))
-        return OneVsOne(planes, k, voting, log_odds, sharpness)
-    if found["voting"] is not None or sharpness != 1:
+        return OneVsOne(planes, k, voting, log_odds, evidence=evidence)
+    if found["voting"] is not None:
         raise ValueError(f"{where} has a voting, but there are no votes")
     if k == 2:
-        return Binary(planes, log_odds)
+        return Binary(planes, log_odds, evidence=evidence)
     if log_odds is not None:
         raise ValueError(f"{where}.log_odds must be null for 'ova'")
-    return OneVsAll(planes)
+    return OneVsAll(planes, evidence=evidence)
 
 
 def _check_gaussian(planes: Rules, where: str) -> None:

@@ -199,12 +199,10 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
     if rules.kind == "one-vs-all":
         against = graph("Exp", graph("Neg", log_odds))
         winner = graph.largest(log_odds)[1]
-        return winner, graph.normalised(_share(graph, against))
+        return winner, _tempered(graph, rules, _share(graph, against))
     members = _members(rules.pairs)
     odds = [graph("Exp", side) for side in (log_odds, graph("Neg", log_odds))]
-    p = graph.normalised(_share(graph, _by_class(graph, odds, members)))
-    if rules.sharpness != 1:
-        p = _sharpen(graph, p, rules.sharpness)
+    p = _tempered(graph, rules, _share(graph, _by_class(graph, odds, members)))
     if rules.kind == "coupled":
         return graph.largest(p)[1], p
     if rules.kind == "binary":
@@ -252,10 +250,12 @@ def _share(graph: _Graph, against: str) -> str:
     return graph("Reciprocal", graph("Add", against, np.ones(1)))
 
 
-def _sharpen(graph: _Graph, p: str, power: float) -> str:
-    """Probabilities raised to a power, as `votes.sharpen` does it."""
+def _tempered(graph: _Graph, rules: Rules, p: str) -> str:
+    """Probabilities that sum to one, after `votes.tempered`."""
+    if rules.temperature == 1:
+        return graph.normalised(p)
     relative = graph("Div", p, graph.largest(p)[0])
-    raised = graph("Pow", relative, np.array([power]))
+    raised = graph("Pow", relative, np.array([1 / rules.temperature]))
     least = np.array([np.finfo(np.float64).tiny])
     return graph.normalised(graph("Max", raised, least))
 

@@ -57,8 +57,8 @@ class Rules:
         What the vote of each pair counts.
     log_odds : LogOdds or SidedLogOdds
         Log-odds of each rule as a function of its score.
-    sharpness : float
-        Power of the coupled probabilities.
+    temperature : float
+        Number by which the logarithms of probabilities are divided.
     ranges : ndarray of shape (n_features, 2) or None
         Least and largest values that the features should take, by the means and
         variances of the classes; None if these are not known, or not of features.
@@ -72,7 +72,7 @@ class Rules:
     intercept: Array
     vote_weights: Array
     log_odds: LogOdds | SidedLogOdds
-    sharpness: float
+    temperature: float
     ranges: Array | None
     transformation: PowerTransformation | None = None
 
@@ -163,7 +163,7 @@ def read_rules(model: Any) -> Rules:
     planes = committee.planes
     transformation = getattr(fitted, "transformation_", None)
     weights = np.ones(len(planes.error))
-    kind, sharpness = "binary", 1.0
+    kind = "binary"
     log_odds = committee.posterior
     if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
         raise ValueError(_EXTREME)
@@ -171,7 +171,6 @@ def read_rules(model: Any) -> Rules:
         kind = "one-vs-all"
     elif isinstance(committee, OneVsOne):
         kind = "coupled" if committee.voting == "coupled" else "votes"
-        sharpness = committee.sharpness
         weights = vote_weights(planes.error, committee.n_classes, committee.voting)
     return Rules(
         kind=kind,
@@ -180,7 +179,7 @@ def read_rules(model: Any) -> Rules:
         intercept=fitted.intercept_,
         vote_weights=weights,
         log_odds=log_odds,
-        sharpness=sharpness,
+        temperature=committee.temperature,
         ranges=None if transformation else _ranges(model),
         transformation=transformation,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, cast
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import one_blas_thread, progress_of
+from heterolda.solvers.axes import is_unresolved
 from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
@@ -137,8 +139,21 @@ def generator(solver: Solver, seed: int = 0) -> Generator:
 def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     """Return rules for pairs of Gaussian classes, one row per pair.
 
-    The seed of random trials is the same for every pair.
+    The seed of random trials is the same for every pair. Nothing is certified where a
+    variance was raised that is not zero, but cannot be resolved.
     """
+    rules = _solved(moments, solver, seed)
+    if rules.floored is None or not rules.floored.any():
+        return rules
+    unresolved = np.zeros(len(moments.means), bool)
+    for k in np.unique(moments.pairs[rules.floored]):
+        unresolved[k] = is_unresolved(moments.covariances[k])
+    blurred = (rules.floored & unresolved[moments.pairs]).any(axis=1)
+    return replace(rules, gap=np.where(blurred, np.nan, rules.gap))
+
+
+def _solved(moments: Moments, solver: Solver, seed: int) -> Rules:
+    """Return rules as a solver has them."""
     d = moments.means.shape[1]
 
     def directly(batch: Moments) -> Rules:

@@ -8,14 +8,17 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import (
+    BLURRED,
     EPS,
     EQUAL_MEANS,
+    LEAST_VARIANCE,
     NOISE_UNITS,
     NOISE_UNITS_OF_ROWS,
     RANK_TOLERANCE,
     REAL_PART,
     REAL_SEPARATION,
     SAME_CONSTANT,
+    UNRESOLVED,
     WEAK_AXIS,
     ZERO_SUM,
 )
@@ -174,6 +177,30 @@ class PrincipalAxes:
         w: Array = (self.axes @ part[:, :, None])[:, :, 0]
         return w / np.where(size > 0, size, 1.0) / self.units.scale
 
+    def blurred(self) -> Mask:
+        """Return in which pairs rounding hides how far apart the means are.
+
+        The squared distance is the sum of ``d_i^2 / v_i``, d the difference along the
+        axes and v the variances, each of which rounding may change by EPS. Where the
+        means do not differ along an axis, its variance does not matter.
+        """
+        part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
+        variances = np.maximum(self.variances, LEAST_VARIANCE)
+        distance = part**2 / variances
+        change = np.sum(distance * EPS / variances, axis=1)
+        blurred: Mask = change > BLURRED * distance.sum(axis=1)
+        return blurred
+
+    def take(self, pairs: Index | Mask) -> PrincipalAxes:
+        """Select pairs."""
+        return PrincipalAxes(
+            self.units.take(pairs),
+            self.variances[pairs],
+            self.axes[pairs],
+            self.real[pairs],
+            self.resolution[pairs],
+        )
+
     def _unreal_part(self, delta: Array) -> Array:
         """Return coordinates of delta along axes that are not real, beyond rounding."""
         part = (delta[:, None, :] @ self.axes)[:, 0]
@@ -181,6 +208,19 @@ class PrincipalAxes:
         rounding = ZERO_SUM * (size[:, None, :] @ np.abs(self.axes))[:, 0]
         part[self.real | (np.abs(part) <= rounding)] = 0.0
         return part
+
+
+def is_unresolved(covariance: Array) -> bool:
+    """Return whether a class has a variance that is neither zero nor resolved.
+
+    Constant features and exact dependences have variances of zero.
+    """
+    scale = np.sqrt(np.diag(covariance))
+    varies = scale > 0
+    scaled = (covariance[varies] / scale[varies, None])[:, varies] / scale[varies]
+    variances = np.linalg.eigvalsh(scaled)
+    some = (variances > EPS * len(variances)) & (variances < UNRESOLVED)
+    return bool(some.any())
 
 
 def scaled_by(covariances: Array, scale: Array) -> Array:

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import in_threads, one_blas_thread
-from heterolda.kernels.pair_solver import DONE, MOST_FEATURES, SINGULAR, solve_pairs
+from heterolda.kernels.pair_solver import (
+    DONE,
+    MOST_FEATURES,
+    SINGULAR,
+    UNSURE,
+    solve_pairs,
+)
 from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.moments import Moments
@@ -27,6 +33,7 @@ Outcome = NDArray[np.uint8]
 _WORTH_A_THREAD = 10_000_000
 # Singular pairs whose matrices are in memory at a time.
 _AT_A_TIME = 256
+_NO_DRAWS = np.random.default_rng(0)
 
 
 def is_compiled(solver: object, n_features: int) -> bool:
@@ -47,31 +54,27 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
     def regular(some: slice) -> tuple[Rules, Outcome]:
         return _solve(moments.take(some), solver)
 
-    def singular(some: slice) -> tuple[Rules, Outcome]:
+    def singular(some: slice) -> Rules:
         steps = range(some.start, some.stop, _AT_A_TIME)
         parts = [places[at : min(at + _AT_A_TIME, some.stop)] for at in steps]
-        return _joined([_solve_singular(moments.take(p), solver) for p in parts])
+        each = [_solve_singular(moments.take(p), solver) for p in parts]
+        return Rules.concatenate(each)
 
     n_pairs = len(moments.pairs)
     worth = n_pairs * work // _WORTH_A_THREAD
-    rules, outcome = _joined(in_threads(regular, n_pairs, worth))
+    parts, outcomes = zip(*in_threads(regular, n_pairs, worth), strict=True)
+    rules, outcome = Rules.concatenate(list(parts)), np.concatenate(outcomes)
     places = np.flatnonzero(outcome == SINGULAR)
     if len(places):
         worth = 4 * len(places) * work // _WORTH_A_THREAD
         with one_blas_thread() if worth > 1 else nullcontext():
-            again = _joined(in_threads(singular, len(places), worth))
-        rules, outcome[places] = rules.replaced(places, again[0]), again[1]
-    unsure = np.flatnonzero(outcome != DONE)
+            again = Rules.concatenate(in_threads(singular, len(places), worth))
+        rules = rules.replaced(places, again)
+    unsure = np.flatnonzero(outcome == UNSURE)
     if len(unsure):
         pencil = moments.take(unsure).pencil()
-        rest = solver.solve(pencil, np.random.default_rng(0))
-        rules = rules.replaced(unsure, rest)
+        rules = rules.replaced(unsure, solver.solve(pencil, _NO_DRAWS))
     return rules
-
-
-def _joined(parts: list[tuple[Rules, Outcome]]) -> tuple[Rules, Outcome]:
-    rules, outcomes = zip(*parts, strict=True)
-    return Rules.concatenate(list(rules)), np.concatenate(outcomes)
 
 
 def _solve(
@@ -90,11 +93,8 @@ def _solve(
     return Rules(**columns, dropped=np.zeros_like(columns["coef"])), outcome
 
 
-def _solve_singular(moments: Moments, solver: Global) -> tuple[Rules, Outcome]:
-    """Solve pairs whose S1 + S2 is singular in the space of its real directions.
-
-    Pairs that some direction separates without any variance stay unsolved.
-    """
+def _solve_singular(moments: Moments, solver: Global) -> Rules:
+    """Solve pairs whose S1 + S2 is singular in the space of its real directions."""
     means = moments.means[moments.pairs]
     covariances = moments.covariances[moments.pairs]
     units = Units.of(means, np.einsum("pkii->pi", covariances))
@@ -102,4 +102,10 @@ def _solve_singular(moments: Moments, solver: Global) -> tuple[Rules, Outcome]:
     axes = PrincipalAxes.of(total, units, moments.weights[moments.pairs])
     rules, outcome = _solve(moments, solver, axes.whitening())
     outcome[axes.separation().any(axis=1) | units.differs.any(axis=1)] = SINGULAR
-    return replace(rules, dropped=axes.dropped()), outcome
+    gap = np.where(axes.blurred(), np.nan, rules.gap)
+    rules = replace(rules, dropped=axes.dropped(), gap=gap)
+    unsure = np.flatnonzero(outcome != DONE)
+    if len(unsure):
+        pencil = moments.take(unsure).pencil(axes=axes.take(unsure))
+        rules = rules.replaced(unsure, solver.solve(pencil, _NO_DRAWS))
+    return rules

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from heterolda.foundations.arrays import Array, Index
+from heterolda.solvers.axes import PrincipalAxes
 from heterolda.solvers.pencil import Pencil
 
 
@@ -41,12 +42,15 @@ class Moments:
         shares = None if self.shares is None else self.shares[some]
         return replace(self, pairs=self.pairs[some], shares=shares)
 
-    def pencil(self, *, moore_penrose: bool = False) -> Pencil:
-        """Diagonalize the pairs."""
+    def pencil(
+        self, *, moore_penrose: bool = False, axes: PrincipalAxes | None = None
+    ) -> Pencil:
+        """Diagonalize the pairs, along their principal axes if these are given."""
         return Pencil.from_moments(
             self.means[self.pairs],
             self.covariances[self.pairs],
             self.pair_priors,
             self.weights[self.pairs],
             moore_penrose=moore_penrose,
+            axes=axes,
         )

@@ -62,6 +62,8 @@ class Pencil:
         variance one, as far as it is known.
     floored : ndarray of bool of shape (n_pairs, 2)
         Whether a variance of class 1 and of class 2 was raised to `VARIANCE_FLOOR`.
+    blurred : ndarray of bool of shape (n_pairs,)
+        Whether rounding hides what errors depend on, so that nothing can be certified.
     """
 
     priors: Array
@@ -77,6 +79,7 @@ class Pencil:
     separation: Array
     dropped: Array
     floored: Mask
+    blurred: Mask
 
     @classmethod
     def from_moments(
@@ -87,10 +90,12 @@ class Pencil:
         weights: Array,
         *,
         moore_penrose: bool = False,
+        axes: PrincipalAxes | None = None,
     ) -> Pencil:
         """Diagonalize a batch of pairs.
 
-        The arguments are those of the record. Features are scaled to unit variance
+        The arguments are those of the record, and the principal axes if all pairs are
+        near to singular and these are at hand. Features are scaled to unit variance
         first, so that the result does not depend on units. With `moore_penrose`, where
         S1 + S2 is singular, the basis spans its range in the given units instead, and
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
@@ -98,15 +103,20 @@ class Pencil:
         units = Units.of(means, np.einsum("pkii->pi", covariances))
         constant, scale = units.constant, units.scale
         scaled = scaled_by(covariances, scale)
-        whitening, ill = _whiten_regular(scaled[:, 0] + scaled[:, 1], constant)
-        ill |= units.differs.any(axis=1)
+        total = scaled[:, 0] + scaled[:, 1]
+        if axes is None:
+            whitening, ill = _whiten_regular(total.copy(), constant)
+            ill |= units.differs.any(axis=1)
+        else:
+            whitening, ill = np.empty_like(total), np.ones(len(total), bool)
         rank = np.count_nonzero(~constant, axis=1)
         separation, dropped = np.zeros((2, *scale.shape))
         resolution = np.zeros((len(scale), 1))
+        blurred = np.zeros(len(scale), bool)
         if ill.any():
-            axes = PrincipalAxes.of(
-                scaled[ill].sum(axis=1), units.take(ill), weights[ill]
-            )
+            if axes is None:
+                axes = PrincipalAxes.of(total[ill], units.take(ill), weights[ill])
+            blurred[ill] = axes.blurred()
             careful, rank[ill] = axes.whitening(), axes.rank
             resolution[ill] = axes.resolution
             separation[ill], dropped[ill] = axes.separation(), axes.dropped()
@@ -160,6 +170,7 @@ class Pencil:
             separation=separation,
             dropped=np.where(separable, 0.0, dropped),
             floored=floored & ~separable,
+            blurred=blurred & ~separable[:, 0],
         )
 
     @property

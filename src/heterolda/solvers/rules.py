@@ -117,7 +117,8 @@ class Rules:
         deviations = np.array([sigma1, sigma2]).T
         separable = (pencil.separation != 0).any(axis=1)
         trivial = np.isnan(t) | ~w.any(axis=1) | (deviations == 0).any(axis=1)
-        status, n_iter, gap = (np.full(len(t), x) for x in (status, n_iter, gap))
+        gap = np.where(pencil.blurred, np.nan, gap)
+        status, n_iter = (np.full(len(t), x) for x in (status, n_iter))
         if separable.any():
             trivial &= ~separable
             gap = np.where(separable & ~np.isnan(gap), 0.0, gap)

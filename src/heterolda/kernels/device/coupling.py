@@ -86,10 +86,12 @@ def couple(device: Device, log_odds_of_pairs: Any, ends: tuple[Any, Any]) -> Any
     return p / xp.sum(p, axis=1, keepdims=True)
 
 
-def sharpen(device: Device, probabilities: Any, power: float) -> Any:
-    """Positive probabilities raised to a power and scaled to sum to one."""
-    xp = device.xp
-    p = (probabilities / xp.max(probabilities, axis=1, keepdims=True)) ** power
+def tempered(device: Device, probabilities: Any, temperature: float) -> Any:
+    """Return probabilities whose logarithms are divided by a temperature."""
+    xp, p = device.xp, probabilities
+    if temperature == 1:
+        return p
+    p = (p / xp.max(p, axis=1, keepdims=True)) ** (1 / temperature)
     p = xp.clip(p, float(np.finfo(np.float64).tiny), None)
     return p / xp.sum(p, axis=1, keepdims=True)
 

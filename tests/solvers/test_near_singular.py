@@ -1,0 +1,82 @@
+"""Pairs of condition 1e8 to 1e15: nothing is certified that is not true.
+
+tests/golden/singular.json has drawn pairs, with proportional or unrelated covariances
+and with common axes, and their optima from `helpers/reference.py` with sixty digits.
+Half of them had wrong certificates or errors before gaps could be NaN.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers.reference import Gaussians, error_of, mp, problem
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, PrecisionWarning
+
+FILE = Path(__file__).parents[1] / "golden" / "singular.json"
+DRAWN = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def symmetric(triangle, d):
+    S = np.zeros((d, d))
+    S[np.triu_indices(d)] = triangle
+    return S + np.triu(S, 1).T
+
+
+def fitted(means, covariances, priors=(0.5, 0.5), **given):
+    stats = ClassStatistics.from_moments([0, 1], [1000, 1000], means, covariances)
+    given = {"priors": list(priors), "shrinkage": 0} | given
+    return GaussianLinearDiscriminant(**given).fit_statistics(stats)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+def test_no_certificate_is_wrong():
+    n_certified = 0
+    for one in DRAWN:
+        means, p1 = np.array(one["means"]), one["p1"]
+        S1, S2 = (symmetric(one[name], means.shape[1]) for name in ("S1", "S2"))
+        model = fitted(means, [S1, S2], [p1, 1 - p1])
+        if np.isnan(model.gap_[0]):
+            continue
+        n_certified += 1
+        error, gap = model.bayes_error_[0], model.gap_[0]
+        assert float(one["optimum"]) >= error * (1 - gap) * (1 - 1e-9)
+        exact = Gaussians.of(problem(means[0] - means[1], S1, S2, p1, means[1]))
+        w = mp.matrix((-model.coef_[0]).tolist())
+        attained = error_of(exact, w, mp.mpf(float(model.intercept_[0])))
+        assert_allclose(error, float(attained), rtol=0, atol=1e-6)
+    assert len(DRAWN) / 4 < n_certified < len(DRAWN)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_directions_that_rounding_hides_leave_no_certificate():
+    """A direction of condition 1e14 in which the means differ, of proportional classes.
+
+    The pair was certified with an error that rounding had made.
+    """
+    axes = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    S = (axes * [1, 1e-14]) @ axes.T
+    delta = axes @ [0.3, 1e-7]
+    with pytest.warns(PrecisionWarning, match="proves nothing"):
+        assert np.isnan(fitted([delta, [0, 0]], [S, 2 * S]).gap_[0])
+    # Means that agree in that direction need no variance along it.
+    with warnings.catch_warnings(action="error"):
+        assert fitted([0.3 * axes[:, 0], [0, 0]], [S, 2 * S]).gap_[0] <= 1e-3
+
+
+@pytest.mark.usefixtures("kernels")
+def test_exact_dependences_keep_their_certificate(rng):
+    X, y = rng.normal(size=(600, 3)), np.arange(600) % 2
+    X[y == 1] = 1.4 * X[y == 1] + 0.5
+    group = rng.integers(3, size=600)
+    dummies, copy = np.eye(3)[group], X[:, :1]
+    pixel = np.where(y == 1, rng.normal(size=600), 0.25)[:, None]  # constant in a class
+    X = np.hstack([X, dummies, copy, X[:, :1] + X[:, 1:2], pixel, np.ones((600, 1))])
+    with warnings.catch_warnings(action="error"):
+        model = GaussianLinearDiscriminant().fit(X, y)
+    assert 0 <= model.gap_[0] <= 1e-3
