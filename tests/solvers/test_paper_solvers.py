@@ -12,8 +12,6 @@ from helpers.problems import random_covariance, random_pairs
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
 from heterolda.solvers import SOLVERS, Moments, Rules, Status, resolve_solver
 from heterolda.solvers import solve as solve_moments
-from heterolda.solvers.paper import _best_trial
-from heterolda.solvers.pencil import Pencil
 
 PAIR = np.array([[0, 1]])
 
@@ -228,6 +226,7 @@ def test_batches_and_threads_do_not_matter(rng, monkeypatch, name):
     whole = solve_moments(moments, SOLVERS[name], 7)
     monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
     monkeypatch.setattr("heterolda.solvers._THREADED", 1000)
+    monkeypatch.setattr("heterolda.solvers.paper._BATCH_SIZE", 100 * d)
     parts = solve_moments(moments, SOLVERS[name], 7)
     assert len(parts.error) == 6
     for key in ("coef", "intercept", "error"):
@@ -359,38 +358,3 @@ def test_limits_of_settings_are_allowed():
     Grid(step=1)
     Grid(step=1e-6)
     Global(gap=0.5)
-
-
-def trials_of_all_signs(rng):
-    """Weights (a, b) of a grid, of both random searches, and some that are equal."""
-    s = np.linspace(0, 1, 1001)[1:-1]
-    draws = rng.uniform(-1, 2, (3, 1000))
-    weights = [(1 - s, s), (draws[0], 1 - draws[0]), (draws[1], draws[2])]
-    weights.append((np.tile(draws[1, :300], 3), np.tile(draws[2, :300], 3)))
-    weights.append((np.round(draws[1], 1), np.round(draws[2], 1)))  # zeros, too
-    return weights
-
-
-@pytest.mark.parametrize("distance", [0.05, 1.0, 8.0, 60.0])
-@pytest.mark.parametrize("case", ["regular", "equal covariances", "singular"])
-def test_skipped_trials_could_not_have_won(rng, monkeypatch, case, distance):
-    """The same choice as from all trials, the first of equals where they tie."""
-    n, d = 8, 4
-    means, cov, priors, weights = random_pairs(rng, n, d, condition=1e3)
-    delta = means[:, :1] - means[:, 1:]
-    means[:, 1:] = means[:, :1] - distance * delta
-    if case == "equal covariances":  # all trials on the arc are the same rule
-        cov[:, 1] = cov[:, 0]
-    elif case == "singular":
-        axis = np.linalg.qr(rng.normal(size=(n, d, d)))[0][:, :, :3]
-        cov[: n // 2, 0] = (axis @ axis.mT)[: n // 2]
-    pencil = Pencil.from_moments(means, cov, priors, weights, moore_penrose=True)
-    known = [rng.normal(size=(n, d))] * 2
-    for a, b in trials_of_all_signs(rng):
-        for ends in ([], known):
-            fast = _best_trial(pencil, a, b, ends)
-            with monkeypatch.context() as patch:  # nothing is ruled out
-                patch.setattr("heterolda.solvers.paper.BOUND_ROUNDING", 1.0)
-                slow = _best_trial(pencil, a, b, ends)
-            for name in ("coef", "intercept", "error", "status", "n_iter"):
-                assert_array_equal(getattr(fast, name), getattr(slow, name))

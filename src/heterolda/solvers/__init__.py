@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache
 from typing import Protocol, cast
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import Index
 from heterolda.foundations.threads import one_blas_thread, progress_of
 from heterolda.solvers.axes import is_unresolved
 from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
@@ -43,14 +42,11 @@ __all__ = [
     "bayes_error",
     "best_threshold",
     "draws",
-    "generator",
     "resolve_solver",
     "solve",
     "solve_fisher",
 ]
 
-# For solvers that draw nothing: a generator takes longer to make than a small fit.
-_NO_DRAWS = np.random.default_rng(0)
 # From this number of features on, threads of the linear algebra library wait for each
 # other longer than they work on the matrices of one pair: they get one thread. (Threads
 # of our own over the pairs were tried and gain nothing.)
@@ -116,24 +112,15 @@ def resolve_solver(solver: str | Solver) -> Solver:
     return solver
 
 
-@lru_cache(maxsize=8)
-def _all_pairs(n_classes: int) -> NDArray[np.intp]:
-    return np.column_stack(np.triu_indices(n_classes, 1))
-
-
-def all_pairs(n_classes: int) -> NDArray[np.intp]:
+def all_pairs(n_classes: int) -> Index:
     """Return class indices (i, j), i < j, of all pairs, in the order of our arrays."""
-    return _all_pairs(n_classes).copy()
+    numbers = np.arange(n_classes)
+    return np.argwhere(numbers[:, None] < numbers)
 
 
 def draws(solver: Solver) -> bool:
     """Return whether a solver draws; one that does not say so is taken to draw."""
     return getattr(solver, "draws", True)
-
-
-def generator(solver: Solver, seed: int = 0) -> Generator:
-    """Return what a solver draws from: a generator of its own, if it draws at all."""
-    return np.random.default_rng(seed) if draws(solver) else _NO_DRAWS
 
 
 def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
@@ -160,7 +147,7 @@ def _solved(moments: Moments, solver: Solver, seed: int) -> Rules:
         if is_compiled(solver, batch.means.shape[1]):
             return solve_compiled(batch, cast(Global, solver))
         pencil = batch.pencil(moore_penrose=solver.moore_penrose)
-        return solver.solve(pencil, generator(solver, seed))
+        return solver.solve(pencil, np.random.default_rng(seed))
 
     if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
         spaces = KrylovSpaces(moments.covariances, moments.pairs)
@@ -179,7 +166,8 @@ def solve_fisher(moments: Moments) -> Rules:
     A singular S1 + S2 is inverted for features in units of their deviations, where the
     solver `Fisher` takes the Moore-Penrose inverse.
     """
-    return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), _NO_DRAWS))
+    rng = np.random.default_rng()
+    return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), rng))
 
 
 def _in_batches(

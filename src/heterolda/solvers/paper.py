@@ -1,15 +1,7 @@
 """The paper's own methods: Algorithm 1, C-HLD and R-HLD.
 
 Algorithm 1 is a fixed-point iteration. The others choose the best of many trial rules
-(a S2 + b S1)^-1 delta, most of which need not be evaluated. Those with a, b > 0 lie on
-the arc, where e1 grows and e2 falls with theta = arctan(a / b): between two trials i
-and j no error is below
-
-    p1 e1(i) + p2 e2(j)
-
-A trial with b < 0 has its threshold beyond the mean of class 1, so that its error is
-at least p1 / 2; one with a < 0, at least p2 / 2. What such a bound rules out, by more
-than rounding errors, is skipped, and the best trial is still the best of all.
+(a S2 + b S1)^-1 delta.
 """
 
 from __future__ import annotations
@@ -22,21 +14,13 @@ import numpy as np
 from numpy.random import Generator
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.rounding import BOUND_ROUNDING, RANK_TOLERANCE
+from heterolda.foundations.arrays import Array, blocks
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.pencil import Pencil
-from heterolda.solvers.rules import (
-    Rules,
-    Status,
-    bayes_error,
-    best_threshold,
-    class_errors,
-)
+from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
-_BATCH_BYTES = 1 << 20
-_CUT_INTO = 6  # an interval of trials that is not ruled out is cut into so many
-_MOST_NODES = 64  # of the first intervals
+_BATCH_SIZE = 1 << 17  # numbers in the trials of a pair that are compared at a time
 
 
 @dataclass(frozen=True)
@@ -276,12 +260,10 @@ class RandomSearch:
         draws = rng.uniform(self.low, self.high, (self.parameters, self.n_trials))
         a = draws[0]
         b = 1 - a if self.parameters == 1 else draws[1]
-        return _best_trial(pencil, a=a, b=b)
+        return _best_trial(pencil, a=a, b=b, ends=[])
 
 
-def _best_trial(
-    pencil: Pencil, a: Array, b: Array, ends: list[Array] | None = None
-) -> Rules:
+def _best_trial(pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> Rules:
     """Choose, for each pair, the trial (a, b) of least error; the first of equals.
 
     All of (10), (11) and (12) are w = (a S2 + b S1)^-1 delta with the threshold that
@@ -291,126 +273,30 @@ def _best_trial(
     `ends` are the coordinates of the first trials, if they are known already. The rules
     are scaled so that the weights a and b sum to one.
     """
-    every = np.arange(len(pencil.c))
-    trials = _Trials(pencil, a, b, ends or [])
-    # A trial whose matrix is singular by chance gives infinities: it cannot win.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        trials.search()
-        is_finite = np.isfinite(trials.error)
-        best = np.where(is_finite, trials.best, 0)
-        u = np.where(is_finite[:, None], trials.coordinates(every, best), 0.0)
-        a, b = a[best], b[best]
-        size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
-        t = _errors(pencil, every, u, a, b)[2]
+    n_pairs, d = pencil.c.shape
+    error, t, u = np.full(n_pairs, np.inf), np.full(n_pairs, np.nan), 0 * pencil.c
+    size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
+    weights = np.array([b, a])
+    # Of each pair S1 and S2; those without raised variances make the directions.
+    plain = np.stack([pencil.alpha0, pencil.beta0], axis=2)
+    S = np.stack([pencil.alpha, pencil.beta], axis=1)
+    steps = blocks(len(a), max(2, _BATCH_SIZE // max(1, d)))
+    for p, block in product(range(n_pairs), steps):
+        # A trial whose matrix is singular by chance gives infinities: it cannot win.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            trials = plain[p] @ weights[:, block]
+            np.divide(pencil.c[p, :, None], trials, out=trials)
+            if ends and not block.start:
+                trials[:, : len(ends)] = np.transpose([end[p] for end in ends])
+            D, variances = pencil.c[p] @ trials, S[p] @ (trials * trials)
+            shares = weights[:, block] * variances
+            threshold = D * (shares[1] / shares.sum(axis=0))  # (13)
+            deviations = np.sqrt(variances)
+            errors = bayes_error(threshold, D, *deviations, *pencil.priors[p])
+        best = int(np.where(np.isnan(errors), np.inf, errors).argmin())
+        if errors[best] < error[p]:
+            error[p], scale = errors[best], size[block][best]
+            u[p], t[p] = trials[:, best] * scale, threshold[best] * scale
     return Rules.from_coordinates(
-        pencil,
-        u * size[:, None],
-        np.where(is_finite, t * size, np.nan),
-        trials.error,
-        status=Status.BEST_TRIAL,
-        n_iter=len(trials.a),
+        pencil, u, t, error, status=Status.BEST_TRIAL, n_iter=len(a)
     )
-
-
-def _errors(
-    pencil: Pencil, pair: Index, u: Array, a: Array, b: Array
-) -> tuple[Array, Array, Array]:
-    """Return p1 e1, p2 e2 and the threshold t of each rule."""
-    p1, p2 = pencil.priors[pair].T
-    D = np.einsum("mi,mi->m", u, pencil.c[pair])
-    square = u * u
-    variance1 = np.einsum("mi,mi->m", square, pencil.alpha[pair])
-    variance2 = np.einsum("mi,mi->m", square, pencil.beta[pair])
-    share1, share2 = b * variance1, a * variance2
-    t = D * (share2 / (share1 + share2))  # (13)
-    return *class_errors(t, D, np.sqrt(variance1), np.sqrt(variance2), p1, p2), t
-
-
-class _Trials:
-    """The search for the best of the same trials on each pair.
-
-    Attributes
-    ----------
-    error, best : ndarray of shape (n_pairs,)
-        Least error so far, and the number of the first trial that has it.
-    """
-
-    def __init__(self, pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> None:
-        self.pencil, self.a, self.b, self.ends = pencil, a, b, ends
-        self.error = np.full(len(pencil.c), np.inf)
-        self.best = np.full(len(pencil.c), len(a))
-
-    def search(self) -> None:
-        """Compare all trials that could be the best."""
-        pencil, n_ends = self.pencil, len(self.ends)
-        every = np.arange(len(pencil.c))
-        self.evaluate_all(every, np.arange(n_ends))
-        # The bounds hold for what is evaluated: the model without raised variances.
-        plain = (pencil.alpha == pencil.alpha0) & (pencil.beta == pencil.beta0)
-        bounded = plain.all(axis=1)
-        self.evaluate_all(every[~bounded], np.arange(n_ends, len(self.a)))
-        a, b = self.a[n_ends:], self.b[n_ends:]
-        inside = (a > 0) & (b > 0)
-        ratio = a[inside] / (a[inside] + b[inside])
-        on_arc = np.flatnonzero(inside)[ratio.argsort()]
-        self.search_along_arc(every[bounded], n_ends + on_arc)
-        p1, p2 = pencil.priors.T
-        for minus_a, minus_b in product([False, True], repeat=2):
-            group = ((a < 0) == minus_a) & ((b < 0) == minus_b) & ~inside
-            least = 0.5 * (p1 * minus_b + p2 * minus_a)
-            is_open = bounded & (least * (1 - BOUND_ROUNDING) <= self.error)
-            self.evaluate_all(every[is_open], n_ends + np.flatnonzero(group))
-
-    def coordinates(self, pair: Index, trial: Index) -> Array:
-        """Return coordinates of (a S2 + b S1)^-1 delta."""
-        g = self.b[trial, None] * self.pencil.alpha0[pair]
-        g += self.a[trial, None] * self.pencil.beta0[pair]
-        u: Array = np.divide(self.pencil.c[pair], g, out=g)
-        for k, known in enumerate(self.ends):
-            at = trial == k
-            u[at] = known[pair[at]]
-        return u
-
-    def evaluate(self, pair: Index, trial: Index) -> tuple[Array, Array]:
-        """Compare some trials; return their p1 e1 and p2 e2."""
-        errors = np.empty((2, len(pair)))
-        step = max(1, _BATCH_BYTES // (8 * max(1, self.pencil.c.shape[1])))
-        for start in range(0, len(pair), step):
-            part = slice(start, start + step)
-            u = self.coordinates(pair[part], trial[part])
-            a, b = self.a[trial[part]], self.b[trial[part]]
-            errors[:, part] = _errors(self.pencil, pair[part], u, a, b)[:2]
-        before, error = self.error.copy(), errors[0] + errors[1]
-        np.fmin.at(self.error, pair, error)
-        self.best[self.error < before] = len(self.a)
-        equal = (error == self.error[pair]) & np.isfinite(error)
-        np.minimum.at(self.best, pair[equal], trial[equal])
-        return errors[0], errors[1]
-
-    def evaluate_all(self, pairs: Index, trials: Index) -> None:
-        """Compare each of some trials, on each of some pairs."""
-        step = max(1, _BATCH_BYTES // (8 * max(1, len(trials))))
-        for start in range(0, len(pairs), step):
-            part = pairs[start : start + step]
-            self.evaluate(part.repeat(len(trials)), np.tile(trials, len(part)))
-
-    def search_along_arc(self, pair: Index, trials: Index) -> None:
-        """Compare trials in their order on the arc, by branch and bound."""
-        if not len(trials) or not len(pair):
-            return
-        last, stride, low = len(trials) - 1, 1, np.zeros(len(pair), np.intp)
-        while last > _MOST_NODES * stride:
-            stride *= _CUT_INTO
-        n_cuts = max(1, -(-last // stride))
-        while True:
-            # Beyond the end of a short interval its nodes repeat the last one.
-            nodes = np.minimum(low[:, None] + stride * np.arange(n_cuts + 1), last)
-            where = pair.repeat(n_cuts + 1)
-            error1, error2 = self.evaluate(where, trials[nodes.ravel()])
-            error1, error2 = error1.reshape(nodes.shape), error2.reshape(nodes.shape)
-            if stride == 1:
-                return
-            bound = (error1[:, :-1] + error2[:, 1:]) * (1 - BOUND_ROUNDING)
-            row, column = np.nonzero(~(bound > self.error[pair, None]))
-            pair, low = pair[row], nodes[row, column]
-            stride, n_cuts = stride // _CUT_INTO, _CUT_INTO

@@ -259,19 +259,9 @@ def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Ar
         return np.where(np.isfinite(t), t * size, np.nan)
 
 
-def class_errors(
-    t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
-) -> tuple[Array, Array]:
-    """Return the errors p1 e1 and p2 e2 of a rule in the two classes, (19) and (20).
-
-    They are p1 Phi(z1) and p2 Phi(-z2), z1 = (t - D) / sigma1 and z2 = t / sigma2.
-    """
-    return p1 * ndtr((t - D) / sigma1), p2 * ndtr(-t / sigma2)
-
-
 def bayes_error(
     t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
 ) -> Array:
-    """Return the error p_e of a rule, (9)."""
-    error1, error2 = class_errors(t, D, sigma1, sigma2, p1, p2)
-    return error1 + error2
+    """Return the error p_e of a rule, (9), with (19) and (20) in the two classes."""
+    error: Array = p1 * ndtr((t - D) / sigma1) + p2 * ndtr(-t / sigma2)
+    return error

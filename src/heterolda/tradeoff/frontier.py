@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from heterolda.foundations.arrays import Amount, Array, Index, Priors
 from heterolda.foundations.validation import check_pair, check_priors
 from heterolda.foundations.wording import html, html_table, percent
-from heterolda.solvers import Global, Solver, generator, resolve_solver
+from heterolda.solvers import Global, Solver, resolve_solver
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules
@@ -280,7 +280,7 @@ class Frontier:
         shares = purpose.cost_weighted_priors(p, _PAIR)
         if shares is not None:
             pencil = replace(pencil, priors=shares / shares.sum())
-        planes = purpose.solver.solve(pencil, generator(purpose.solver))
+        planes = purpose.solver.solve(pencil, np.random.default_rng())
         rules = purpose.rate(planes, p, _PAIR)
         coef, intercept = self._in_features(rules.planes.coef, rules.planes.intercept)
         return OperatingPoint(
