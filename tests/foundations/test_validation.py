@@ -27,7 +27,6 @@ from heterolda import (
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,
-    check_sample_weight,
     label_array,
     validate_rows,
 )
@@ -274,13 +273,6 @@ def test_labels_keep_their_type():
         found = label_array(labels)
         assert found.dtype.kind == kind
         assert found.tolist() == list(np.asarray(labels))
-
-
-def test_sound_weights_are_not_copied():
-    weight = np.ones(3)
-    assert check_sample_weight(weight, 3) is weight
-    assert check_sample_weight(np.ones(3, np.float32), 3).dtype == float
-    assert check_sample_weight(np.empty(0), 0).shape == (0,)
 
 
 def test_parameters_are_validated_where_they_are_not_the_default():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Mask, Priors, on_host
+from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.wording import listed, named
 
@@ -30,8 +30,6 @@ NUMERIC_TYPES = [
 ]
 _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100
-# Integer labels that span no more than this are looked up in a table.
-_SMALL_RANGE = 1 << 16
 # For estimators without a parameter for missing values.
 _OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
 
@@ -240,8 +238,8 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
 
     A single number stands for n equal ones.
     """
-    if sample_weight is None or _sound_weight(sample_weight, n):
-        return sample_weight
+    if sample_weight is None:
+        return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, sample_weight)
     try:
@@ -265,15 +263,6 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
             f"has values above {LARGEST_WEIGHT:g}: divide by a constant",
         )
     return weight
-
-
-def _sound_weight(weight: Any, n: int) -> TypeGuard[Array]:
-    """Return whether this is a plain array of weights with nothing to refuse."""
-    if type(weight) is not np.ndarray or weight.dtype != np.float64:
-        return False
-    if weight.shape != (n,) or not n:
-        return False
-    return bool(weight.min() >= 0 and weight.max() <= LARGEST_WEIGHT)
 
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
@@ -309,6 +298,17 @@ def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
     return indices
 
 
+def check_known(name: str, given: Iterable[Any], labels: list[Any]) -> None:
+    """Refuse labels that are not among those of the classes."""
+    unknown = [label for label in given if label not in labels]
+    if unknown:
+        raise ParameterError(
+            name,
+            f"have labels {named(unknown)} that are not among the classes "
+            f"{named(labels, 10)}",
+        )
+
+
 def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
     """Return positive class priors that sum to one.
 
@@ -328,9 +328,16 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
     given: Any = on_host(priors)[0]
     numbers = given.to_dict() if hasattr(given, "to_dict") else given
     if isinstance(numbers, dict):
+        labels = classes.tolist()
         if len(numbers) != len(given):
             raise ParameterError("priors", "have a label more than once")
-        numbers = _by_label(numbers, classes)
+        check_known("priors", numbers, labels)
+        absent = [label for label in labels if label not in numbers]
+        if absent:
+            raise ParameterError(
+                "priors", f"lack the classes {named(absent)}: give each class a number"
+            )
+        numbers = [numbers[label] for label in labels]
     given = check_finite("priors", numbers, 1)
     if given.shape != classes.shape:
         raise ParameterError(
@@ -351,24 +358,6 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
             "priors", f"differ too much for float64, got {listed(given)}"
         )
     return shares
-
-
-def _by_label(priors: dict[Any, float], classes: NDArray[Any]) -> list[float]:
-    """Return priors in the order of the classes, all of which must be there."""
-    labels = classes.tolist()
-    unknown = [label for label in priors if label not in labels]
-    if unknown:
-        raise ParameterError(
-            "priors",
-            f"have labels {named(unknown)} that are not among the classes "
-            f"{named(labels, 10)}",
-        )
-    absent = [label for label in labels if label not in priors]
-    if absent:
-        raise ParameterError(
-            "priors", f"lack the classes {named(absent)}: give each class a number"
-        )
-    return [priors[label] for label in labels]
 
 
 def check_number(
@@ -414,11 +403,12 @@ def check_labels(
             f"with {name}.astype(str)"
         )
     whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
-    if y.ndim != 1 or not len(y) or not (kind in "iubUO" or whole):
+    plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
+    if not plain:
         check_classification_targets(y)
-        return np.unique(y)
-    labels = _distinct(y)
-    if warn and 2 * len(labels) > len(y):  # all that is left to check
+    # Objects are text, which has its hashes already.
+    labels = np.unique(np.array(list(set(y.tolist())), object) if kind == "O" else y)
+    if plain and warn and 2 * len(labels) > len(y):  # all that is left to check
         check_classification_targets(y)
     return labels
 
@@ -428,41 +418,9 @@ def all_text(y: NDArray[Any]) -> bool:
     return all(issubclass(kind, str) for kind in set(map(type, y.tolist())))
 
 
-def _distinct(y: NDArray[Any]) -> NDArray[Any]:
-    """Return sorted distinct labels; counting small integers is five times faster."""
-    if y.dtype.kind in "iub" and len(y):
-        wide = _wide(y)
-        low = wide.min()
-        if int(wide.max()) - int(low) < _SMALL_RANGE:
-            present = np.flatnonzero(np.bincount((wide - low).astype(np.intp)))
-            labels: NDArray[Any] = (present.astype(wide.dtype) + low).astype(y.dtype)
-            return labels
-    if y.dtype.kind == "O":
-        y = np.array(list(set(y.tolist())), object)  # text has its hashes already
-    return np.unique(y)
-
-
-def _wide(y: NDArray[Any]) -> NDArray[Any]:
-    """Return integers in a type in which small differences do not overflow."""
-    return y if y.dtype.itemsize == 8 else y.astype(np.int64)
-
-
-def encode(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the index of the class of each label, in the smallest type that holds it.
-
-    The distinct labels `classes` are sorted, and hold every label. Indices of one or
-    two bytes sort in linear time.
-    """
-    small = np.min_scalar_type(max(len(classes) - 1, 0))
-    if y.dtype.kind in "iub" and y.dtype == classes.dtype and len(classes):
-        wide = _wide(classes)
-        low = wide[0]
-        if int(wide[-1]) - int(low) < _SMALL_RANGE:
-            table = np.zeros(int(wide[-1]) - int(low) + 1, small)
-            table[wide - low] = np.arange(len(classes))
-            codes: NDArray[Any] = table[_wide(y) - low]
-            return codes
+def encode(y: NDArray[Any], classes: NDArray[Any]) -> Count:
+    """Return the index of the class of each label among the sorted distinct ones."""
     if y.dtype.kind == "O":
         place = {label: k for k, label in enumerate(classes.tolist())}
-        return np.fromiter(map(place.__getitem__, y.tolist()), small, len(y))
-    return np.searchsorted(classes, y).astype(small)
+        return np.fromiter(map(place.__getitem__, y.tolist()), np.int64, len(y))
+    return np.searchsorted(classes, y)

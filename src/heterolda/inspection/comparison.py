@@ -435,7 +435,7 @@ def compare(
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))
-    codes = encode(labels, classes).astype(np.intp)
+    codes = encode(labels, classes)
     rng = check_random_state(random_state)
     fold = assign_folds(numbers, codes, None, int(cv), rng)
     judged = fold >= 0

@@ -149,7 +149,7 @@ def validated(
 def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], Index]:
     """Return the distinct labels, and the index of each label among them."""
     classes = check_labels(y, warn=warn)
-    return classes, encode(y, classes).astype(np.int64)
+    return classes, encode(y, classes)
 
 
 def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:

@@ -137,7 +137,7 @@ class RowSample:
 
     def rows(self, classes: NDArray[Any]) -> Rows:
         """Return the rows, with indices of their labels among the classes."""
-        codes = encode(self.y, classes).astype(np.int64)
+        codes = encode(self.y, classes)
         return Rows(self.X, codes, self.weight, classes)
 
     def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
