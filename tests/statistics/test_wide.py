@@ -155,17 +155,6 @@ def test_any_order_and_any_chunks_add_up_to_the_same(rng, scaled):
             assert_allclose(*both, atol=1e-13)
 
 
-def test_many_rows_of_low_rank_stay_factors(rng):
-    """Rows that depend on each other are compressed; others become matrices."""
-    space, y = rng.normal(size=(4, D)), np.arange(40) % 2
-    chunks = [rng.normal(size=(40, 4)) @ space + y[:, None] for _ in range(12)]
-    merged, rows = sum(of(X, y) for X in chunks), np.concatenate(chunks)
-    assert sum(map(len, merged.factors)) < D
-    units = units_of(rows)
-    expected = in_units(naive_scatters(rows, np.tile(y, 12)), units)
-    assert_allclose(in_units(merged.scatters, units), expected, atol=1e-13)
-
-
 def test_factors_and_matrices_mix(rng):
     X, y = draw(rng, 200)
     few, many, whole = of(X[:40], y[:40]), of(X[40:], y[40:]), of(X, y)
@@ -225,7 +214,6 @@ def test_matrices_that_do_not_fit_in_memory_are_refused(rng, monkeypatch):
         stats.scatters  # noqa: B018
     with pytest.raises(ValueError, match="use fewer features"):
         of(np.tile(X, (5, 1)), np.tile(y, 5))
-    assert len(moments.compact([rng.normal(size=(20, D))])) == 1
 
 
 # Coordinates in the span of the rows

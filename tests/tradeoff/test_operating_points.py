@@ -234,7 +234,7 @@ NP = {"criterion": "neyman-pearson"}
         ({"costs": [0, 1]}, "costs must have 2 dimensions"),
         ({"costs": {0: 3}}, "nested dictionaries"),
         ({"costs": {0: {"b": 3}}}, r"labels 'b' that are not among"),
-        ({"costs": {"z": {}}}, r"labels \['z'\] that are not among"),
+        ({"costs": {"z": {}}}, r"labels 'z' that are not among"),
         ({"costs": {0: {1: "much"}}}, "costs must be real numbers"),
         ({"costs": 3}, "'costs' parameter"),
     ],

@@ -20,6 +20,7 @@ from heterolda.statistics.moments import Scatters, check_range, compressed
 
 # The format of the files that are written, and the only one that is read.
 _FORMAT = 1
+_UNFIT = "its arrays do not fit together"
 
 
 def checked_moments(
@@ -37,18 +38,12 @@ def checked_moments(
     n = check_finite("counts", counts, 1)
     mean = check_finite("means", means, 2)
     cov = check_finite("covariances", covariances, 3)
-    shape = (len(labels), mean.shape[1])
-    if n.shape != shape[:1] or mean.shape[0] != shape[0]:
+    k, d = len(labels), mean.shape[1]
+    shapes = n.shape, mean.shape, cov.shape
+    if not d or shapes != ((k,), (k, d), (k, d, d)):
         raise ValueError(
-            f"classes, counts and means must have one entry per class, got "
-            f"{len(labels)}, {len(n)} and {mean.shape[0]}"
-        )
-    if shape[1] == 0:
-        raise ValueError("means must have at least one feature")
-    if cov.shape != (*shape, shape[1]):
-        raise ValueError(
-            f"covariances must have shape {(*shape, shape[1])} to match classes "
-            f"and means, got {cov.shape}"
+            "counts, means and covariances must have the shapes (k,), (k, d) and "
+            f"(k, d, d) for k={k} classes and d features, got {shapes}"
         )
     if np.any(n <= 1):
         raise ValueError(
@@ -131,19 +126,9 @@ def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None
         )
 
 
-def arrays_of(
-    classes: NDArray[Any],
-    weights: Array,
-    means: Array,
-    parts: Scatters,
-    feature_names: NDArray[Any] | None,
-    given: bool,
-    estimated_by: str | None,
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file of `ClassStatistics`; no pickle is involved.
-
-    Factors are those that tell no more than the scatters.
-    """
+def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file of `ClassStatistics`; no pickle is involved."""
+    classes = stats.classes
     objects = classes.dtype.kind not in "biufU"
     if objects:
         if not all(isinstance(label, str) for label in classes):
@@ -156,21 +141,20 @@ def arrays_of(
         "format": np.array(_FORMAT),
         "classes": classes,
         "classes_are_objects": np.array(objects),
-        "weights": weights,
-        "means": means,
-        "given": np.array(given),
+        "weights": stats.weights,
+        "means": stats.means,
+        "given": np.array(stats.given),
     }
-    if isinstance(parts, np.ndarray):
-        content["scatters"] = parts
-    else:
-        factors = [compressed(factor) for factor in parts]
-        none = np.zeros((0, means.shape[1]))
-        content["factors"] = np.concatenate([none, *factors])
+    if stats.factors is None:
+        content["scatters"] = stats.scatters
+    else:  # those that tell no more than the scatters
+        factors = [compressed(factor) for factor in stats.factors]
+        content["factors"] = np.concatenate([stats.means[:0], *factors])
         content["n_factors"] = np.array([len(factor) for factor in factors], np.int64)
-    if estimated_by is not None:
-        content["estimated_by"] = np.array(estimated_by)
-    if feature_names is not None:
-        content["feature_names"] = feature_names.astype(str)
+    if stats.estimated_by is not None:
+        content["estimated_by"] = np.array(stats.estimated_by)
+    if stats.feature_names is not None:
+        content["feature_names"] = stats.feature_names.astype(str)
     return content
 
 
@@ -182,9 +166,7 @@ def check_factors(rows: Array) -> None:
         check_range(squares, name="factors")
 
 
-def read_moments(
-    content: dict[str, NDArray[Any]],
-) -> tuple[NDArray[Any], Array, Array, Scatters, NDArray[Any] | None, bool, str | None]:
+def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the arguments of `ClassStatistics` in the arrays of a file.
 
     The file may hold anything; a KeyError says which array is missing.
@@ -202,11 +184,6 @@ def read_moments(
     estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
     means = check_finite("means", content["means"], 2)
-    wide = "factors" in content and "scatters" not in content
-    if wide:
-        scatters: Scatters = _read_factors(content, means.shape[1])
-    else:
-        scatters = check_finite("scatters", content["scatters"], 3)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if (
@@ -220,21 +197,29 @@ def read_moments(
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
-        raise ValueError("its arrays do not fit together")
+        raise ValueError(_UNFIT)
     _check_distances(means)
-    if not wide:
+    text = classes.dtype.kind == "U"
+    return {
+        "classes": classes.astype(object) if text and objects else classes,
+        "weights": weights,
+        "means": means,
+        "scatters": _read_scatters(content, classes, means.shape[1]),
+        "feature_names": None if names is None else names.astype(object),
+        "given": bool(given),
+        "estimated_by": None if estimated_by is None else str(estimated_by),
+    }
+
+
+def _read_scatters(
+    content: dict[str, NDArray[Any]], classes: NDArray[Any], n_features: int
+) -> Scatters:
+    """Return the scatters, or the factors, of each class in the arrays of a file."""
+    if "scatters" in content or "factors" not in content:
+        scatters = check_finite("scatters", content["scatters"], 3)
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
             check_covariance(label, scatter)
-    if objects and classes.dtype.kind == "U":
-        classes = classes.astype(object)
-    if names is not None:
-        names = names.astype(object)
-    name = None if estimated_by is None else str(estimated_by)
-    return classes, weights, means, scatters, names, bool(given), name
-
-
-def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Array]:
-    """Return the factors of each class in the arrays of a file."""
+        return scatters
     rows = check_finite("factors", content["factors"], 2)
     counts = content["n_factors"]
     if (
@@ -244,6 +229,6 @@ def _read_factors(content: dict[str, NDArray[Any]], n_features: int) -> list[Arr
         or np.any((counts < 0) | (counts > len(rows)))  # or sums would overflow
         or counts.sum() != len(rows)
     ):
-        raise ValueError("its arrays do not fit together")
+        raise ValueError(_UNFIT)
     check_factors(rows)
     return np.split(rows, np.cumsum(counts))[:-1]

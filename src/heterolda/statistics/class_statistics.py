@@ -602,9 +602,7 @@ class ClassStatistics:
             can reveal them.
         """
         check_count(self.classes, self.weights, min_count)
-        sums = self._sums(wide=self.factors is not None)
-        about = self.feature_names, self.given, self.estimated_by
-        write_npz(path, arrays_of(self.classes, *sums, *about))
+        write_npz(path, arrays_of(self))
 
     @classmethod
     def load(cls, path: PathOrFile) -> Self:
@@ -622,6 +620,6 @@ class ClassStatistics:
         """
         content = read_npz(path, "class statistics")
         try:
-            return cls(*read_moments(content))
+            return cls(**read_moments(content))
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error

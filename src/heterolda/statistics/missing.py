@@ -126,8 +126,9 @@ def _check(
     check_room(k, d)
     n = n_values.sum(axis=0)
     if not n.all():
-        problem = "are all missing: leave the feature out"
-        raise RangeError.of_feature("X", int(np.argmin(n)), problem)
+        raise RangeError(
+            "X", int(np.argmin(n)), "are all missing: leave the feature out"
+        )
     check_range(squares.sum(axis=0), low.min(axis=0) < high.max(axis=0))
 
 

@@ -38,6 +38,9 @@ _DENSE = 0.1
 # Numbers of a dense block.
 _BLOCK = 1 << 20
 
+_OVERFLOW = (
+    "are so large that their squares overflow float64: divide the feature by a constant"
+)
 _UNDERFLOW = (
     "vary so little that their squares underflow float64: multiply the feature by a "
     "constant"
@@ -50,15 +53,12 @@ class RangeError(ParameterError):
     `feature` is its index, `problem` what is the matter with its values.
     """
 
-    feature: int
-    problem: str
+    def __init__(self, parameter: str, feature: int, problem: str) -> None:
+        super().__init__(parameter, f": the values of feature {feature} {problem}")
+        self.feature, self.problem = feature, problem
 
-    @classmethod
-    def of_feature(cls, name: str, feature: int, problem: str) -> RangeError:
-        """Return the error for a feature of the parameter of that name."""
-        error = cls(name, f": the values of feature {feature} {problem}")
-        error.feature, error.problem = feature, problem
-        return error
+    def __reduce__(self) -> Any:  # to be raised in another process
+        return type(self), (self.parameter, self.feature, self.problem)
 
 
 def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> None:
@@ -68,17 +68,9 @@ def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> 
     """
     finite = np.isfinite(squares)
     if not finite.all():
-        raise RangeError.of_feature(
-            name,
-            int(np.argmin(finite)),
-            "are so large that their squares overflow float64: divide the feature by "
-            "a constant",
-        )
-    if varies is None:
-        return
-    vanished = varies & (squares < SMALLEST_SQUARE)
-    if vanished.any():
-        raise RangeError.of_feature(name, int(np.argmax(vanished)), _UNDERFLOW)
+        raise RangeError(name, int(np.argmin(finite)), _OVERFLOW)
+    if varies is not None and (vanished := varies & (squares < SMALLEST_SQUARE)).any():
+        raise RangeError(name, int(np.argmax(vanished)), _UNDERFLOW)
 
 
 def available_memory() -> float | None:
@@ -144,7 +136,7 @@ def class_sums(rows: Rows) -> Sums:
         for scatter in scatters:
             check_range(np.diag(scatter))
     if lost >= 0:
-        raise RangeError.of_feature("X", lost, _UNDERFLOW)
+        raise RangeError("X", lost, _UNDERFLOW)
     return weights, means, scatters
 
 
@@ -322,21 +314,6 @@ def factor_of(scatter: Array) -> Array:
     return compressed(np.where(norms > 0, roots, 0.0) * units)
 
 
-def compact(factors: list[Array]) -> Scatters:
-    """Return factors as long as they are wide, of fewer rows if possible; or scatters.
-
-    The share of rows that must go makes sure that it is not tried at every merge.
-    """
-    d = factors[0].shape[1] if factors else 0
-    if is_wide(sum(map(len, factors)), d):
-        return factors
-    few = [compressed(factor) for factor in factors]
-    if is_wide(2 * sum(map(len, few)), d):
-        return few
-    check_room(len(factors), d)
-    return expanded(factors)
-
-
 # Sums and differences
 
 
@@ -368,7 +345,10 @@ def merged(one: Sums, other: Sums) -> Sums:
                 parts[k] += other[2][k]
                 squares = np.diag(parts[k])
         check_range(squares, shift != 0, "other")
-    return weights, means, compact(parts) if wide else parts
+    if wide and not is_wide(sum(map(len, parts)), means.shape[1]):
+        check_room(*means.shape)
+        parts = expanded(parts)
+    return weights, means, parts
 
 
 def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -171,18 +171,18 @@ def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
     singular.
     """
     basis, spectrum = pooled_basis(statistics)
-    total = np.zeros((len(STRENGTHS), len(DIAGONALS)))
+    scores = np.zeros((len(STRENGTHS), len(DIAGONALS)))
     order, bounds = rows.by_class
     for k in np.flatnonzero(statistics.weights > 1).tolist():  # else none would be left
         index = order[bounds[k] : bounds[k + 1]]
-        weights = rows.frequencies[index]
+        weights, total = rows.frequencies[index], float(statistics.weights[k])
         candidates = _candidates(statistics, k, weights, basis, spectrum)
         for block in blocks(len(index), _BLOCK_ROWS):
             z = (dense(rows.X[index[block]]) - statistics.means[k]) @ basis
             for r, candidate in enumerate(candidates):
-                total[:, r] += candidate.log_likelihood(z, weights[block])
-    total[0] = total[0].max()  # without the pooled covariance its diagonal is not used
-    return total
+                scores[:, r] += candidate.log_likelihood(z, weights[block], total)
+    scores[0] = scores[0].max()  # without the pooled covariance: without its diagonal
+    return scores
 
 
 def _number_of_features(statistics: ClassStatistics) -> int:
@@ -227,42 +227,26 @@ def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     return basis, spectrum
 
 
-@dataclass(frozen=True)
-class _Candidates:
+class _Candidates(NamedTuple):
     """Covariances of a class, for all strengths, with one mixture P.
 
     Without one copy of a row u, the candidate of strength nu is a base matrix less a
     multiple of u u'. The base matrices have the same eigenvectors for all nu.
-
-    Attributes
-    ----------
-    vectors : ndarray of shape (n, n)
-        The transposed inverse of a root of the mixture, times the eigenvectors.
-    precisions : ndarray of shape (n, n_strengths)
-        Inverse eigenvalues of the base matrices; NaN for those that are singular.
-    log_det : ndarray of shape (n_strengths,)
-        Logarithms of their determinants.
-    own, shared : ndarray of shape (n_strengths,)
-        Factors of u u' that the scatter of the class and the pooled one bring.
-    weight : float
-        Total weight of the class.
     """
 
-    vectors: Array
-    precisions: Array
-    log_det: Array
-    own: Array
-    shared: Array
-    weight: float
+    vectors: Array  # inverse of a root of the mixture times eigenvectors, (n, n)
+    precisions: Array  # inverse eigenvalues, (n, n_strengths); NaN for singular ones
+    log_det: Array  # logarithms of determinants, (n_strengths,)
+    lost: Array  # factors of u u' in what the base matrices lose, (n_strengths,)
 
-    def log_likelihood(self, z: Array, weight: Array) -> Array:
-        """Return the weighted sum over rows, for each strength."""
+    def log_likelihood(self, z: Array, weight: Array, total: float) -> Array:
+        """Return the weighted sum over rows of a class of that total weight."""
         left = np.minimum(weight, 1.0)
-        factor = left * self.weight / (self.weight - left)
+        factor = left * total / (total - left)
         squares = (z @ self.vectors) ** 2 @ self.precisions
         # Sherman and Morrison, and the same for determinants. The distance is that to
         # the mean without the row, which is further by W / (W - 1).
-        rest = 1 - factor[:, None] * (self.own + self.shared) * squares
+        rest = 1 - factor[:, None] * self.lost * squares
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = (factor / left)[:, None] ** 2 * squares / rest
             value = weight @ (-0.5 * (self.log_det + np.log(rest) + distance))
@@ -274,7 +258,6 @@ def _candidates(
     statistics: ClassStatistics, k: int, weight: Array, basis: Array, spectrum: Array
 ) -> list[_Candidates]:
     """Return what the rows of a class are compared with, for each mixture."""
-    total = float(statistics.weights[k])
     freedom = pooled_freedom(statistics.weights)
     # One for whole weights. Rows of smaller weight are left out as they are, and the
     # average of what is left out stands in for each in the divisors.
@@ -284,7 +267,7 @@ def _candidates(
     outside = _outside(statistics)
     # Shares of T_k / (W_k - 1) and of P that add up to one without the row.
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where(np.isinf(nu), 0.0, 1 / (total - 1 - left + nu))
+        own = np.where(np.isinf(nu), 0.0, 1 / (statistics.weights[k] - 1 - left + nu))
         shared = np.where(np.isinf(nu), 1.0, nu * own)
     own[~np.isfinite(own) | (own < 0)] = np.nan  # nothing is left of the class
     candidates = []
@@ -302,14 +285,6 @@ def _candidates(
         if outside:  # where there is the diagonal only
             with np.errstate(divide="ignore"):
                 log_det += outside * np.log(shared * r)
-        candidates.append(
-            _Candidates(
-                vectors=vectors / root[:, None],
-                precisions=1 / base,
-                log_det=log_det,
-                own=own,
-                shared=shared * (1 - r) / (freedom - left),
-                weight=total,
-            )
-        )
+        lost = own + shared * (1 - r) / (freedom - left)
+        candidates.append(_Candidates(vectors / root[:, None], 1 / base, log_det, lost))
     return candidates
