@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
@@ -36,7 +36,7 @@ class _Silence:
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._before = _ignored()
+                self._before = warnings.catch_warnings(action="ignore")
                 self._before.__enter__()
             self._inside += 1
 
@@ -47,24 +47,17 @@ class _Silence:
                 self._before.__exit__(None, None, None)
 
 
-@contextmanager
-def _ignored() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 _SILENCE = _Silence()
 _LIMITING = Lock()
 
 
-def no_warnings() -> AbstractContextManager[None]:
+def no_warnings() -> AbstractContextManager[Any]:
     """Silence the warnings of work that the user did not ask for.
 
     In this thread only, where Python keeps filters for each; else in all threads.
     """
     own = getattr(sys.flags, "context_aware_warnings", False)
-    return _ignored() if own else _SILENCE
+    return warnings.catch_warnings(action="ignore") if own else _SILENCE
 
 
 @contextmanager

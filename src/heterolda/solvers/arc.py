@@ -48,15 +48,9 @@ class _Row:
 
 @dataclass(frozen=True)
 class ArcPoints:
-    """Points on arcs, and the quantities that are monotone along them.
+    """Points on arcs, and the quantities that are monotone along them."""
 
-    Attributes
-    ----------
-    table : ndarray of shape (8, m)
-        One row for each of the attributes below, so that points are moved in one go.
-    """
-
-    table: Array
+    table: Array  # (8, m): a row for each of these, so that points move in one go
 
     x = _Row(0)  # positions; -inf and inf are the ends
     log_error1 = _Row(1)  # ln(p1 e1)
@@ -81,28 +75,17 @@ class ArcPoints:
 class Arc:
     """The arcs of a batch of pairs, ready to be evaluated anywhere.
 
-    Attributes
-    ----------
-    c : ndarray of shape (n_pairs, n_features)
-        From the pencil, lifted in the hard case.
-    diagonals : ndarray of shape (n_pairs, n_features, 2)
-        alpha and beta.
-    forms : ndarray of shape (n_pairs, 4, n_features)
-        Coefficients of g in the sine and the cosine of the distance from the low end,
-        and from the high one. All are positive, so that g keeps its relative
-        precision.
-    low, high : ndarray of shape (n_pairs,)
-        The ends lie at theta = -low and theta = pi/2 + high.
-    log_priors : ndarray of shape (2, n_pairs)
-        ln p1 and ln p2.
+    The ends lie at theta = -low and theta = pi/2 + high. The forms are coefficients of
+    g in the sine and the cosine of the distance from the low end, and from the high
+    one. All are positive, so that g keeps its relative precision.
     """
 
-    c: Array
-    diagonals: Array
-    forms: Array
-    low: Array
+    c: Array  # from the pencil, lifted in the hard case, (n_pairs, n_features)
+    diagonals: Array  # alpha and beta, (n_pairs, n_features, 2)
+    forms: Array  # (n_pairs, 4, n_features)
+    low: Array  # (n_pairs,)
     high: Array
-    log_priors: Array
+    log_priors: Array  # ln p1 and ln p2, (2, n_pairs)
 
     @classmethod
     def from_pencil(cls, pencil: Pencil) -> Arc:

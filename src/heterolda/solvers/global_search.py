@@ -127,22 +127,12 @@ class Global:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Pieces of arcs with a proven lower bound of the error on each.
+    """Pieces of arcs with a proven lower bound of the error on each."""
 
-    Attributes
-    ----------
-    pair : ndarray of shape (m,)
-        Which arc a piece belongs to.
-    a, b : ArcPoints of length m
-        Its ends, a before b.
-    log_bound : ndarray of shape (m,)
-        No rule on the piece has a log error below this.
-    """
-
-    pair: Index
-    a: ArcPoints
+    pair: Index  # which arc a piece belongs to
+    a: ArcPoints  # its ends, a before b
     b: ArcPoints
-    log_bound: Array
+    log_bound: Array  # no rule on the piece has a log error below this
 
     def take(self, index: Index | Mask) -> Pieces:
         """Select pieces by index or mask."""

@@ -44,28 +44,18 @@ LEAST_FEATURES = 160
 
 @dataclass(frozen=True)
 class _Space:
-    """Directions of a pair, of unit variance in both classes together.
+    """Directions of a pair, of unit variance in both classes together."""
 
-    They are the rows of `basis`, in which class 1 has `covariance`. The means differ by
-    `distance` along the first.
-    """
-
-    basis: Array
-    covariance: Array
-    distance: float
+    basis: Array  # of which they are the rows
+    covariance: Array  # of class 1 in this basis
+    distance: float  # of the means, along the first direction
 
 
 class KrylovSpaces:
     """Solver of pairs of classes in spaces of few directions, where these suffice.
 
-    Attributes
-    ----------
-    constant : ndarray of bool of shape (n_features,)
-        Features that vary in no class.
-    inverse : ndarray of shape (n_features,)
-        Inverse deviations of the features, of all classes together.
-    sound : ndarray of bool of shape (n_classes,)
-        Classes that vary in all directions in which any of them does.
+    Features that vary in no class are `constant`, and `inverse` has the inverse
+    deviations of others. Classes that vary wherever any of them does are `sound`.
     """
 
     def __init__(self, covariances: Array, pairs: Index) -> None:

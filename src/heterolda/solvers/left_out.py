@@ -48,53 +48,25 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True)
 class LeftOutScores:
-    """Scores of the rows of one class in P pairs, each by a rule without the row.
+    """Scores of n rows of one class in P pairs, each by a rule without the row."""
 
-    Attributes
-    ----------
-    pairs, place : ndarray of shape (P,)
-        The pairs, and where the class stands in them, 0 or 1.
-    rows : Rows
-        The rows.
-    score : ndarray of shape (P, n)
-        Positive for the second class; NaN where there is no rule without the row.
-    distance : ndarray of shape (P, n)
-        That of the class means along each rule; scores over its root can be compared.
-    """
-
-    pairs: Index
-    place: Index
+    pairs: Index  # (P,)
+    place: Index  # where the class stands in these pairs, 0 or 1
     rows: Rows
-    score: Array
-    distance: Array
+    score: Array  # positive for the second class; NaN without a rule, (P, n)
+    distance: Array  # of the means along each rule; scores over its root are comparable
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows of classes, and the moments that they have given.
+    """Rows of classes, and the moments that they have given."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Dense rows in the coordinates of the moments, without copies.
-    moments : Moments
-        Moments of the classes, and the pairs.
-    lda : PooledLDA
-        Linear discriminant analysis of these classes, with the directions that vary.
-    to_pooled : ndarray of shape (n_classes,)
-        Share of the pooled covariance in that of each class.
-    to_diagonal : float
-        Share of its diagonal, which is kept, in the pooled covariance.
-    frequencies : bool
-        Whether the priors are relative frequencies, which change with a row.
-    """
-
-    rows: Rows
+    rows: Rows  # dense, in the coordinates of the moments, without copies
     moments: Moments
-    lda: PooledLDA
-    to_pooled: Array
-    to_diagonal: float
-    frequencies: bool
+    lda: PooledLDA  # of these classes, with the directions that vary
+    to_pooled: Array  # share of the pooled covariance in that of each class
+    to_diagonal: float  # share of its diagonal, which is kept, in the pooled covariance
+    frequencies: bool  # whether the priors are frequencies, which change with a row
 
     @cached_property
     def _members(self) -> dict[int, tuple[Rows, Array]]:
@@ -157,22 +129,13 @@ class LeftOut:
         share: Array,
         trivial: Mask | None = None,
     ) -> Iterator[LeftOutScores]:
-        """Yield scores of rows at some places of pairs, class by class.
+        """Yield scores of rows at some places (P, 2) of pairs (P,), class by class.
 
-        Parameters
-        ----------
-        pairs : ndarray of shape (P,)
-            The pairs.
-        places : ndarray of bool of shape (P, 2)
-            Which of their classes.
-        inverse : ndarray of shape (P, r, r) or None
-            M^-1; None for the pooled covariance.
-        lost : ndarray of shape (P, 2)
-            The multiple of l W/(W - l) z z' that M loses with a row of either class.
-        share : ndarray of shape (P, 2)
-            Share of the distance of the means from either mean to the threshold.
-        trivial : ndarray of bool of shape (P,) or None
-            Rules that only the priors change; None for thresholds that they move.
+        `inverse` is M^-1, (P, r, r), None for the pooled covariance; `lost` (P, 2) the
+        multiple of l W/(W - l) z z' that M loses with a row of either class; `share`
+        (P, 2) that of the distance of the means from either mean to the threshold;
+        `trivial` (P,) are rules that only the priors change, None for thresholds that
+        they move.
         """
         classes, priors = self.moments.pairs[pairs], self.moments.pair_priors[pairs]
         means = (self.moments.means - self.moments.means.mean(axis=0)) @ self.lda.basis

@@ -11,24 +11,14 @@ from heterolda.solvers.pencil import Pencil
 
 @dataclass(frozen=True)
 class Moments:
-    """Gaussian classes, and the pairs of them that are to be separated.
+    """Gaussian classes, and the pairs of them that are to be separated."""
 
-    Attributes
-    ----------
-    means, covariances, priors, weights : ndarray
-        Of the classes: shapes (n_classes, d), (n_classes, d, d) and (n_classes,).
-    pairs : ndarray of shape (n_pairs, 2)
-        Indices of the first and the second class of each pair.
-    shares : ndarray of shape (n_pairs, 2) or None
-        Priors times costs of each pair, if these replace the priors.
-    """
-
-    means: Array
-    covariances: Array
-    priors: Array
-    weights: Array
-    pairs: Index
-    shares: Array | None = None
+    means: Array  # (n_classes, d)
+    covariances: Array  # (n_classes, d, d)
+    priors: Array  # (n_classes,)
+    weights: Array  # (n_classes,)
+    pairs: Index  # of the first and the second class, (n_pairs, 2)
+    shares: Array | None = None  # priors times costs of pairs, in place of the priors
 
     @property
     def pair_priors(self) -> Array:

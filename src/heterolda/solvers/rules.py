@@ -40,44 +40,21 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """One linear rule for each pair of classes.
+    """One linear rule for each pair of classes."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_pairs, n_features)
-        Minus w; zero for a trivial rule of two classes.
-    intercept : ndarray of shape (n_pairs,)
-        w0; the prior log-odds for a trivial rule.
-    error : ndarray of shape (n_pairs,)
-        Error p_e of the rule under the Gaussian model.
-    gap : ndarray of shape (n_pairs,)
-        (error - proven lower bound) / error; NaN without a certificate.
-    n_iter : ndarray of shape (n_pairs,)
-        Iterations, trials or evaluations that the solver spent.
-    status : ndarray of shape (n_pairs,)
-        `Status` of each pair.
-    means, deviations : ndarray of shape (n_pairs, 2)
-        Mean and standard deviation of the score in the two classes.
-    fisher_coef, fisher_intercept : ndarray or None
-        Fisher's rule of each pair, whatever the solver found.
-    rank : ndarray of shape (n_pairs,) or None
-        Number of directions in which either class varies.
-    dropped, floored : ndarray or None
-        As in `Pencil`. These five are None in rules that no solver found.
-    """
-
-    coef: Array
-    intercept: Array
-    error: Array
-    gap: Array
-    n_iter: Index
-    status: Index
-    means: Array
+    coef: Array  # minus w, zero for a trivial rule of two classes, (n_pairs, d)
+    intercept: Array  # w0; the prior log-odds for a trivial rule
+    error: Array  # p_e of the rule under the Gaussian model
+    gap: Array  # (error - proven lower bound) / error; NaN without a certificate
+    n_iter: Index  # iterations, trials or evaluations that the solver spent
+    status: Index  # a `Status`
+    means: Array  # of the score in the two classes, (n_pairs, 2)
     deviations: Array
-    fisher_coef: Array | None = None
+    # Of pairs that were solved, whatever the solver found:
+    fisher_coef: Array | None = None  # Fisher's rule
     fisher_intercept: Array | None = None
-    rank: Index | None = None
-    dropped: Array | None = None
+    rank: Index | None = None  # number of directions in which either class varies
+    dropped: Array | None = None  # as in `Pencil`
     floored: Mask | None = None
 
     @property

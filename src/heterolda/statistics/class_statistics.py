@@ -33,7 +33,6 @@ from heterolda.statistics.arrays import (
     union_of_labels,
 )
 from heterolda.statistics.covariances import (
-    blend,
     pooled_freedom,
     refuse_small,
     too_small,
@@ -56,24 +55,12 @@ _TRACE = 1e-100
 
 
 class Coordinates(NamedTuple):
-    """What the features were, of statistics in the coordinates of a span.
+    """What the features were, of statistics in the coordinates of a span."""
 
-    Attributes
-    ----------
-    target : ndarray of shape (n_coordinates,)
-        Variances along the coordinates of the diagonal of the pooled covariance.
-    rank : int
-        Rank of the features.
-    n_features : int
-        Their number.
-    n_outside : int
-        Number of directions outside the coordinates in which features vary.
-    """
-
-    target: Array
-    rank: int
+    target: Array  # the diagonal of the pooled covariance along the coordinates
+    rank: int  # of the features
     n_features: int
-    n_outside: int
+    n_outside: int  # directions outside the coordinates in which features vary
 
 
 def check_decay(name: str, value: object) -> None:
@@ -554,14 +541,26 @@ class ClassStatistics:
         return rho, gamma or 0.0
 
     def mixed(self, rho: Array, gamma: float) -> Array:
-        """Return the covariances with shares of the pooled one and of its diagonal."""
+        """Return mixtures of class covariances with the pooled one and its diagonal.
+
+        The pooled covariance has the share rho_k in that of class k, and its diagonal
+        the share `gamma` in the pooled one.
+        """
         if self.factors is not None:
             check_room(self.n_classes, self.n_features)
+        scatters, freedom = self.scatters, self.weights - 1
         if not rho.any():
-            own: Array = self.scatters / (self.weights - 1)[:, None, None]
+            own: Array = scatters / freedom[:, None, None]
             return own
-        target = None if self.coordinates is None else self.coordinates.target
-        return blend(self.scatters, self.weights, rho, gamma, target)
+        pooled = scatters.sum(axis=0) / pooled_freedom(self.weights)
+        if gamma:
+            given = self.coordinates
+            diagonal = np.diag(pooled) if given is None else given.target
+            pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(rho < 1, (1 - rho) / freedom, 0.0)[:, None, None]
+        mixed: Array = share * scatters + rho[:, None, None] * pooled
+        return mixed
 
     def pooled_shares(self, shrinkage: Amount) -> Array:
         """Return the share of the pooled covariance in that of each class.

@@ -56,28 +56,6 @@ def pooled_freedom(weights: Array) -> float:
     return float(np.maximum(weights - 1, 0.0).sum())
 
 
-def blend(
-    scatters: Array,
-    weights: Array,
-    rho: Array,
-    gamma: float,
-    target: Array | None = None,
-) -> Array:
-    """Return mixtures of class covariances with the pooled one and its diagonal.
-
-    The pooled covariance has the weight rho_k in that of class k, and its diagonal, or
-    that of the `target`, the weight `gamma` in the pooled one.
-    """
-    pooled = scatters.sum(axis=0) / pooled_freedom(weights)
-    if gamma:
-        diagonal = np.diag(pooled) if target is None else target
-        pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(rho < 1, (1 - rho) / (weights - 1), 0.0)[:, None, None]
-    blended: Array = own * scatters + rho[:, None, None] * pooled
-    return blended
-
-
 def total_moments(means: Array, scatters: Array, weights: Array) -> tuple[Array, Array]:
     """Return mean and covariance of the rows of all classes together."""
     share = weights / weights.sum()

@@ -41,19 +41,11 @@ class PowerTransformation:
 
     and :math:`\pm\log(1 + |z|)` where the exponent is 0. It rises everywhere, up to
     :math:`|z| = 10^6`, and is :math:`z` itself for :math:`\lambda = 1`.
-
-    Attributes
-    ----------
-    centre, scale : ndarray of shape (n_features,)
-        The mean :math:`c` and the standard deviation :math:`s` of each feature, so that
-        neither units nor offsets matter; 1 stands for a deviation of 0.
-    lambdas : ndarray of shape (n_features,)
-        The powers, between -2 and 4.
     """
 
-    centre: Array
-    scale: Array
-    lambdas: Array
+    centre: Array  # the mean c of each feature, so that offsets do not matter
+    scale: Array  # the deviation s, so that units do not; 1 stands for 0
+    lambdas: Array  # the powers, between -2 and 4
 
     @classmethod
     def fit(

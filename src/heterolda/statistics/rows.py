@@ -28,24 +28,12 @@ _FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows with their classes and weights.
+    """Rows with their classes and weights."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n, n_features)
-        The rows; arrays of other libraries until their sums are formed.
-    codes : ndarray of int64 of shape (n,)
-        Index of the class of each row.
-    weights : ndarray of shape (n,) or None
-        Frequencies of the rows; None stands for ones.
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, sorted.
-    """
-
-    X: Any
-    codes: Any
-    weights: Array | None
-    classes: NDArray[Any]
+    X: Any  # (n, n_features), dense or CSR; of other libraries until sums are formed
+    codes: Any  # index of the class of each row, int64
+    weights: Array | None  # frequencies of the rows; None stands for ones
+    classes: NDArray[Any]  # labels of the classes, sorted
 
     @property
     def labels(self) -> NDArray[Any]:

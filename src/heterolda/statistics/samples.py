@@ -58,14 +58,19 @@ def sampled(rows: Rows) -> Rows:
 
 def without_copies(rows: Rows) -> Rows:
     """Merge equal rows of a class into one row of their total weight."""
-    hashes = row_hashes(rows.X)
-    order = np.lexsort((hashes, rows.codes))
-    new = (np.diff(hashes[order]) != 0) | (np.diff(rows.codes[order]) != 0)
-    first = np.flatnonzero(np.append(True, new)[: len(order)])
-    if len(first) == len(order):
+    index, weights = _merged(row_hashes(rows.X), rows.codes, rows.frequencies)
+    if len(index) == len(rows.codes):
         return rows
-    weights = np.add.reduceat(rows.frequencies[order], first)
-    return replace(rows.take(order[first]), weights=weights)
+    return replace(rows.take(index), weights=weights)
+
+
+def _merged(hashes: Hashes, codes: Index, weights: Array) -> tuple[Index, Array]:
+    """Return rows of which no two are copies, sorted by hash, and their weights."""
+    order = np.lexsort((codes, hashes))
+    new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
+    first = np.flatnonzero(np.append(True, new)[: len(order)])
+    totals = np.add.reduceat(weights[order], first) if len(first) else weights[:0]
+    return order[first], totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,26 +79,13 @@ class RowSample:
 
     The samples of two data sets add up to that of their union (``a + b``). Copies of a
     row count as one row of their total weight, so weight 3 is three copies.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, n_features)
-        The rows.
-    y : ndarray of shape (n,)
-        Their labels.
-    weight : ndarray of shape (n,)
-        Total weights of all copies.
-    hashes : ndarray of shape (n,)
-        What the rows were chosen by; they are sorted.
-    n_rows : int
-        Number of rows of positive weight that there were to choose among.
     """
 
     X: Array
-    y: NDArray[Any]
-    weight: Array
-    hashes: Hashes
-    n_rows: int
+    y: NDArray[Any]  # labels
+    weight: Array  # total weights of all copies
+    hashes: Hashes  # what the rows were chosen by, sorted
+    n_rows: int  # rows of positive weight that there were to choose among
 
     @classmethod
     def from_arrays(
@@ -126,14 +118,8 @@ class RowSample:
     def _without_copies(self) -> RowSample:
         """Sort by hash, and merge copies into one row."""
         codes = np.unique(self.y, return_inverse=True)[1]
-        order = np.lexsort((codes, self.hashes))
-        new = np.diff(self.hashes[order]) != 0
-        new |= np.diff(codes[order]) != 0
-        first = np.flatnonzero(np.append(True, new)[: len(order)])
-        kept = self.take(order[first])
-        if not len(first):
-            return kept
-        return replace(kept, weight=np.add.reduceat(self.weight[order], first))
+        index, weight = _merged(self.hashes, codes, self.weight)
+        return replace(self.take(index), weight=weight)
 
     def rows(self, classes: NDArray[Any]) -> Rows:
         """Return the rows, with indices of their labels among the classes."""

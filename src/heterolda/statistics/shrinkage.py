@@ -37,17 +37,10 @@ class Shrinkage:
 
     Class k has the covariance ``(1 - g_k) S_k + g_k P`` with the pooled covariance
     ``P = (1 - r) S_pooled + r diag(S_pooled)``.
-
-    Attributes
-    ----------
-    to_pooled : ndarray of shape (n_classes,)
-        The weights g_k.
-    to_diagonal : float
-        The weight r.
     """
 
-    to_pooled: Array
-    to_diagonal: float
+    to_pooled: Array  # the weights g_k, (n_classes,)
+    to_diagonal: float  # the weight r
 
     @classmethod
     def of(

@@ -42,24 +42,12 @@ _BLOCK, _PARTS = 1 << 20, 8
 
 @dataclass(frozen=True)
 class Span:
-    """Coordinates in the space of the rows.
+    """Coordinates in the space of the rows."""
 
-    Attributes
-    ----------
-    statistics : ClassStatistics
-        The statistics in coordinates.
-    origin : ndarray of shape (n_features,)
-        The point whose coordinates are zero.
-    units : ndarray of shape (n_features,)
-        What the features are divided by.
-    basis : ndarray of shape (n_features, n_coordinates)
-        Its products with rows less the origin are their coordinates.
-    """
-
-    statistics: ClassStatistics
-    origin: Array
-    units: Array
-    basis: Array
+    statistics: ClassStatistics  # in coordinates
+    origin: Array  # the point whose coordinates are zero, (n_features,)
+    units: Array  # what the features are divided by
+    basis: Array  # rows less the origin, times this (n_features, n_coordinates), are z
 
     @classmethod
     def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:

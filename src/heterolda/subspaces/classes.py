@@ -17,26 +17,15 @@ from heterolda.solvers import all_pairs
 class WhitenedClasses:
     """Classes whose pooled covariance is the identity.
 
-    Attributes
-    ----------
-    basis : ndarray of shape (n_features, rank)
-        Features, less their mean, times this are the coordinates. The rank is the
-        number of directions in which rows vary at all.
-    priors : ndarray of shape (n_classes,)
-        Class probabilities.
-    weights : ndarray of shape (n_classes,)
-        Total weights.
-    means : ndarray of shape (n_classes, rank)
-        Class means; their average, by the priors, is zero.
-    covariances : ndarray of shape (n_classes, rank, rank)
-        Class covariances, with vanishing variances raised to `VARIANCE_FLOOR`.
+    Features, less their mean, times the basis are the coordinates. The rank is the
+    number of directions in which rows vary at all.
     """
 
-    basis: Array
+    basis: Array  # (n_features, rank)
     priors: Array
     weights: Array
-    means: Array
-    covariances: Array
+    means: Array  # whose average, by the priors, is zero, (n_classes, rank)
+    covariances: Array  # with vanishing variances raised to `VARIANCE_FLOOR`
 
     @classmethod
     def from_moments(

@@ -40,23 +40,15 @@ class TooFewDirectionsError(ParameterError):
 class Subspace:
     """Components of features, and what they keep.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_features,)
-        The average of the class means, by the priors.
-    scalings : ndarray of shape (n_features, n_components)
-        Features, less the mean, times this are the components. Within classes,
-        components are uncorrelated and have variance one, by the pooled covariance.
-    loadings : ndarray of shape (n_components, n_features)
-        Components times this, plus the mean, are the features that they predict best.
-    explained : ndarray of shape (n_components,)
-        Share of the separation of the classes that each component adds.
+    Features, less the mean, times the scalings are the components. Within classes,
+    these are uncorrelated and have variance one, by the pooled covariance. Components
+    times the loadings, plus the mean, are the features that they predict best.
     """
 
-    mean: Array
-    scalings: Array
-    loadings: Array
-    explained: Array
+    mean: Array  # the average of the class means, by the priors
+    scalings: Array  # (n_features, n_components)
+    loadings: Array  # (n_components, n_features)
+    explained: Array  # share of the separation that each component adds
 
     def project(self, X: Array) -> Array:
         """Return components of rows."""

@@ -31,40 +31,22 @@ _SIGNS = np.array([1.0, -1.0])
 class RatedRules:
     """Rules with what they cost.
 
-    Attributes
-    ----------
-    planes : Rules
-        The rules, with their errors under the priors.
-    error_rates : ndarray of shape (n_pairs, 2)
-        Error rates e1 and e2 of both classes under the Gaussian model. A trivial rule
-        has 0 and 1, or 1 and 0.
-    risk : ndarray of shape (n_pairs,)
-        Expected cost of each pair, its priors renormalized to sum to one; the error,
-        if there are no costs.
+    The risk of a pair is its expected cost, by priors that sum to one; the error, if
+    there are no costs.
     """
 
-    planes: Rules
-    error_rates: Array
-    risk: Array
+    planes: Rules  # with their errors under the priors
+    error_rates: Array  # of both classes by the model, (n_pairs, 2); 0 and 1 if trivial
+    risk: Array  # (n_pairs,)
 
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """What the rules of pairs of classes are to be optimal for.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    solver : Solver
-        What finds the rules.
-    costs : ndarray of shape (n_classes, n_classes) or None
-        Costs of wrong decisions, from `check_costs`.
-    """
+    """What the rules of pairs of classes are to be optimal for."""
 
     classes: NDArray[Any]
-    solver: Solver
-    costs: Array | None = None
+    solver: Solver  # what finds the rules
+    costs: Array | None = None  # of wrong decisions, from `check_costs`
 
     @classmethod
     def resolve(
