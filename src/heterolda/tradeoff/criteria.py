@@ -133,18 +133,12 @@ def _refuse_contradictions(
         raise ParameterError(
             "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"
         )
-    if max_error is not None and name != "neyman-pearson":
-        raise ParameterError(
-            "max_error",
-            f"has no meaning for criterion={name!r}: leave it out, or use "
-            "criterion='neyman-pearson'",
-        )
-    if costs is not None and name != "bayes":
-        raise ParameterError(
-            "costs",
-            f"have no meaning for criterion={name!r}: leave them out, or use "
-            "criterion='bayes'",
-        )
+    given = {"max_error": (max_error, "neyman-pearson"), "costs": (costs, "bayes")}
+    for parameter, (value, use) in given.items():
+        if value is not None and name != use:
+            raise ParameterError(
+                parameter, f": only for criterion={use!r}, got {name!r}; leave it out"
+            )
     if one_vs_all and (costs is not None or name != "bayes"):
         raise ParameterError(
             "costs",

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from heterolda.foundations.arrays import Amount, Array, Index, Priors
 from heterolda.foundations.validation import check_pair, check_priors
 from heterolda.foundations.wording import html, html_table, percent
-from heterolda.solvers import Global, Solver, resolve_solver
+from heterolda.solvers import Global
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules
@@ -242,7 +242,6 @@ class Frontier:
         priors: Priors = None,
         costs: ArrayLike | dict[Any, Any] | None = None,
         max_error: dict[Any, float] | None = None,
-        solver: str | Solver | None = None,
     ) -> OperatingPoint:
         """Return the rule that is optimal for a criterion.
 
@@ -257,21 +256,13 @@ class Frontier:
             For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true.
         max_error : dict or None, default=None
             For "neyman-pearson": ``{label: q}``, a bound under the Gaussian model.
-        solver : Global or None, default=None
-            Settings of the search for "bayes".
 
         Returns
         -------
         OperatingPoint
             The rule, computed from the moments alone.
         """
-        chosen = Global() if solver is None else resolve_solver(solver)
-        if not isinstance(chosen, Global):
-            raise ValueError(
-                f"solver must be Global(...), got {solver!r}: rules of other solvers "
-                "are not on the frontier; use GaussianLinearDiscriminant for them"
-            )
-        purpose = Criterion.resolve(criterion, costs, max_error, self.classes, chosen)
+        purpose = Criterion.resolve(criterion, costs, max_error, self.classes, Global())
         pencil = self.pencil
         if priors is not None:
             given = check_priors(priors, self.classes, np.ones(2))
