@@ -143,7 +143,7 @@ def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
         (Fixed(np.triu(np.ones((3, 3)))), "class 'a' is not symmetric"),
         (Fixed(-np.eye(3)), "class 'a' has a negative variance"),
         (Fixed(np.ones((3, 3)) - np.eye(3)), "class 'a' is indefinite"),
-        (Fixed(np.eye(3), np.zeros(2)), r"location_ of shape \(2,\) for class 'a'"),
+        (Fixed(np.eye(3), np.zeros(2)), r"invalid moments of class 'a': .* \(1, 2\)"),
         (
             Fixed(np.eye(3), np.full(3, np.inf)),
             "invalid moments of class 'a': .*infinity",

@@ -42,8 +42,8 @@ def checked_moments(
     shapes = n.shape, mean.shape, cov.shape
     if not d or shapes != ((k,), (k, d), (k, d, d)):
         raise ValueError(
-            "counts, means and covariances must have the shapes (k,), (k, d) and "
-            f"(k, d, d) for k={k} classes and d features, got {shapes}"
+            f"counts, means and covariances must have shapes ({k},), ({k}, d) and "
+            f"({k}, d, d), got {shapes}"
         )
     if np.any(n <= 1):
         raise ValueError(

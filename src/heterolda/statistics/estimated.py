@@ -34,7 +34,8 @@ def estimated_statistics(
     estimator = model.covariance_estimator
     _check(estimator, model.shrinkage, plain)
     name = type(estimator).__name__
-    means, scatters = np.empty_like(plain.means), []
+    means = np.empty_like(plain.means)
+    scatters = np.empty((*means.shape, plain.n_features))
     hashes = row_hashes(rows.X)
     for k, label in enumerate(plain.classes.tolist()):
         own = np.flatnonzero(rows.codes == k)
@@ -42,26 +43,18 @@ def estimated_statistics(
         own = own[np.argsort(hashes[own], kind="stable")]
         own = copies_of_rows(own, rows.weights, _NO_WEIGHTS)
         X = dense(rows.X[own]).astype(np.float64, copy=False)
-        moments = _moments(estimator, X, plain.means[k], f"class {label!r}")
+        fitted = _fitted(estimator, X, label)
+        location = getattr(fitted, "location_", plain.means[k])
+        moments = plain.weights[[k]], [location], [fitted.covariance_]
         try:
-            one = ClassStatistics.from_moments(
-                plain.classes[[k]], plain.weights[[k]], *moments
-            )
+            one = ClassStatistics.from_moments(plain.classes[[k]], *moments)
+            means[k], scatters[k] = one.means[0], one.scatters[0]
         except ValueError as error:
             raise ParameterError(
                 _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
             ) from error
-        means[k] = one.means[0]
-        scatters.append(one.scatters[0])
-    return ClassStatistics(
-        plain.classes,
-        plain.weights,
-        means,
-        np.array(scatters),
-        plain.feature_names,
-        given=True,
-        estimated_by=name,
-    )
+    known = plain.classes, plain.weights, means, scatters, plain.feature_names
+    return ClassStatistics(*known, given=True, estimated_by=name)
 
 
 def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
@@ -69,6 +62,12 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     if isinstance(estimator, type):
         raise ParameterError(
             _NAME, f"must be an object, got a class: write {estimator.__name__}()"
+        )
+    if getattr(estimator, "assume_centered", False):
+        raise ParameterError(
+            _NAME,
+            f"{type(estimator).__name__} has assume_centered=True, but the classes are "
+            "not centered: use assume_centered=False",
         )
     if shrinkage is not None:
         raise ParameterError(
@@ -85,26 +84,18 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     check_room(plain.n_classes, plain.n_features)
 
 
-def _moments(
-    estimator: Any, X: Array, mean: Array, what: str
-) -> tuple[list[Any], list[Any]]:
-    """Return location and covariance of the rows of a class."""
+def _fitted(estimator: Any, X: Array, label: object) -> Any:
+    """Return the estimator fitted to the rows of a class."""
     name = type(estimator).__name__
-    if getattr(estimator, "assume_centered", False):
-        raise ParameterError(
-            _NAME,
-            f"{name} has assume_centered=True, but the classes are not centered: use "
-            "assume_centered=False",
-        )
     fitted = clone(estimator, safe=False)
     try:
         fitted.fit(X)
     except Exception as error:
         raise ParameterError(
             _NAME,
-            f"{name} cannot be fitted to the {len(X)} rows of {what} ({error}): add "
-            "rows, leave the class out, or use an estimator for fewer rows, such as "
-            "LedoitWolf()",
+            f"{name} cannot be fitted to the {len(X)} rows of class {label!r} "
+            f"({error}): add rows, leave the class out, or use an estimator for fewer "
+            "rows, such as LedoitWolf()",
         ) from error
     if not hasattr(fitted, "covariance_"):
         raise ParameterError(
@@ -112,11 +103,4 @@ def _moments(
             f"{name} has no covariance_ after fit: use an estimator like those of "
             "sklearn.covariance",
         )
-    location = getattr(fitted, "location_", mean)
-    if np.shape(location) != mean.shape:
-        raise ParameterError(
-            _NAME,
-            f"{name} has a location_ of shape {np.shape(location)} for {what}, must "
-            f"be {mean.shape}",
-        )
-    return [location], [fitted.covariance_]
+    return fitted
