@@ -338,12 +338,8 @@ def test_all_stopping_criteria_end_at_the_same_fixed_point(rng):
         (Global, {"gap": "a"}, "gap must be a number"),
         (resolve_solver, {"solver": "newton"}, r"solver must be one of \['global'"),
         (resolve_solver, {"solver": 3}, "solver must be one of"),
-        (resolve_solver, {"solver": Grid}, r"use Grid\(\)"),
-        (
-            resolve_solver,
-            {"solver": SimpleNamespace(solve=None)},
-            "solver SimpleNamespace lacks the attribute moore_penrose",
-        ),
+        (resolve_solver, {"solver": Grid}, "a settings object such as"),
+        (resolve_solver, {"solver": SimpleNamespace(solve=None)}, "got namespace"),
     ],
 )
 def test_bad_settings_are_refused(solver, settings, message):

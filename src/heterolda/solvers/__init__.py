@@ -93,21 +93,12 @@ def resolve_solver(solver: str | Solver) -> Solver:
     """Look a solver up by its name in `SOLVERS`; settings objects pass through."""
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
-    if isinstance(solver, str) or not hasattr(solver, "solve"):
+    complete = hasattr(solver, "solve") and hasattr(solver, "moore_penrose")
+    if isinstance(solver, str | type) or not complete:
         raise ParameterError(
             "solver",
             f"must be one of {list(SOLVERS)} or a settings object such as "
             f"Global(gap=1e-6), got {solver!r}",
-        )
-    if isinstance(solver, type):
-        raise ParameterError(
-            "solver",
-            f"must be a settings object, got the class: use {solver.__name__}()",
-        )
-    if not hasattr(solver, "moore_penrose"):
-        raise ParameterError(
-            "solver",
-            f"{type(solver).__name__} lacks the attribute moore_penrose: see Solver",
         )
     return solver
 

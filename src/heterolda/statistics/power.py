@@ -98,11 +98,10 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low
     half[half == 0] = 1
-    steps = blocks(len(X), max(1, _BLOCK // X.shape[1]))
-    parts = [((X[rows] - middle) / half, share[rows]) for rows in steps]
-    mean = sum((part @ u for u, part in parts), start=np.zeros(X.shape[1]))
-    square = sum((part @ (u - mean) ** 2 for u, part in parts), start=0 * mean)
-    scale = half * np.sqrt(square)
+    u = (X - middle) / half
+    mean = share @ u
+    u -= mean
+    scale = half * np.sqrt(np.einsum("i,ij,ij->j", share, u, u))
     return middle + half * mean, np.where(scale > 0, scale, 1.0)
 
 
