@@ -469,7 +469,7 @@ GOOD_Y = np.array([0, 0, 0, 1, 1, 1])
         ({}, {"priors": ["a", "b"]}, ValueError, "priors must be real numbers"),
         ({"X": np.full((6, 2), np.nan)}, {}, ValueError, "X contains NaN"),
         ({}, {"solver": "newton"}, ValueError, "solver must be one of"),
-        ({}, {"solver": FixedPoint}, ValueError, "use FixedPoint"),
+        ({}, {"solver": FixedPoint}, ValueError, "a settings object such as"),
         ({}, {"priors": [[0.5], [0.5, 0.1]]}, ValueError, "priors must be an array"),
         ({}, {"shrinkage": 1.5}, ValueError, "'shrinkage' parameter"),
         ({}, {"multiclass": "all"}, ValueError, "'multiclass' parameter"),

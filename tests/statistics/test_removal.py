@@ -3,7 +3,6 @@
 import io
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -86,21 +85,16 @@ def test_an_entry_without_rows_stays(make_classes):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, y: (X[:, :2], y), "3 and of 2 features cannot be combined"),
         (lambda X, y: (X, y + 1), r"rows of classes \[4\] cannot be removed"),
         (lambda X, y: (np.tile(X, (2, 1)), np.tile(y, 2)), "class 0 with a negative w"),
         (lambda X, y: (9 * X[:99], y[:99]), "class 0 with a negative weight or varia"),
         (lambda X, y: (X[:1] + 99, y[:1]), "or variance: subtract only"),
         (lambda X, y: (X[:1] * 1e170, y[:1]), "negative weight or variance"),
-        (
-            lambda X, y: (pd.DataFrame(X, columns=list("acb")), y),
-            r"different features cannot .* \['a', 'b', 'c'\] and \['a', 'c', 'b'\]",
-        ),
     ],
 )
 def test_rows_that_cannot_have_been_there_are_refused(make_classes, change, message):
     X, y = make_classes()
-    stats, part = of(pd.DataFrame(X, columns=list("abc")), y), of(*change(X, y))
+    stats, part = of(X, y), of(*change(X, y))
     with pytest.raises(ValueError, match=message):
         stats - part
 
