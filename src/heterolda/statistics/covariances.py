@@ -56,14 +56,6 @@ def pooled_freedom(weights: Array) -> float:
     return float(np.maximum(weights - 1, 0.0).sum())
 
 
-def total_moments(means: Array, scatters: Array, weights: Array) -> tuple[Array, Array]:
-    """Return mean and covariance of the rows of all classes together."""
-    share = weights / weights.sum()
-    mean = share @ means
-    apart = (means - mean) * np.sqrt(share)[:, None]
-    return mean, scatters.sum(axis=0) / weights.sum() + apart.T @ apart
-
-
 def against_all_others(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:

@@ -46,11 +46,6 @@ class Rows:
         """Weights of the rows, ones if there are none."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
 
-    @property
-    def total(self) -> float:
-        """Total weight."""
-        return float(len(self.codes) if self.weights is None else self.weights.sum())
-
     @cached_property
     def totals(self) -> Array:
         """Total weight of each class."""

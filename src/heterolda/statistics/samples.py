@@ -12,7 +12,6 @@ from scipy.sparse import csr_array, issparse
 from heterolda.foundations.arrays import Array, Index, Mask, dense
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import total_moments
 from heterolda.statistics.missing import filled
 from heterolda.statistics.rows import Rows, frequency_factor
 
@@ -145,8 +144,12 @@ def as_frequencies(
 
 def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
     """Fill in the missing values of rows by those present, whatever their class."""
-    moments = statistics.means, statistics.scatters, statistics.weights
-    return filled(X, *total_moments(*moments))
+    total = statistics.weights.sum()
+    share = statistics.weights / total
+    mean = share @ statistics.means
+    apart = (statistics.means - mean) * np.sqrt(share)[:, None]
+    within = statistics.scatters.sum(axis=0) / total
+    return filled(X, mean, within + apart.T @ apart)
 
 
 def _kept(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:

@@ -101,7 +101,7 @@ def chosen_by_rows(
     freedom = pooled_freedom(statistics.weights)
     if shrinkage is None:
         few = freedom > 1 and freedom_per_feature(statistics) < ENOUGH_FREEDOM
-        if not few or not np.isclose(rows.total, statistics.weights.sum()):
+        if not few or not np.isclose(rows.totals.sum(), statistics.weights.sum()):
             return None  # of a sample nothing is known without a row
     elif shrinkage != "cv":
         return None
