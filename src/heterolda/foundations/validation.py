@@ -30,6 +30,8 @@ NUMERIC_TYPES = [
 ]
 _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100
+# Labels from zero to this are counted: to sort them takes four times as long.
+_FEW_LABELS = 1 << 12
 # For estimators without a parameter for missing values.
 _OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
 
@@ -406,8 +408,13 @@ def check_labels(
     plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
     if not plain:
         check_classification_targets(y)
-    # Objects are text, which has its hashes already.
-    labels = np.unique(np.array(list(set(y.tolist())), object) if kind == "O" else y)
+    labels: NDArray[Any]
+    if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:
+        labels = np.flatnonzero(np.bincount(y)).astype(y.dtype)
+    elif kind == "O":  # text has its hashes already
+        labels = np.unique(np.array(list(set(y.tolist())), object))
+    else:
+        labels = np.unique(y)
     if plain and warn and 2 * len(labels) > len(y):  # all that is left to check
         check_classification_targets(y)
     return labels
