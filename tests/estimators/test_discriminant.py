@@ -184,6 +184,7 @@ def nearly_equal(rng, size, signal, labels=(0, 1)):
     return X, np.asarray(labels)[y], e[:, None]
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
 def test_a_difference_of_1e_7_of_the_size_is_used(rng):
     """Two nearly equal columns gave 50 % and no warning, their difference 98 %."""
     X, y, e = nearly_equal(rng, 1e-7, 4)
@@ -195,6 +196,7 @@ def test_a_difference_of_1e_7_of_the_size_is_used(rng):
     assert clone(model).fit_statistics(merged).score(X, y) > alone - 0.02
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
 def test_moments_of_correlation_1_less_1e_13():
     """The error was 0.458 with a gap of 3e-9, where a rule of 0.0094 exists."""
     little = 1e-13
@@ -571,6 +573,7 @@ def test_a_constant_column_gets_no_weight(model, four, value):
     assert_array_equal(fitted.predict(constant), clone(model).fit(X, y).predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
 @pytest.mark.parametrize("gap", [1e-5, 1e-6])
 def test_tiny_units_of_nearly_dependent_columns(model, rng, gap):
     """Condition 1e10 to 1e12 in units of 1e-150."""

@@ -37,6 +37,8 @@ _SEVERAL = 2.0
 _NO_PART = 1e-10
 # Error of a rule that leaves nothing to be gained.
 _LITTLE = 1e-3
+# A rule hardly separates if its error is above this share of the trivial rule's.
+_HARDLY = 0.9
 _CHANCE = 0.02
 _MOST_FEATURES = 3
 
@@ -87,8 +89,8 @@ def warn_of_rules(
     _warn_of_trivial_rules(problem, rules)
     if verdict is not None:
         _warn_of_misfit(stats, problem.pairs, verdict)
-    _warn_of_dropped_directions(problem, rules, rows)
-    if problem.follows_optimum and not problem.has_few_rows:
+    told = _warn_of_dropped_directions(problem, rules, rows)
+    if not told and problem.follows_optimum and not problem.has_few_rows:
         _warn_of_blurred_directions(problem, rules)
     if unchecked:
         _warn_of_raised_variances(problem, rules)
@@ -289,15 +291,16 @@ def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
 
 def _warn_of_dropped_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None
-) -> None:
+) -> bool:
     """Give one warning that names features whose differences were left out, but matter.
 
-    Rows of each class, if there are any, tell the deviations that moments lost.
+    Rows of each class, if there are any, tell the deviations that moments lost. Return
+    whether there was one.
     """
     dropped, moments = rules.dropped, problem.moments
     classes, pairs = problem.stats.classes, problem.pairs
     if dropped is None or not dropped.any():
-        return
+        return False
     means, covariances = moments.means, moments.covariances
     rows = None if rows is None else sampled(rows)
     for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
@@ -314,7 +317,7 @@ def _warn_of_dropped_directions(
         if distance > _SEVERAL:
             break
     else:
-        return
+        return False
     names = [*map(repr, classes.tolist()), "the rest"]
     i, j = pairs[k]
     features = np.flatnonzero(part > 0.1 * part.max())
@@ -325,11 +328,17 @@ def _warn_of_dropped_directions(
         "features from the other before fitting",
         PrecisionWarning,
     )
+    return True
 
 
 def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
-    """Give one warning that names a pair whose errors rounding blurs."""
-    blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+    """Give one warning that names a pair whose errors rounding blurs, if they matter.
+
+    They do not where there is nothing to gain, or next to nothing separates the pair.
+    """
+    most = _HARDLY * problem.moments.pair_priors.min(axis=1)
+    matters = (rules.error > _LITTLE) & (rules.error < most)
+    blurred = np.flatnonzero(np.isnan(rules.gap) & matters)
     if not len(blurred):
         return
     i, j = problem.pairs[blurred[0]]

@@ -85,8 +85,8 @@ REAL_PART = 1e-8
 BLURRED = 2e-6
 # No variance along a direction is known to be smaller, in units of the features.
 LEAST_VARIANCE = 1e-15
-# Of a class whose features have unit variance, eigenvalues below EPS for each feature
-# are zero, and those up to this are there, but too small for the pencil to resolve.
+# Of a class whose features have unit variance, eigenvalues below four EPS for each
+# feature are zero, and those up to this are there, but too small to be resolved.
 UNRESOLVED = 1e-10
 # Means further apart than this, in deviations, are separated for good: the error is
 # zero long before, and squares of squares would overflow.
@@ -106,9 +106,6 @@ LOG_ERROR_ROUNDING = 1e-13
 # A rule must beat the trivial one by this share to be preferred: ten times what
 # rounding errors make of either.
 NO_GAIN = 1e-12
-# Bounds of trial rules are off by this share of the error at most: what conditions of
-# 1e6 leave of the digits.
-BOUND_ROUNDING = 1e-9
 # Errors below this lose digits: they are near the smallest normal number.
 UNDERFLOW = 1e-290
 # A matrix that keeps less than this share of its size in some direction, once a row is

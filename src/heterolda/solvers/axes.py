@@ -219,7 +219,7 @@ def is_unresolved(covariance: Array) -> bool:
     varies = scale > 0
     scaled = (covariance[varies] / scale[varies, None])[:, varies] / scale[varies]
     variances = np.linalg.eigvalsh(scaled)
-    some = (variances > EPS * len(variances)) & (variances < UNRESOLVED)
+    some = (variances > 4 * EPS * len(variances)) & (variances < UNRESOLVED)
     return bool(some.any())
 
 

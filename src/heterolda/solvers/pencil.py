@@ -142,14 +142,11 @@ class Pencil:
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
-            zero1, zero2 = alpha <= noise[:, 0], beta <= noise[:, 1]
-            alpha0 = _raised(alpha, zero1, zero2, 0.0, rank)
-            beta0 = _raised(beta, zero2, zero1, 0.0, rank)
-            alpha = _raised(alpha, zero1, zero2, VARIANCE_FLOOR, rank)
-            beta = _raised(beta, zero2, zero1, VARIANCE_FLOOR, rank)
-            used = np.arange(c.shape[1]) < rank[:, None]
-            floored[:, 0] = (zero1 & used).any(axis=1)
-            floored[:, 1] = (zero2 & used).any(axis=1)
+            zero = np.stack([alpha, beta], axis=1) <= noise
+            alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
+            alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
+            used = np.any(basis, axis=1)
+            floored = np.any(zero & used[:, None], axis=2)
         if resolution.any():
             least = _least(scaled, basis, resolution)
             alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
@@ -304,11 +301,18 @@ def _along(c: Array, basis: Array) -> Array:
     return w
 
 
-def _raised(values: Array, zero: Mask, one: Mask, low: float, rank: Index) -> Array:
+def _raised(
+    alpha: Array, beta: Array, zero: Mask, low: float, rank: Index
+) -> tuple[Array, Array]:
     """Return variances raised to `low` where there is none, lowered where it is all.
 
     Beyond the rank the first value is repeated: there it moves no end of an arc.
     """
-    raised = np.where(zero, low, np.where(one, 1 - low, values))
-    first = np.where(rank > 0, raised[:, 0], 0.5)[:, None]
-    return np.where(np.arange(values.shape[1]) < rank[:, None], raised, first)
+
+    def raised(values: Array, zero: Mask, one: Mask) -> Array:
+        values = np.where(zero, low, np.where(one, 1 - low, values))
+        first = np.where(rank > 0, values[:, 0], 0.5)[:, None]
+        return np.where(np.arange(values.shape[1]) < rank[:, None], values, first)
+
+    zero1, zero2 = zero[:, 0], zero[:, 1]
+    return raised(alpha, zero1, zero2), raised(beta, zero2, zero1)
