@@ -33,10 +33,13 @@ class Judge:
     told : type or None
         Another one, which those must give who have the statistics only, and others may
         who do not have all rows at once.
+    may : type or None
+        One that may be given.
     """
 
     warns: type[Warning] | None = None
     told: type[Warning] | None = None
+    may: type[Warning] | None = None
 
     def __call__(self, trial: Trial) -> str | None:
         """A complaint, or None."""
@@ -44,7 +47,7 @@ class Judge:
         if complaint:
             return complaint
         wanted = {self.warns} - {None}
-        given = set(trial.warnings)
+        given = set(trial.warnings) - {self.may}
         if trial.way in OF_STATISTICS:
             wanted |= {self.told} - {None}
         elif trial.way != "fit":

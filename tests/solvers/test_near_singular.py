@@ -61,7 +61,7 @@ def test_directions_that_rounding_hides_leave_no_certificate():
     """
     axes = np.array([[0.8, 0.6], [-0.6, 0.8]])
     S = (axes * [1, 1e-14]) @ axes.T
-    delta = axes @ [0.3, 1e-7]
+    delta = axes @ [0.3, 5e-7]
     with pytest.warns(PrecisionWarning, match="proves nothing"):
         assert np.isnan(fitted([delta, [0, 0]], [S, 2 * S]).gap_[0])
     # Means that agree in that direction need no variance along it.

@@ -37,8 +37,6 @@ _SEVERAL = 2.0
 _NO_PART = 1e-10
 # Error of a rule that leaves nothing to be gained.
 _LITTLE = 1e-3
-# A rule hardly separates if its error is above this share of the trivial rule's.
-_HARDLY = 0.9
 _CHANCE = 0.02
 _MOST_FEATURES = 3
 
@@ -334,11 +332,12 @@ def _warn_of_dropped_directions(
 def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
     """Give one warning that names a pair whose errors rounding blurs, if they matter.
 
-    They do not where there is nothing to gain, or next to nothing separates the pair.
+    They do where rules err, and means differ by a deviation in directions that blur.
     """
-    most = _HARDLY * problem.moments.pair_priors.min(axis=1)
-    matters = (rules.error > _LITTLE) & (rules.error < most)
-    blurred = np.flatnonzero(np.isnan(rules.gap) & matters)
+    blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+    if len(blurred):
+        far = problem.moments.take(blurred).axes().blurred_distance() > 1
+        blurred = blurred[far]
     if not len(blurred):
         return
     i, j = problem.pairs[blurred[0]]

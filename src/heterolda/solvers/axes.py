@@ -184,12 +184,21 @@ class PrincipalAxes:
         axes and v the variances, each of which rounding may change by EPS. Where the
         means do not differ along an axis, its variance does not matter.
         """
+        distance, change = self._distances()
+        blurred: Mask = (distance * change).sum(axis=1) > BLURRED * distance.sum(axis=1)
+        return blurred
+
+    def blurred_distance(self) -> Array:
+        """Return the part of the squared distance of the means that rounding blurs."""
+        distance, change = self._distances()
+        blurred: Array = np.sum(distance, axis=1, where=change > BLURRED)
+        return blurred
+
+    def _distances(self) -> tuple[Array, Array]:
+        """Return squared distances along the axes, and what rounding may change."""
         part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
         variances = np.maximum(self.variances, LEAST_VARIANCE)
-        distance = part**2 / variances
-        change = np.sum(distance * EPS / variances, axis=1)
-        blurred: Mask = change > BLURRED * distance.sum(axis=1)
-        return blurred
+        return part**2 / variances, EPS / variances
 
     def take(self, pairs: Index | Mask) -> PrincipalAxes:
         """Select pairs."""

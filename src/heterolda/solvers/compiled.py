@@ -22,7 +22,6 @@ from heterolda.kernels.pair_solver import (
     UNSURE,
     solve_pairs,
 )
-from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
@@ -95,13 +94,9 @@ def _solve(
 
 def _solve_singular(moments: Moments, solver: Global) -> Rules:
     """Solve pairs whose S1 + S2 is singular in the space of its real directions."""
-    means = moments.means[moments.pairs]
-    covariances = moments.covariances[moments.pairs]
-    units = Units.of(means, np.einsum("pkii->pi", covariances))
-    total = scaled_by(covariances, units.scale).sum(axis=1)
-    axes = PrincipalAxes.of(total, units, moments.weights[moments.pairs])
+    axes = moments.axes()
     rules, outcome = _solve(moments, solver, axes.whitening())
-    outcome[axes.separation().any(axis=1) | units.differs.any(axis=1)] = SINGULAR
+    outcome[axes.separation().any(axis=1) | axes.units.differs.any(axis=1)] = SINGULAR
     gap = np.where(axes.blurred(), np.nan, rules.gap)
     rules = replace(rules, dropped=axes.dropped(), gap=gap)
     unsure = np.flatnonzero(outcome != DONE)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from heterolda.foundations.arrays import Array, Index
-from heterolda.solvers.axes import PrincipalAxes
+from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 from heterolda.solvers.pencil import Pencil
 
 
@@ -31,6 +33,13 @@ class Moments:
         """Select pairs."""
         shares = None if self.shares is None else self.shares[some]
         return replace(self, pairs=self.pairs[some], shares=shares)
+
+    def axes(self) -> PrincipalAxes:
+        """Return the principal axes of the pairs."""
+        covariances = self.covariances[self.pairs]
+        units = Units.of(self.means[self.pairs], np.einsum("pkii->pi", covariances))
+        total = scaled_by(covariances, units.scale).sum(axis=1)
+        return PrincipalAxes.of(total, units, self.weights[self.pairs])
 
     def pencil(
         self, *, moore_penrose: bool = False, axes: PrincipalAxes | None = None

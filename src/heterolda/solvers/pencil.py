@@ -103,12 +103,11 @@ class Pencil:
         units = Units.of(means, np.einsum("pkii->pi", covariances))
         constant, scale = units.constant, units.scale
         scaled = scaled_by(covariances, scale)
-        total = scaled[:, 0] + scaled[:, 1]
+        total = scaled.sum(axis=1)
+        whitening, ill = np.empty_like(total), np.ones(len(total), bool)
         if axes is None:
             whitening, ill = _whiten_regular(total.copy(), constant)
             ill |= units.differs.any(axis=1)
-        else:
-            whitening, ill = np.empty_like(total), np.ones(len(total), bool)
         rank = np.count_nonzero(~constant, axis=1)
         separation, dropped = np.zeros((2, *scale.shape))
         resolution = np.zeros((len(scale), 1))
