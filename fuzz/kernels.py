@@ -133,7 +133,6 @@ SPECIAL: dict[str, Special] = {
             "codes": _below("k", "n"),
         },
     ),
-    "count_votes": Special(sizes=_FEW),
     "couple": Special(
         sizes=_FEW,
         values={

@@ -14,13 +14,11 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.estimators import device_prediction, gathering
+from heterolda.estimators import base, gathering, projection
 from heterolda.estimators.placement import settle
-from heterolda.estimators.votes import rounded
+from heterolda.estimators.votes import logarithms, rounded
 from heterolda.foundations.arrays import Device, is_numpy, to_host
-from heterolda.kernels.device import coupling
-from heterolda.kernels.device.power import bent_rows
-from heterolda.statistics.power import FARTHEST, PowerTransformation
+from heterolda.statistics.power import PowerTransformation
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.TrivialRuleWarning"
@@ -72,7 +70,9 @@ def assert_same(model, moved, X, device, atol):
 def few_at_a_time(monkeypatch, size):
     """Let blocks have so many numbers."""
     sizes = dict.fromkeys((True, False), size)
-    monkeypatch.setattr(device_prediction, "_BLOCK_SIZE", sizes)
+    monkeypatch.setattr(projection, "_BLOCK_SIZE", sizes)
+    monkeypatch.setattr(base, "_BLOCK_SIZE", size)
+    monkeypatch.setattr(base, "_GPU_BLOCK_SIZE", size)
 
 
 @pytest.mark.parametrize(("n_classes", "model"), MODELS)
@@ -187,11 +187,10 @@ def test_rounding_keeps_signs_and_the_largest(device):
     close[0] = [1e-60, 1e-50, 1.0]
     for values in (some, close):
         known = rounded(values, np.zeros(1, np.float32))
-        there = device_prediction._rounded_here
-        found = there(device.put(values), device.xp.float32, device)
+        found = rounded(device.put(values), device.put(np.zeros(1, np.float32)))
         assert_array_equal(to_host(found), known)
     close *= 1e-30  # whose logarithms are more often equal
-    found = to_host(coupling.logarithms(device, device.put(close)))
+    found = to_host(logarithms(device.put(close)))
     assert_array_equal(found.argmax(axis=1), close.argmax(axis=1))
     assert (np.log(close).argmax(axis=1) != close.argmax(axis=1)).any()
     assert_allclose(found, np.log(close), rtol=1e-15, atol=1e-15)
@@ -199,7 +198,7 @@ def test_rounding_keeps_signs_and_the_largest(device):
 
 def test_devices_without_double_precision(device, monkeypatch):
     # The scores are computed there, and what follows from them in NumPy.
-    monkeypatch.setattr(Device, "floats", property(lambda self: self.xp.float32))
+    monkeypatch.setattr(Device, "has_float64", False)
     X, y = make_rows(4)
     X = X.astype(np.float32)
     for classes, settings in ((2, {}), (4, {}), (4, {"multiclass": "ova"})):
@@ -258,7 +257,7 @@ def test_powers_are_those_of_numpy(device):
     X = np.repeat(z[:, None], len(lambdas), axis=1)
     centre, scale = np.arange(6.0), np.arange(1.0, 7.0)
     known = PowerTransformation(centre, scale, lambdas)
-    found = bent_rows(device, device.put(X), centre, scale, lambdas, FARTHEST)
+    found = known.apply(device.put(X))
     assert_allclose(to_host(found), known.apply(X), rtol=1e-13, atol=1e-14)
 
 

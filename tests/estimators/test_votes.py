@@ -32,7 +32,7 @@ from heterolda.estimators.votes import (
     vote_weights,
 )
 from heterolda.exceptions import TrivialRuleWarning
-from heterolda.kernels.coupling import couple, couple_numpy
+from heterolda.kernels.coupling import couple, couple_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.solvers.rules import Rules, Status
 
@@ -97,13 +97,13 @@ def test_coupling_is_exact_for_consistent_pairs(rng):
         p = rng.dirichlet(np.ones(k), size=50)
         pairs = np.array(list(combinations(range(k), 2)))
         log_odds = np.log(p[:, pairs[:, 1]] / p[:, pairs[:, 0]])
-        assert_allclose(couple_numpy(log_odds), p, rtol=1e-10)
+        assert_allclose(couple_log_odds(log_odds), p, rtol=1e-10)
 
 
 def test_coupling_equals_its_formula(rng):
     pairs = np.array(list(combinations(range(4), 2)))
     r = rng.uniform(0.01, 0.99, size=(20, 6))  # probability of the second class
-    coupled = couple_numpy(np.log(r / (1 - r)))
+    coupled = couple_log_odds(np.log(r / (1 - r)))
     for row, got in zip(r, coupled, strict=True):
         p = np.zeros(4)
         for i in range(4):
@@ -117,7 +117,7 @@ def test_coupling_equals_its_formula(rng):
 
 def test_coupling_of_certainties_is_finite():
     for odds in (700.0, -700.0):
-        p = couple_numpy(np.full((1, 6), odds))
+        p = couple_log_odds(np.full((1, 6), odds))
         assert np.all(p > 0)
         assert_allclose(p.sum(), 1)
 
@@ -152,7 +152,7 @@ def test_coupled_voting_takes_the_likeliest_class(rng):
         committee = OneVsOne(
             make_planes([0.1] * 6), 4, "coupled", log_odds, evidence=1 / power
         )
-        p = couple_numpy((log_odds or (lambda s: 2 * s))(scores)) ** power
+        p = couple_log_odds((log_odds or (lambda s: 2 * s))(scores)) ** power
         p /= p.sum(axis=1, keepdims=True)
         assert_allclose(committee.probabilities(scores), p, rtol=1e-12)
         assert_array_equal(committee.winners(scores), p.argmax(axis=1))

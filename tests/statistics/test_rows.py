@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 
 import heterolda.statistics.samples as samples
 from heterolda import GaussianLinearDiscriminant
-from heterolda.kernels.device.row_sample import sample_rows
 from heterolda.statistics.rows import Rows, coded_labels, validated
 from heterolda.statistics.samples import RowSample, row_hashes, sampled
 
@@ -196,35 +195,3 @@ def test_many_copies_of_few_rows(rng, small):
     assert len(found.X) == 4
     assert found.weight.sum() == 3000
     assert len(RowSample.from_arrays(X[:0], y[:0]).X) == 0
-
-
-@pytest.mark.parametrize("kind", ["real", "many whole numbers", "few", "constant"])
-def test_rows_on_a_device_are_sampled_without_clusters(device, rng, kind):
-    n, most = 30_000, 500
-    X = {
-        "real": rng.normal(size=(n, 4)),
-        "many whole numbers": rng.integers(0, 50, (n, 6)) * 1.0,
-        "few": np.rint(20 * rng.normal(size=(n, 1))),
-        "constant": np.ones((n, 2)),
-    }[kind]
-    codes = np.where(np.arange(n) < 200, 2, rng.integers(0, 2, n))
-    weight = np.where(np.arange(n) % 7 == 3, 0.0, 1.0)
-    counts = np.bincount(codes[weight > 0])
-
-    def sampled(order):
-        there = map(device.put, (X[order], codes[order], weight[order]))
-        rows, own = sample_rows(device, *there, counts, most)
-        assert_array_equal(codes[order][rows], own)
-        return order[rows], own
-
-    rows, own = sampled(np.arange(n))
-    assert (weight[rows] > 0).all()
-    assert (np.diff(own) >= 0).all()
-    found = np.bincount(own)
-    assert found[2] == counts[2]
-    assert (np.abs(found[:2] - most) < 6 * np.sqrt(most)).all()
-    # As many values as so many rows have that are drawn at random.
-    drawn = X[rng.choice(n, len(rows), replace=False)]
-    assert len(np.unique(X[rows], axis=0)) > 0.7 * len(np.unique(drawn, axis=0))
-    if kind in ("real", "many whole numbers"):
-        assert_array_equal(np.sort(sampled(rng.permutation(n))[0]), np.sort(rows))

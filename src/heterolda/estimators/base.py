@@ -9,13 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.missing import predict_incomplete
-from heterolda.estimators.placement import OnDevices, in_numpy
+from heterolda.estimators.placement import OnDevices, host_of
 from heterolda.estimators.votes import logarithms, rounded
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import (
     Array,
     Index,
@@ -24,24 +26,31 @@ from heterolda.foundations.arrays import (
     import_pandas,
     is_numpy,
     same_device,
+    to_host,
+    xp_of,
 )
 from heterolda.foundations.sklearn_private import DOCUMENTATION
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     all_finite,
+    check_sample_weight,
     check_unmasked,
     has_missing_values,
     label_array,
     missing_values_as,
     validate_more_rows,
 )
+from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
 # Scores of many pairs are formed for so many numbers at a time, to stay in cache.
 _BLOCK_SIZE = 1 << 17
+# On a GPU enough of them to keep it busy.
+_GPU_BLOCK_SIZE = 1 << 25
 # Numbers of a block, at most: each thread makes sparse rows dense block by block.
 _LARGEST_BLOCK = 1 << 20
 # Products of features and coefficients that are worth a thread.
@@ -93,12 +102,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """Apply a method of the committee to X, which may have missing values."""
         self._check_ready()
         device = same_device(X, self.coef_, self, _NAMES[method])
-        if device is not None:
-            from heterolda.estimators.device_prediction import predict_on_device
-
-            return predict_on_device(self, X, method, device)
         if method == "logarithms":
             return logarithms(self._blockwise(X, "probabilities"))
+        if device is not None:
+            X = validate_device_rows(device, self, X, reset=False)
+            if not device.has_float64:
+                return device.put(host_of(self)._of_complete(to_host(X), method))
+            return self._of_complete(X, method)
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
         if getattr(self, "missing", None) == "em" and has_missing_values(X):
@@ -106,27 +116,32 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return self._of_complete(X, method)
 
     def _of_complete(self, X, method: str):
-        """The same for complete rows, block by block, perhaps in threads."""
-        committee, missing = self._committee, getattr(self, "missing", None)
+        """Return the same for complete rows, block by block, perhaps in threads."""
         transformation = getattr(self, "transformation_", None)
-        coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
-        intercept = np.ascontiguousarray(self.intercept_, dtype=np.float64)
-        width = max(committee.numbers_per_row(), X.shape[1])
-        step = max(256, _BLOCK_SIZE // width)
-        step = max(1, min(step, _LARGEST_BLOCK // X.shape[1]))
+        committee, (n, d), xp = self._committee, X.shape, xp_of(self.coef_)
+        coef, intercept = (
+            xp.astype(values, xp.float64, copy=False)
+            for values in (self.coef_, self.intercept_)
+        )
+        here = is_numpy(coef)
+        step = _block_rows(committee, X, coef)
 
         def block(start, stop):
-            rows = dense(X[start:stop]).astype(np.float64, copy=False)
+            rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
-            if not all_finite(rows):
-                with missing_values_as(missing) as finite:  # says what is wrong
-                    check_array(rows, input_name="X", estimator=self, **finite)
+            if (here or transformation is not None) and not all_finite(rows):
+                self._refuse(rows)
             if transformation is not None:
                 rows = transformation.apply(rows)
-            found = committee.of_rows(method, rows, coef, intercept)
-            return found if method == "winners" else rounded(found, X)
+            if here:
+                result = committee.of_rows(method, rows, coef, intercept)
+            else:
+                scores = ordered_scores(rows, coef, intercept)
+                if not all_finite(scores[:, 0]):  # no rule has a score of such rows
+                    self._refuse(rows)
+                result = getattr(committee, method)(scores)
+            return result if method == "winners" else rounded(result, X)
 
-        n, d = X.shape
         if n <= step:
             return block(0, n)
 
@@ -134,8 +149,24 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             ends = [*range(some.start, some.stop, step), some.stop]
             return [block(*between) for between in pairwise(ends)]
 
-        parts = in_threads(part, n, n * d * len(coef) // _WORTH_A_THREAD)
-        return np.concatenate([one for blocks in parts for one in blocks])
+        n_tasks = n * d * len(coef) // _WORTH_A_THREAD if here else 1
+        parts = in_threads(part, n, n_tasks)
+        return xp.concat([one for blocks in parts for one in blocks])
+
+    def _refuse(self, rows):
+        """Refuse rows that are not finite; others, of a large sum, pass."""
+        missing, here = getattr(self, "missing", None), is_numpy(rows)
+        rows = rows if here else not_finite_row(rows)
+        if rows is None:
+            return
+        with missing_values_as(missing) as finite:
+            check_array(rows, input_name="X", estimator=self, **finite)
+        if not here:
+            raise ParameterError(
+                "X",
+                "has missing values, which only NumPy arrays may have: fit to "
+                "numpy.asarray(X), and predict that",
+            )
 
     def _of_incomplete(self, X, method: str):
         """The same for rows of which some have missing values."""
@@ -187,11 +218,9 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             Labels of the largest decision value and probability.
         """
         winners = self._blockwise(X, "winners")
-        if is_numpy(winners):
-            return self.classes_.take(winners)
-        from heterolda.estimators.device_prediction import labels_on_device
-
-        return labels_on_device(self.classes_, winners)
+        if is_numpy(self.classes_):  # as text is everywhere
+            return self.classes_.take(to_host(winners))
+        return self.classes_[winners]
 
     @also_lazily
     def predict_proba(self, X):
@@ -251,16 +280,21 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """
         lazy = lazy_backend(X)
         if lazy is None:
+            check_unmasked("sample_weight", sample_weight)
+            labels = label_array(y)
             if device_of(X) is None:
-                check_unmasked("sample_weight", sample_weight)
-                return super().score(X, label_array(y), sample_weight)
-            from heterolda.estimators.device_prediction import accuracy_on_device
-
-            return accuracy_on_device(self.predict(X), y, sample_weight)
+                return super().score(X, labels, sample_weight)
+            weight = check_sample_weight(sample_weight, X.shape[0])
+            if weight is not None and not weight.any():
+                raise ParameterError(
+                    "sample_weight", "is zero for all rows: there is nothing to score"
+                )
+            labels = column_or_1d(labels, warn=True)
+            predicted = to_host(self.predict(X))
+            return float(accuracy_score(labels, predicted, sample_weight=weight))
         self._check_ready()
         return lazy.accuracy(self.predict, X, y, sample_weight)
 
-    @in_numpy
     def summary(self):
         r"""Return the coefficients of all rules as a pandas DataFrame.
 
@@ -291,6 +325,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """
         pd = import_pandas("summary")
         self._check_ready()
+        self = host_of(self)
         n_pairs, d = self.coef_.shape
         start = getattr(self, "estimator_", self)
         statistics = getattr(start, "statistics_", None)
@@ -310,6 +345,17 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
                 "standardised": np.take_along_axis(weights, order, 1).ravel(),
             }
         )
+
+
+def _block_rows(committee, X, coef) -> int:
+    """Return how many rows of X to predict at a time."""
+    n_rules, d = coef.shape
+    if is_numpy(coef):
+        step = max(256, _BLOCK_SIZE // max(committee.numbers_per_row(), d))
+        return max(1, min(step, _LARGEST_BLOCK // d))
+    width = n_rules if X.dtype == coef.dtype else max(n_rules, d)
+    gpu = device_of(X, always=True).is_gpu
+    return max(1, (_GPU_BLOCK_SIZE if gpu else _BLOCK_SIZE) // width)
 
 
 def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:

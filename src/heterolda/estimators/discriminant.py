@@ -27,7 +27,7 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.guard import NOTHING, Chosen, reviewed
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
-from heterolda.estimators.placement import host_of, in_numpy, place_of, settle
+from heterolda.estimators.placement import host_of, place_of, settle
 from heterolda.estimators.thresholds import has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
@@ -524,7 +524,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return self.statistics_.means
 
     @property
-    @in_numpy
     def covariance_(self):
         """Class covariances, of shape (n_classes, n_features, n_features).
 
@@ -534,7 +533,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """
         self._check_ready()
         check_has_statistics(self)
-        known = self.statistics_
+        self, known = host_of(self), self.statistics_
         # `dir` and the HTML of an estimator ask for all attributes.
         if known.factors and known.n_classes * known.n_features**2 > _MOST_NUMBERS:
             raise AttributeError(

@@ -12,10 +12,10 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import device_of, on_host, to_host
+from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
 from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import listed
-from heterolda.kernels.device.row_sample import sample_rows
+from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
 from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
@@ -41,14 +41,14 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
 
     Both are in NumPy; of many rows on a device there is a sample.
     """
-    on_device = device_of(X) is not None
-    if on_device and _needs_host(estimator, X):
+    device = device_of(X)
+    if device is not None and _needs_host(estimator, X, device):
         X, y, sample_weight = on_host(X, y, sample_weight)
-        on_device = False
+        device = None
     rows = validated(X, y, sample_weight, estimator=estimator)
     names = getattr(estimator, "feature_names_in_", None)
-    if on_device:
-        return _sampled_on_device(rows, guard=estimator.guard)
+    if device is not None:
+        return _sampled_on_device(rows)
     if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
         sizes = rows.weights, len(rows.classes)
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
@@ -57,35 +57,37 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
     return ClassStatistics.from_rows(rows, names), rows
 
 
-def _needs_host(estimator, X) -> bool:
-    """Whether rows of a device are few, or have to be in NumPy."""
+def _needs_host(estimator, X, device) -> bool:
+    """Return whether rows of a device are few, or have to be in NumPy."""
     # With fewer rows than this for each feature, they choose the shrinkage.
     many = X.ndim == 2 and X.shape[0] > (ENOUGH_FREEDOM + 1) * X.shape[1]
     many = many and X.shape[0] * X.shape[1] > FEW_NUMBERS
     by_rows = getattr(estimator, "covariance_estimator", None) is not None
     by_rows |= getattr(estimator, "missing", "error") == "em"
-    shrinkage = estimator.shrinkage
-    return not many or by_rows or (isinstance(shrinkage, str) and shrinkage == "cv")
+    by_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
+    return by_rows or not many or not device.has_float64
 
 
-def _sampled_on_device(rows, *, guard) -> tuple[ClassStatistics, Rows]:
-    """Return statistics of many rows on a device, and a sample of the rows."""
-    X, codes, weights, classes = rows.X, rows.codes, rows.weights, rows.classes
-    device = device_of(X)
+def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
+    """Return statistics of many rows on a device, and in NumPy a sample of the rows."""
+    xp, X, codes, weights = xp_of(rows.X), rows.X, rows.codes, rows.weights
     statistics = ClassStatistics.from_rows(rows)
-    chosen = own = np.zeros(0, np.int64)
-    if guard:
-        on_device, counts = None, statistics.weights.astype(np.int64)
-        if weights is not None:
-            on_device = device.put(weights)
-            counts = np.bincount(to_host(codes)[weights > 0], minlength=len(classes))
-        most = most_rows(X.shape[1], len(classes))
-        chosen, own = sample_rows(device, X, codes, on_device, counts, most)
-    if not statistics.weights.all() and statistics.weights.any():
-        kept = statistics.weights > 0
-        own, statistics = (np.cumsum(kept) - 1)[own], statistics.without_empty_classes()
-    sample = to_host(device.xp.take(X, device.put(chosen), axis=0))
+    counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    if weights is not None:
+        codes = xp.take(codes, put_like(counted, X))
+    order, bounds = by_class(codes, len(rows.classes))
+    most = most_rows(X.shape[1], len(rows.classes))
+    sizes = np.minimum(np.diff(bounds), most)
+    rng, drawn = np.random.default_rng(0), []
+    for first, n, size in zip(bounds, np.diff(bounds), sizes, strict=False):
+        drawn.append(first + np.sort(rng.choice(n, size, replace=False)))
+    chosen = counted[to_host(xp.take(order, put_like(np.concatenate(drawn), X)))]
+    sample = to_host(xp.take(X, put_like(chosen, X), axis=0))
     weights = None if weights is None else weights[chosen]
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    if not statistics.weights.all() and statistics.weights.any():
+        own = (np.cumsum(statistics.weights > 0) - 1)[own]
+        statistics = statistics.without_empty_classes()
     return statistics, Rows(sample, own, weights, statistics.classes)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.temperature import Evidence
 from heterolda.estimators.thresholds import Thresholds
-from heterolda.estimators.votes import vote_weights, winners_of_votes
+from heterolda.estimators.votes import vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
-from heterolda.kernels.votes import count_votes
+from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.solvers import Global, Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error

@@ -1,7 +1,7 @@
 """Fitted attributes on the device of the rows, and back in NumPy.
 
 Estimators are fitted in NumPy, from what was summed on the device; then all arrays that
-users read go there. What needs them in NumPy takes a copy of the estimator.
+users read go there. Whoever needs them in NumPy takes a copy of the estimator.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -9,7 +9,6 @@ users read go there. What needs them in NumPy takes a copy of the estimator.
 from __future__ import annotations
 
 import copy
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ def settle(estimator, device: Device | None):
 
 
 def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
-    """An estimator with all its fitted arrays in NumPy: itself, or else a copy.
+    """Return an estimator with its fitted arrays in NumPy: itself, or else a copy.
 
     So are the estimators inside of it; those that are the same one stay so, by `known`.
     """
@@ -47,7 +46,7 @@ def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
 
 
 def _value_on_host(name, value, known):
-    """An attribute of an estimator for NumPy."""
+    """Return an attribute of an estimator for NumPy."""
     if name == "steps":
         steps = [(step, host_of(one, known)) for step, one in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
@@ -57,28 +56,8 @@ def _value_on_host(name, value, known):
     return host_of(value, known)
 
 
-def in_numpy(method):
-    """Let a method of a fitted model run in NumPy, wherever the model is.
-
-    An array or an estimator that it returns goes where the model is.
-    """
-
-    @wraps(method)
-    def call(self, *args, **settings):
-        host = host_of(self)
-        found = method(host, *args, **settings)
-        if host is self:
-            return found
-        device = place_of(self)
-        if isinstance(found, np.ndarray):
-            return device.put(found)
-        return settle(found, device) if isinstance(found, BaseEstimator) else found
-
-    return call
-
-
 def place_of(estimator) -> Device | None:
-    """Where the fitted arrays of an estimator are; None for NumPy."""
+    """Return where the fitted arrays of an estimator are; None for NumPy."""
     for _, value in _fitted(estimator):
         device = device_of(value, always=True)
         if device is not None:
@@ -95,12 +74,12 @@ class OnDevices:
         return tags
 
     def __sklearn_array_api_convert__(self, converter):
-        """A copy where the arrays are that scikit-learn moves models to."""
+        """Return a copy where the arrays are that scikit-learn moves models to."""
         device = device_of(converter(np.zeros(1)), always=True)
         return settle(copy.copy(host_of(self)), device)
 
 
 def _fitted(estimator):
-    """Names and values of fitted attributes."""
+    """Return names and values of fitted attributes."""
     known = list(vars(estimator).items())
     return [(name, value) for name, value in known if name.endswith("_")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -135,8 +136,8 @@ class LogOdds:
         limits = self.low, self.high, self.unit
         return _growing(np.zeros_like(slope), slope, self.bend, *limits)
 
-    def __call__(self, scores: Array) -> Array:
-        """Log-odds at scores of shape (n_samples, n_pairs)."""
+    def __call__(self, scores: Any) -> Any:
+        """Return log-odds at scores of shape (n_samples, n_pairs)."""
         return self.curve.log_odds(scores)
 
 
@@ -186,6 +187,6 @@ class SidedLogOdds:
         low, high = np.maximum(limit, _LEAST_LIMIT) * [[-1], [1]]
         return _growing(self.offset, self.slope, zero, low, high, zero + 1)
 
-    def __call__(self, scores: Array) -> Array:
-        """Log-odds at scores of shape (n_samples, n_pairs)."""
+    def __call__(self, scores: Any) -> Any:
+        """Return log-odds at scores of shape (n_samples, n_pairs)."""
         return self.curve.log_odds(scores)

@@ -34,7 +34,13 @@ from heterolda.estimators.warn import (
     warn_of_coarse_features,
     warn_of_small_classes,
 )
-from heterolda.foundations.arrays import dense, device_of, same_device
+from heterolda.foundations.arrays import (
+    blocks,
+    dense,
+    device_of,
+    same_device,
+    xp_of,
+)
 from heterolda.foundations.sklearn_private import (
     Interval,
     StrOptions,
@@ -43,6 +49,7 @@ from heterolda.foundations.sklearn_private import (
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
+    all_finite,
     check_priors,
     check_several_classes,
     missing_values_as,
@@ -52,7 +59,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import PROJECTIONS, listed
 from heterolda.statistics.covariances import too_small, two_amounts
-from heterolda.statistics.rows import Rows, check_real
+from heterolda.statistics.rows import Rows, not_finite_row, validate_device_rows
 from heterolda.statistics.samples import as_frequencies, sampled
 from heterolda.statistics.wide import in_span
 from heterolda.subspaces import (
@@ -61,7 +68,7 @@ from heterolda.subspaces import (
 )
 
 # Numbers of X that are centred at a time, so that no copy of X is made.
-_BLOCK_SIZE = 1 << 17
+_BLOCK_SIZE = {False: 1 << 17, True: 1 << 25}  # on a GPU
 _CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
@@ -365,15 +372,22 @@ class HeteroscedasticProjection(
         """
         self._check_ready()
         device = same_device(X, self.scalings_, self, "transform")
-        if device is not None:
-            return _project_on_device(self, X, device)
-        X = _complete_rows(self, X)
-        found = np.empty((X.shape[0], self.scalings_.shape[1]))
-        step = max(1, _BLOCK_SIZE // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            found[rows] = (dense(X[rows]) - self.mean_) @ self.scalings_
-        return in_format_of(X, found)
+        if device is None:
+            X = _complete_rows(self, X)
+        else:
+            X = validate_device_rows(device, self, X, reset=False)
+        gpu = device is not None and device.is_gpu
+        step, xp = _BLOCK_SIZE[gpu] // X.shape[1], xp_of(self.scalings_)
+        parts = []
+        for rows in blocks(X.shape[0], max(1, step)):
+            block = xp.astype(dense(X[rows, :]), self.scalings_.dtype, copy=False)
+            with np.errstate(all="ignore"):
+                parts.append((block - self.mean_) @ self.scalings_)
+            if device is not None and not all_finite(parts[-1]):
+                row = not_finite_row(block)
+                if row is not None:
+                    _complete_rows(self, row)  # says what is wrong
+        return in_format_of(X, xp.concat(parts))
 
     def inverse_transform(self, X):
         """Reconstruct rows from their components.
@@ -392,22 +406,19 @@ class HeteroscedasticProjection(
         """
         self._check_ready()
         device = same_device(X, self.scalings_, self, "inverse_transform")
-        kinds = NUMERIC_TYPES if device is None else None
-        X = X if device is None else check_real(device, X)
-        with readable_rows(X):
-            X = check_array(X, dtype=kinds, input_name="X")
+        if device is None:
+            with readable_rows(X):
+                X = check_array(X, dtype=NUMERIC_TYPES, input_name="X")
+        else:
+            X = validate_device_rows(device, None, X, ensure_all_finite=True)
         n = self.loadings_.shape[0]
         if X.shape[1] != n:
             raise ValueError(
                 f"X has {X.shape[1]} columns, but there are {n} components: pass the "
                 "output of transform"
             )
-        if device is not None:
-            from heterolda.estimators.device_prediction import as_format, format_of
-
-            rows = device.astype(X, device.floats) @ self.loadings_ + self.mean_
-            return as_format(rows, format_of(X, device), device)
-        return in_format_of(X, X @ self.loadings_ + self.mean_)
+        rows = xp_of(X).astype(X, self.loadings_.dtype, copy=False)
+        return in_format_of(X, rows @ self.loadings_ + self.mean_)
 
     def _check_ready(self):
         """Refuse to be used before `fit`, or before all classes have rows."""
@@ -427,24 +438,6 @@ class HeteroscedasticProjection(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
-
-
-def _project_on_device(projection, X, device):
-    """Components of rows on a device, computed there."""
-    from heterolda.estimators import device_prediction as there
-
-    X = there.rows_on_device(projection, X, device)
-    parts = []
-    for here in there.in_blocks(device, *X.shape):
-        rows = device.astype(X[here, :], device.floats)
-        with np.errstate(all="ignore"):  # for libraries that are NumPy within
-            found = (rows - projection.mean_) @ projection.scalings_
-        if not bool(device.xp.all(device.xp.isfinite(found))):
-            bad = there.not_finite(rows, device)
-            if bad is not None:
-                _complete_rows(projection, bad)  # says what is wrong
-        parts.append(there.as_format(found, there.format_of(X, device), device))
-    return device.xp.concat(parts)
 
 
 def _complete_rows(projection, X):

@@ -12,28 +12,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
 import heterolda.kernels as kernels
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.temperature import Evidence
-from heterolda.foundations.arrays import Array, Index
-from heterolda.kernels.coupling import Curve, couple, couple_numpy, couple_rows
+from heterolda.foundations.arrays import Array, Index, is_numpy, put_like, xp_of
+from heterolda.kernels.coupling import Curve, couple, couple_log_odds, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import (
     Ballot,
     count_votes,
-    incidence,
     leaders,
     vote_winners,
+    winners_of_votes,
 )
 from heterolda.solvers.rules import Rules
-
-Float = TypeVar("Float", np.float64, np.float32)
 
 
 @dataclass(frozen=True)
@@ -56,12 +52,12 @@ class Committee(ABC):
     evidence: Evidence | float = field(default=1.0, kw_only=True)
 
     @abstractmethod
-    def winners(self, scores: Array) -> Index:
-        """Index of the winning class of each row."""
+    def winners(self, scores: Any) -> Any:
+        """Return the index of the winning class of each row."""
 
     @abstractmethod
-    def probabilities(self, scores: Array) -> Array:
-        """Class probabilities, largest for the winner."""
+    def probabilities(self, scores: Any) -> Any:
+        """Return class probabilities, largest for the winner."""
 
     @cached_property
     def temperature(self) -> float:
@@ -71,17 +67,12 @@ class Committee(ABC):
         plain = replace(self, evidence=1.0)
         return self.evidence.temperature(plain.probabilities(self.evidence.scores))
 
-    def of_rows(
-        self, method: str, rows: Array, coef: Array, intercept: Array
-    ) -> NDArray[Any]:
-        """What a method says of the scores of rows by rules."""
-        result: NDArray[Any] = getattr(self, method)(
-            ordered_scores(rows, coef, intercept)
-        )
-        return result
+    def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
+        """Return what a method says of the scores of rows by rules."""
+        return getattr(self, method)(ordered_scores(rows, coef, intercept))
 
     def numbers_per_row(self) -> int:
-        """How many numbers a row needs."""
+        """Return how many numbers a row needs."""
         return len(self.planes.coef)
 
     @cached_property
@@ -110,20 +101,20 @@ class Binary(Committee):
 
     log_odds: Callable[[Array], Array] | None = None
 
-    def decisions(self, scores: Array) -> Array:
-        """The score itself, of shape (n_samples,)."""
+    def decisions(self, scores: Any) -> Any:
+        """Return the score itself, of shape (n_samples,)."""
         return scores[:, 0]
 
-    def winners(self, scores: Array) -> Index:
-        """The second class for a positive score."""
-        return (scores[:, 0] > 0).astype(np.intp)
+    def winners(self, scores: Any) -> Any:
+        """Return the second class for a positive score."""
+        xp = xp_of(scores)
+        return xp.astype(scores[:, 0] > 0, xp.int64)
 
-    def probabilities(self, scores: Array) -> Array:
-        """The posterior given the score."""
-        log_odds = self.posterior(scores)
-        return tempered(
-            np.hstack([expit(-log_odds), expit(log_odds)]), self.temperature
-        )
+    def probabilities(self, scores: Any) -> Any:
+        """Return the posterior given the score."""
+        xp = xp_of(scores)
+        odds = xp.exp(-self.posterior(scores) / self.temperature)
+        return xp.concat([1 / (1 + 1 / odds), 1 / (1 + odds)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -161,63 +152,58 @@ class OneVsOne(Committee):
         curve: Curve | None = getattr(self.posterior, "curve", None)
         return curve
 
-    def votes(self, scores: Array) -> Array:
-        """Sums of votes, of shape (n_samples, n_classes)."""
+    def votes(self, scores: Any) -> Any:
+        """Return sums of votes, of shape (n_samples, n_classes)."""
         return count_votes(scores, self._weights)
 
-    def winners(self, scores: Array) -> Index:
-        """The class of most votes; exact ties go to the larger sum of scores."""
+    def winners(self, scores: Any) -> Any:
+        """Return the class of most votes; exact ties go to the larger sum of scores."""
         if self.voting == "coupled":
-            winner: Index = self._coupled(scores).argmax(axis=1)
-            return winner
+            return xp_of(scores).argmax(self._coupled(scores), axis=1)
         return winners_of_votes(self.votes(scores), scores)
 
-    def probabilities(self, scores: Array) -> Array:
-        """Coupled pairwise posteriors, the largest swapped to the winner."""
+    def probabilities(self, scores: Any) -> Any:
+        """Return coupled pairwise posteriors, the largest swapped to the winner."""
         coupled = self._coupled(scores)
         if self.voting == "coupled":
             return coupled
         return swap_largest_to_winner(coupled, self.winners(scores))
 
-    def of_rows(
-        self, method: str, rows: Array, coef: Array, intercept: Array
-    ) -> NDArray[Any]:
-        """The same without all scores, where they are not needed."""
+    def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
+        """Return the same; compiled without all scores, where they are not needed."""
         rules, coupled_decide = (coef, intercept), self.voting == "coupled"
+        if kernels.compiled is None:
+            return super().of_rows(method, rows, *rules)
         if method == "winners" and not coupled_decide:
             winner = vote_winners(rows, *rules, self._ballot)
-            return self._break_ties(winner, rows, *rules)
+            return self._break_ties(winner, rows, rules)
         if self._curve is None:
             return super().of_rows(method, rows, *rules)
         p, votes = couple_rows(rows, *rules, self._weights, self._curve)
         p = tempered(p, self.temperature)
         if method == "winners":
-            likeliest: Index = p.argmax(axis=1)
-            return likeliest
+            return p.argmax(axis=1)
         if not coupled_decide:
-            winner = self._break_ties(leaders(votes), rows, *rules)
-            p = swap_largest_to_winner(p, winner)
+            p = swap_largest_to_winner(p, self._break_ties(leaders(votes), rows, rules))
         return p
 
     def numbers_per_row(self) -> int:
-        """How many numbers a row needs."""
+        """Return how many numbers a row needs."""
         few = kernels.compiled is not None
         return self.n_classes if few else super().numbers_per_row()
 
-    def _break_ties(
-        self, winner: Index, rows: Array, coef: Array, intercept: Array
-    ) -> Index:
+    def _break_ties(self, winner: Index, rows: Array, rules: tuple[Any, Any]) -> Index:
         """Put winners in the place of -1."""
         tied = np.flatnonzero(winner < 0)
         if len(tied):
-            winner[tied] = self.winners(ordered_scores(rows[tied], coef, intercept))
+            winner[tied] = self.winners(ordered_scores(rows[tied], *rules))
         return winner
 
-    def _coupled(self, scores: Array) -> Array:
-        """Coupled pairwise posteriors."""
+    def _coupled(self, scores: Any) -> Any:
+        """Return coupled pairwise posteriors."""
         if self._curve is not None:
             return tempered(couple(scores, self._curve), self.temperature)
-        return tempered(couple_numpy(self.posterior(scores)), self.temperature)
+        return tempered(couple_log_odds(self.posterior(scores)), self.temperature)
 
 
 @dataclass(frozen=True)
@@ -234,21 +220,19 @@ class OneVsAll(Committee):
 
     log_odds: Callable[[Array], Array] | None = None
 
-    def winners(self, scores: Array) -> Index:
-        """The class of largest log-odds, the first of equals.
+    def winners(self, scores: Any) -> Any:
+        """Return the class of largest log-odds, the first of equals.
 
         Scores have arbitrary scales, log-odds do not.
         """
-        winner: Index = np.argmax(self.posterior(scores), axis=1)
-        return winner
+        return xp_of(scores).argmax(self.posterior(scores), axis=1)
 
-    def probabilities(self, scores: Array) -> Array:
-        """Posteriors of the classes against all others, scaled to sum to one."""
-        log_odds = self.posterior(scores)
-        posterior = expit(log_odds)
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        posterior = tempered(posterior, self.temperature)
-        return swap_largest_to_winner(posterior, np.argmax(log_odds, axis=1))
+    def probabilities(self, scores: Any) -> Any:
+        """Return posteriors of the classes against all others, scaled to sum to one."""
+        xp, log_odds = xp_of(scores), self.posterior(scores)
+        p = 1 / (1 + xp.exp(-log_odds))
+        p = tempered(p / xp.sum(p, axis=1, keepdims=True), self.temperature)
+        return swap_largest_to_winner(p, xp.argmax(log_odds, axis=1))
 
 
 def committee_of(
@@ -274,75 +258,75 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     return np.ldexp(np.round(np.ldexp(1 - error, digits)), -digits)
 
 
-def winners_of_votes(votes: Array, scores: Array) -> Index:
-    """The class of most votes; exact ties go to the larger sum of scores.
-
-    Of classes that are tied in their scores, too, the first wins.
-    """
-    winner = leaders(votes)
-    tied = np.flatnonzero(winner < 0)
-    if len(tied):
-        some = votes[tied]
-        confidence = scores[tied] @ incidence(some.shape[1])
-        confidence[some < some.max(axis=1, keepdims=True)] = -np.inf
-        winner[tied] = confidence.argmax(axis=1)
-    return winner
-
-
-def tempered(probabilities: Array, temperature: float) -> Array:
+def tempered(probabilities: Any, temperature: float) -> Any:
     """Return positive probabilities whose logarithms are divided by a temperature.
 
     One above 1 brings them closer to each other.
     """
+    xp, p = xp_of(probabilities), probabilities
     if temperature == 1:
-        return probabilities
-    largest = probabilities.max(axis=1, keepdims=True)
-    p: Array = (probabilities / largest) ** (1 / temperature)
-    np.maximum(p, np.finfo(float).tiny, out=p)
-    p /= p.sum(axis=1, keepdims=True)
-    return p
+        return p
+    p = (p / xp.max(p, axis=1, keepdims=True)) ** (1 / temperature)
+    p = xp.clip(p, float(xp.finfo(xp.float64).smallest_normal), None)
+    return p / xp.sum(p, axis=1, keepdims=True)
 
 
-def swap_largest_to_winner(probabilities: Array, winner: Index) -> Array:
-    """Swap each row's largest probability to the winning class, in place."""
-    rows = np.arange(len(winner))
-    leader = np.argmax(probabilities, axis=1)
-    highest = probabilities[rows, leader]
-    probabilities[rows, leader] = probabilities[rows, winner]
-    probabilities[rows, winner] = highest
-    return set_apart(probabilities, winner)
+def swap_largest_to_winner(probabilities: Any, winner: Any) -> Any:
+    """Return probabilities with each row's largest swapped to the winning class."""
+    xp, p = xp_of(probabilities), probabilities
+    leader = xp.argmax(p, axis=1)
+    if is_numpy(p):  # in place: few rows are concerned
+        rows = np.flatnonzero(leader != winner)
+        one, two = (rows, leader[rows]), (rows, winner[rows])
+        p[one], p[two] = p[two], p[one]
+        return set_apart(p, winner)
+    of_winner, most = (
+        xp.take_along_axis(p, one[:, None], axis=1) for one in (winner, leader)
+    )
+    p = xp.where(_marked(p, leader), of_winner, p)
+    return set_apart(xp.where(_marked(p, winner), most, p), winner)
 
 
-def logarithms(probabilities: NDArray[Float]) -> NDArray[Float]:
-    """Logarithms of probabilities, the largest where theirs is."""
-    return set_apart(np.log(probabilities), probabilities.argmax(axis=1))
+def logarithms(probabilities: Any) -> Any:
+    """Return logarithms of probabilities, the largest where theirs is."""
+    xp = xp_of(probabilities)
+    return set_apart(xp.log(probabilities), xp.argmax(probabilities, axis=1))
 
 
-def set_apart(values: NDArray[Float], winner: Index) -> NDArray[Float]:
-    """Raise the winner's value above equal ones by the least step, in place."""
-    beaten = np.flatnonzero(values.argmax(axis=1) != winner)
-    if len(beaten):
-        most = values[beaten].max(axis=1)
-        values[beaten, winner[beaten]] = np.nextafter(most, np.inf, dtype=values.dtype)
-    return values
-
-
-def in_format_of(X: NDArray[Any], values: Array) -> NDArray[Any]:
-    """Values in single precision if X is, kept finite; else as they are."""
-    if X.dtype != np.float32:
+def set_apart(values: Any, winner: Any) -> Any:
+    """Return values, the winner's raised above equal ones by the least step."""
+    xp = xp_of(values)
+    beaten = xp.argmax(values, axis=1) != winner
+    if not bool(xp.any(beaten)):
         return values
-    limits = np.finfo(np.float32)
-    return np.clip(values, limits.min, limits.max).astype(np.float32)
+    most = xp.max(values, axis=1, keepdims=True)
+    more = xp.nextafter(most, xp.full_like(most, xp.inf))
+    return xp.where(beaten[:, None] & _marked(values, winner), more, values)
 
 
-def rounded(values: Array, X: NDArray[Any]) -> NDArray[Any]:
-    """Decision values or probabilities in the format of X, for the same classes.
+def _marked(values: Any, column: Any) -> Any:
+    """Return an array that is True in one column of each row."""
+    return put_like(np.arange(values.shape[1]), values) == column[:, None]
+
+
+def in_format_of(X: Any, values: Any) -> Any:
+    """Return values in single precision if X is, kept finite; else as they are."""
+    xp = xp_of(values)
+    if X.dtype != xp.float32:
+        return values
+    limits = xp.finfo(xp.float32)
+    return xp.astype(xp.clip(values, float(limits.min), float(limits.max)), xp.float32)
+
+
+def rounded(values: Any, X: Any) -> Any:
+    """Return decision values or probabilities in the format of X, for the same classes.
 
     What is positive stays so, and the largest stays the largest.
     """
-    found = in_format_of(X, values)
-    if found is values:
+    result = in_format_of(X, values)
+    if result is values:
         return values
-    least = np.finfo(np.float32).tiny
-    found[(values > 0) & (found < least)] = least
-    return found if found.ndim == 1 else set_apart(found, values.argmax(axis=1))
+    xp = xp_of(values)
+    least = float(xp.finfo(xp.float32).smallest_normal)
+    result = xp.where((values > 0) & (result < least), least, result)
+    return result if result.ndim == 1 else set_apart(result, xp.argmax(values, axis=1))

@@ -1,17 +1,15 @@
 """Arrays: their types, and those of other libraries than NumPy with their devices.
 
-The one file that knows how these libraries differ. Work on rows runs where the rows
-are; what is small comes to the host, in NumPy.
+The one file that knows how these libraries differ. Functions of rows are written for
+the array API standard: `xp_of` returns the library to compute with. Whatever is small
+comes to the host, in NumPy.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,8 +33,7 @@ _NO_DEVICE = {
 }
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """A library of arrays, and where its arrays are.
 
     Attributes
@@ -56,74 +53,38 @@ class Device:
         return str(self.xp.__name__).rpartition(".")[2]
 
     @property
-    def is_torch(self) -> bool:
-        """Return whether arrays are tensors of PyTorch."""
-        return self.library == "torch"
-
-    @property
     def is_gpu(self) -> bool:
         """Return whether the arrays are in the memory of a GPU."""
         return self.library == "cupy" or str(self.device).startswith("cuda")
 
-    @cached_property
-    def floats(self) -> Any:
-        """Return the type of numbers for sums: float64 where there is one."""
-        try:
-            dtypes = self.xp.__array_namespace_info__().dtypes(
-                device=self.device, kind="real floating"
-            )
-        except (AttributeError, TypeError, ValueError):
-            return self.xp.float64
-        return dtypes.get("float64", self.xp.float32)
-
     @property
-    def multiplies_exactly(self) -> bool:
-        """Return whether products of float32 keep its digits.
+    def has_float64(self) -> bool:
+        """Return whether there is double precision; Apple's GPUs have none."""
+        return not str(self.device).startswith("mps")
 
-        They do not by TF32, or another shorter type, where users ask for that; PyTorch
-        has an old and a new way to do so.
-        """
-        if self.library == "cupy":
-            return os.environ.get("CUPY_TF32", "0") == "0"
-        if not self.is_torch:
-            return True
-        torch = import_module("torch")
-        if torch.is_autocast_enabled(self.device.type):
-            return False
-        backends = torch.backends
-        for one in (backends, backends.cuda.matmul, getattr(backends, "mkldnn", None)):
-            if getattr(one, "fp32_precision", "none") not in ("none", "ieee"):
-                return False
-        try:
-            return bool(torch.get_float32_matmul_precision() == "highest")
-        except RuntimeError:  # asked for in the new way, for some kind of product
-            return False
-
-    def put(self, array: Any, dtype: Any = None) -> Any:
+    def put(self, array: Any) -> Any:
         """Return a copy of an array of NumPy here; text and objects stay there."""
-        values = np.asarray(array)
+        values = np.array(array, order="C")
         if values.dtype.kind not in "biuf":
             return values
-        if dtype is None and values.dtype.kind == "f":
-            dtype = self.floats if values.dtype == np.float64 else None
-        values = np.ascontiguousarray(values)
-        if not values.flags.writeable:  # PyTorch shares memory, and minds
-            values = values.copy()
-        return self.xp.asarray(values, dtype=dtype, device=self.device, copy=True)
+        if values.dtype == np.float64 and not self.has_float64:
+            values = values.astype(np.float32)
+        return self.xp.asarray(values, device=self.device)
 
-    def astype(self, array: Any, dtype: Any) -> Any:
-        """Return an array as another type; the same one where it has that type."""
-        return self.xp.astype(array, dtype, copy=False)
 
-    def bits(self, numbers: Any) -> Any | None:
-        """Return the bits of float64 as int64, not copied; None if there is no way."""
-        if self.floats != self.xp.float64:
-            return None
-        if self.is_torch:
-            return numbers.contiguous().view(self.xp.int64)
-        if self.library == "cupy":
-            return self.xp.ascontiguousarray(numbers).view(np.int64)
-        return None
+def xp_of(array: Any) -> Any:
+    """Return the functions of the array API for an array: NumPy's, or another's."""
+    if isinstance(array, np.ndarray):
+        return np
+    return _array_api_compat().array_namespace(array)
+
+
+def put_like(values: Any, array: Any) -> Any:
+    """Return values of NumPy where an array is; as they are if that is NumPy's."""
+    if isinstance(array, np.ndarray):
+        return values
+    device: Any = device_of(array, always=True)
+    return device.put(values)
 
 
 def blocks(n: int, step: int) -> list[slice]:

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host
+from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host, xp_of
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.wording import listed, named
 
@@ -103,7 +103,15 @@ def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
 
 
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
-    """Return what `validate_data` of scikit-learn does, for rows after the fit."""
+    """Return what `validate_data` of scikit-learn does, for rows after the fit.
+
+    That takes half of the time of a small prediction, and plain arrays need none of it
+    if others check that they are finite.
+    """
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
+    plain = plain and checks.get("ensure_all_finite") is False
+    if plain and _has_features(estimator, X.shape[1], reset=False):
+        return X
     with readable_rows(X):
         return validate_data(estimator, X, reset=False, **checks)
 
@@ -188,10 +196,11 @@ def sound_arrays(X: Any, y: Any) -> bool:
     return X.dtype.kind != "f" or all_finite(X)
 
 
-def all_finite(numbers: NDArray[Any]) -> bool:
+def all_finite(numbers: Any) -> bool:
     """Return whether the sum of numbers is finite: if so, all of them are."""
+    xp = xp_of(numbers)
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(numbers.sum()))
+        return bool(xp.isfinite(xp.sum(numbers)))
 
 
 def check_unmasked(name: str, values: Any) -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.arrays import (
+    Array,
+    Index,
+    blocks,
+    device_of,
+    is_numpy,
+    put_like,
+    to_host,
+    xp_of,
+)
 
 # Below this a sum of squares has lost digits to underflow.
 SMALLEST_SQUARE = 1e-305
@@ -23,6 +33,9 @@ _BUFFER_BYTES = 1 << 20
 # Labels are sorted this many rows at a time, so that the gathered rows lie near each
 # other even if X is a memory map larger than memory.
 _SORTED_ROWS = 1 << 17
+# A GPU needs much to do at a time: so many bytes, or this share of the rows; and many
+# products at once, of so many rows at least.
+_GPU_BYTES, _GPU_SHARE, _TILE = 1 << 27, 0.05, 1024
 
 
 class ClassMoments(NamedTuple):
@@ -47,17 +60,17 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(
-    X: NDArray[Any], codes: Index, weight: Array | None, n_classes: int
+    X: Any, codes: Any, weight: Array | None, n_classes: int
 ) -> ClassMoments:
-    """Moments of classes, of rows of any type and layout.
+    """Return moments of classes, of rows of any type, layout and library.
 
-    `codes` has the class of each row; rows of weight zero do not count. What overflows
-    becomes infinite or NaN.
+    `codes` has the class of each row, where X is; weights are in NumPy, and rows of
+    weight zero do not count. What overflows becomes infinite or NaN.
     """
     d = X.shape[1]
-    many = d > _FEW_FEATURES and len(X) > _FEW_ROWS * n_classes
-    if kernels.compiled is None or many:
-        return class_moments_numpy(X, codes, weight, n_classes)
+    many = d > _FEW_FEATURES and X.shape[0] > _FEW_ROWS * n_classes
+    if kernels.compiled is None or many or not is_numpy(X):
+        return class_moments_python(X, codes, weight, n_classes)
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
     lost = np.full(1, -1, np.int64)
@@ -75,7 +88,7 @@ def class_moments(
 
 
 def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
-    """Rows in one of the four forms that the kernel takes, and None for the others."""
+    """Return rows in one of the four forms of the kernel, and None for the others."""
     single = X.dtype == np.float32
     if not single:
         X = X.astype(np.float64, copy=False)
@@ -86,78 +99,93 @@ def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
     return forms
 
 
-def class_moments_numpy(
-    X: NDArray[Any], codes: Index, weight: Array | None, n_classes: int
+def class_moments_python(
+    X: Any, codes: Any, weight: Array | None, n_classes: int
 ) -> ClassMoments:
-    """The same, class by class: gathered, centred and multiplied in blocks."""
-    d, lost = X.shape[1], -1
+    """Return the same, class by class: gathered, centered and multiplied in blocks."""
+    (n, d), lost = X.shape, -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
-    room = np.empty(max(16 * d, _BUFFER_BYTES // 8))[: len(X) * d]
-    step = max(1, len(room) // max(d, 1))
-    ones = np.ones(step)
-    small = np.min_scalar_type(max(n_classes - 1, 0))  # which sorts in linear time
-    for start in range(0, len(X), _SORTED_ROWS):
-        some = codes[start : start + _SORTED_ROWS].astype(small)
-        order = some.argsort(kind="stable") + start
-        bounds = np.bincount(some, minlength=n_classes).cumsum().tolist()
-        for k, (low, high) in enumerate(zip([0, *bounds[:-1]], bounds, strict=True)):
-            rows = order[low:high]
+    n_sorted, step = _sizes(X)
+    weight = None if weight is None else put_like(weight, X)
+    ones = put_like(np.ones(min(n, step)), X)
+    for part in blocks(n, n_sorted):
+        order, bounds = by_class(codes[part], n_classes)
+        for k, (low, high) in enumerate(pairwise(bounds.tolist())):
+            rows = order[low:high] + part.start
             if weight is not None:
                 rows = rows[weight[rows] > 0]
-            for first in range(0, len(rows), step):
-                block = rows[first : first + step]
-                w = ones[: len(block)] if weight is None else weight[block]
-                z = _gather(X, block, room)
+            for some in blocks(rows.shape[0], step):
+                block = rows[some]
+                w = ones[: block.shape[0]] if weight is None else weight[block]
+                z = _gathered(X, block)
                 squares = add_rows(z, w, totals[k : k + 1], means[k], scatters[k])
                 if lost < 0 and squares.min(initial=1.0) < SMALLEST_SQUARE:
-                    vanished = (squares < SMALLEST_SQUARE) & (z != 0).any(axis=0)
+                    varies = to_host(xp_of(z).any(z != 0, axis=0))
+                    vanished = (squares < SMALLEST_SQUARE) & varies
                     lost = int(vanished.argmax()) if vanished.any() else -1
     return ClassMoments(totals, means, scatters, lost)
 
 
-def _gather(X: NDArray[Any], rows: Index, room: Array) -> Array:
-    """Some rows of X in float64, in `room`, laid out in memory as X is."""
-    room = room[: len(rows) * X.shape[1]]
-    # Columns that lie one after the other, as those of data frames, stay so.
-    if X.flags.f_contiguous and not X.flags.c_contiguous:
-        columns = room.reshape(X.shape[1], len(rows))
-        if X.dtype == room.dtype:
-            X.T.take(rows, axis=1, out=columns, mode="clip")
-        else:
-            columns[...] = X.T[:, rows]
-        return columns.T
-    z = room.reshape(len(rows), X.shape[1])
-    if X.dtype == room.dtype and X.flags.c_contiguous:
-        X.take(rows, axis=0, out=z, mode="clip")
+def _sizes(X: Any) -> tuple[int, int]:
+    """Return how many labels are sorted, and rows gathered, at a time."""
+    n, d = X.shape
+    if is_numpy(X):
+        return _SORTED_ROWS, max(16, _BUFFER_BYTES // 8 // max(d, 1))
+    gpu = device_of(X, always=True).is_gpu
+    room = _GPU_BYTES if gpu else _BUFFER_BYTES
+    return max(n, 1), max(16, room // 8 // d, int(gpu * _GPU_SHARE * n))
+
+
+def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
+    """Return indices of rows, class by class, and in NumPy where each class begins."""
+    xp = xp_of(codes)
+    # Integers of one or two bytes sort in linear time.
+    kinds = xp.uint8, xp.int16, xp.int64
+    kind = next(kind for kind in kinds if n_classes <= xp.iinfo(kind).max)
+    codes = xp.astype(codes, kind)
+    order = xp.argsort(codes, stable=True)
+    ends = put_like(np.arange(n_classes), codes)
+    last = xp.searchsorted(xp.take(codes, order), xp.astype(ends, kind), side="right")
+    return order, np.append(0, to_host(last))
+
+
+def _gathered(X: Any, rows: Any) -> Any:
+    """Return some rows of X in float64, laid out in memory as X is."""
+    xp = xp_of(X)
+    if not is_numpy(X):
+        z = xp.take(X, rows, axis=0)
+    elif X.flags.f_contiguous and not X.flags.c_contiguous:
+        # Columns that lie one after the other, as those of data frames, stay so.
+        z = X.T.take(rows, axis=1, mode="clip").T
     else:
-        z[...] = X[rows]
-    return z
+        z = X.take(rows, axis=0, mode="clip")
+    return xp.astype(z, xp.float64, copy=False)
 
 
-def add_rows(
-    z: Array, weight: Array, total: Array, mean: Array, scatter: Array
-) -> Array:
-    """Add rows to the total weight, mean and centred scatter of a class, in place.
+def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> Array:
+    """Add rows to the total weight, mean and centered scatter of a class, in place.
 
-    The rows z are overwritten. Returns the sums of squares of the features.
+    These are in NumPy. The rows z are overwritten. Return the sums of squares of the
+    features.
     """
-    before, more = float(total[0]), float(weight.sum())
+    xp = xp_of(z)
+    before, more = float(total[0]), float(xp.sum(weight))
     total += more
     with np.errstate(over="ignore", invalid="ignore"):
-        # Centring on a row first makes the scatter of a constant column exactly zero
+        # Centering on a row first makes the scatter of a constant column exactly zero
         # and takes out any offset before sums are formed. The mean of a class that
         # has as much weight already does that too, and saves a pass.
         known = before >= more
-        origin = mean if known else z[0].copy()
+        origin = put_like(mean, z) if known else z[0, :] + 0.0
         z -= origin
-        shift = (weight @ z) / more
+        shift = _product(weight[:, None], z)[0, :] / more
         if not known:
             z -= shift
-            shift += origin - mean
-        if more != len(z) or (weight != 1).any():
-            z *= np.sqrt(weight)[:, None]
-        product = z.T @ z
+            shift += origin - put_like(mean, z)
+        if more != z.shape[0] or bool(xp.any(weight != 1)):
+            z *= xp.sqrt(weight)[:, None]
+        product, shift = to_host(_product(z, z)), to_host(shift)
         scatter += product
         if known:
             # What is taken off is at most half of what was summed: no digits are lost.
@@ -170,3 +198,15 @@ def add_rows(
             mean += shift * (more / total)
     squares: Array = product.diagonal()
     return squares
+
+
+def _product(a: Any, b: Any) -> Any:
+    """Return a'b; a GPU needs many products at once, so that rows are cut in tiles."""
+    if is_numpy(a):
+        return a.T @ b
+    xp, (n, d) = xp_of(a), b.shape
+    tile = max(_TILE, 4 * d)
+    whole = n - n % tile
+    tiles = (xp.reshape(m[:whole, :], (-1, tile, m.shape[1])) for m in (a, b))
+    sums = xp.sum(xp.matmul(xp.matrix_transpose(next(tiles)), next(tiles)), axis=0)
+    return sums + a[whole:, :].T @ b[whole:, :]

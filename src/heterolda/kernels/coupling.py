@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array
-from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.votes import count_votes, incidence, n_classes_of
+from heterolda.foundations.arrays import Array, is_numpy, put_like, xp_of
+from heterolda.kernels.votes import n_classes_of, pair_sums
 
 # Log-odds are kept within these limits, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0
 # Least log-odds for the second class at a positive score: enough to decide argmax.
 # Below twice as many, half of what the curve has is added to them.
 LEAST_LOG_ODDS = 1e-9
+_LARGEST_RATIO = 1e307
 
 
 class Curve(NamedTuple):
@@ -44,72 +44,83 @@ class Curve(NamedTuple):
     unit: Array
     step: Array
 
-    def log_odds(self, scores: Array) -> Array:
-        """Log-odds at scores of shape (n_samples, n_pairs); their sign is the score's.
+    def log_odds(self, scores: Any) -> Any:
+        """Return log-odds at scores of shape (n_samples, n_pairs), of the same signs.
 
         Zero is not positive, and stays at or below zero.
         """
-        with np.errstate(over="ignore", under="ignore"):
-            s = np.clip(scores, self.low, self.high)
+        xp, positive = xp_of(scores), scores > 0
+
+        def put(values: Array) -> Any:
+            return put_like(values, scores)
+
+        def of_side(no: Array, yes: Array) -> Any:
+            """Return what counts on the side of the score, at once if that is equal."""
+            same = (no == yes).all()
+            return put(yes) if same else xp.where(positive, put(yes), put(no))
+
+        with np.errstate(all="ignore"):
+            s = xp.clip(scores, put(self.low), put(self.high))
+            beyond = xp.where(s == scores, 1.0, scores / s)
             if (self.unit != 1).any():
-                s /= self.unit
-            bent = self.bend * s
-            beyond = np.maximum(scores * (1 / self.low), scores * (1 / self.high))
-            times = _doublings(beyond)
-            yes = s * (bent + self.slope[1]) + self.offset[1] + self.step[1] * times
-            no = s * (bent + self.slope[0]) - self.offset[0] - self.step[0] * times
-        yes = np.maximum(yes, LEAST_LOG_ODDS + 0.5 * np.maximum(yes, 0.0))
-        no = np.clip(no, -MOST_LOG_ODDS, 0.0)
-        return np.where(scores > 0, np.minimum(yes, MOST_LOG_ODDS), no)
+                s = s / put(self.unit)
+            x = s * (put(self.bend) * s + of_side(*self.slope))
+            x += of_side(-self.step[0], self.step[1]) * _doublings(beyond)
+            if self.offset.any():
+                x += of_side(-self.offset[0], self.offset[1])
+        yes = xp.maximum(x, LEAST_LOG_ODDS + 0.5 * xp.clip(x, 0.0, None))
+        x = xp.where(positive, yes, xp.clip(x, None, 0.0))
+        return xp.clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)
 
 
-def _doublings(ratio: Array) -> Array:
-    """How often one doubles to reach a ratio, linear between powers of two."""
-    mantissa, exponent = np.frexp(np.clip(ratio, 1.0, np.finfo(np.float64).max))
-    number: Array = (exponent - 1) + (2 * mantissa - 1)
-    return number
+def _doublings(ratio: Any) -> Any:
+    """Return how often one doubles to reach a ratio, linear between powers of two.
+
+    An exponent that rounding makes too large by one changes next to nothing: lines of
+    neighboring exponents meet there.
+    """
+    xp = xp_of(ratio)
+    ratio = xp.clip(ratio, None, _LARGEST_RATIO)
+    if xp is np:  # which has a function for that, five times as fast
+        mantissa, exponent = np.frexp(ratio)
+        return (exponent - 1) + (2 * mantissa - 1)
+    exponent = xp.floor(xp.log2(ratio))
+    return exponent - 1 + ratio / 2.0**exponent
 
 
-def couple(scores: Array, curve: Curve) -> Array:
-    """Class probabilities from scores of all pairs, of shape (n_samples, n_pairs).
+def couple(scores: Any, curve: Curve) -> Any:
+    """Return class probabilities from scores of all pairs.
 
     p_i is proportional to 1 / (1 + sum over j of p_j / p_i), the odds taken from the
     pairs: exact if the pairs agree with each other (Price, Knerr, Personnaz and
     Dreyfus 1995).
     """
-    if kernels.compiled is None:
-        return couple_numpy(curve.log_odds(scores))
-    p = np.empty((len(scores), n_classes_of(curve.bend)))
+    if kernels.compiled is None or not is_numpy(scores):
+        return couple_log_odds(curve.log_odds(scores))
+    p = np.empty((len(scores), n_classes_of(scores)))
     _couple(kernels.ready(scores), None, None, None, None, curve, p, None)
     return p
+
+
+def couple_log_odds(log_odds: Any) -> Any:
+    """Return class probabilities from the log-odds of the second class of each pair."""
+    odds = xp_of(log_odds).exp(log_odds)
+    p = 1 / (1 + pair_sums(1 / odds, odds))
+    return p / xp_of(p).sum(p, axis=1, keepdims=True)
 
 
 def couple_rows(
     X: Array, coef: Array, intercept: Array, weight: Array, curve: Curve
 ) -> tuple[Array, Array]:
-    """The same from rows and rules; and the votes of the rules with these weights."""
-    if kernels.compiled is None:
-        scores = ordered_scores(X, coef, intercept)
-        return couple_numpy(curve.log_odds(scores)), count_votes(scores, weight)
+    """Return the same of rows and rules, and the votes of the rules; compiled only."""
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
     _couple(None, kernels.ready(X), coef, intercept, weight, curve, p, votes)
     return p, votes
 
 
-def couple_numpy(log_odds: Array) -> Array:
-    """Class probabilities from the log-odds of the second class of each pair."""
-    odds = np.exp(log_odds)
-    n_classes = n_classes_of(log_odds)
-    against = odds @ incidence(n_classes, 1.0, 0.0)
-    against += (1 / odds) @ incidence(n_classes, 0.0, 1.0)
-    p: Array = 1 / (1 + np.ascontiguousarray(against))
-    p /= p.sum(axis=1, keepdims=True)
-    return p
-
-
 def _couple(scores, X, coef, intercept, weight, curve, p, votes):
-    """The compiled form, of scores or of rows; it gives p and perhaps votes."""
+    """Call the compiled form, of scores or of rows; it gives p and perhaps votes."""
     limits = MOST_LOG_ODDS, LEAST_LOG_ODDS
     given = scores, X, coef, intercept, weight
     kernels.compiled.couple(*given, *curve, *limits, p, votes)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask, blocks
 from heterolda.kernels.ordered_scores import linear_scores
 
-# Rows that are gathered at a time where they cannot be used as they are.
+# With more products of features and coefficients, linear algebra is faster than loops.
+_FEW_PRODUCTS = 1 << 17
+# Rows that are gathered at a time.
 _ROWS = 1 << 13
+
+Hyperplanes = tuple[Array, Array]  # coefficients and intercepts
 
 
 @dataclass(frozen=True)
@@ -46,75 +50,43 @@ class RowsOfPairs:
     classes: Index
     judged: Mask
 
-    def members(self, k: int) -> Index:
-        """Where class k is in ``classes.ravel()``, in pairs that count."""
-        return np.flatnonzero((self.classes == k).ravel() & self.judged.repeat(2))
 
-    def arguments(self) -> tuple[Any, ...]:
-        """What the compiled kernels take first."""
-        weight = self.weight
-        if weight is not None:
-            weight = kernels.ready(weight)
-        where = self.order, self.bounds, self.chosen
-        return self.X, weight, *where, kernels.ready(self.classes), self.judged
+def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> Array:
+    """Return weights of the rows that either rule of a pair, or only one, gets wrong.
 
-    def of_class(self, k: int, rows: Index) -> RowsOfPairs:
-        """Some rows of class k, gathered in float64."""
-        return replace(
-            self,
-            X=self.X.take(rows, axis=0).astype(np.float64, order="C", copy=False),
-            weight=None if self.weight is None else self.weight[rows],
-            order=np.arange(len(rows)),
-            bounds=np.where(np.arange(len(self.bounds)) > k, len(rows), 0),
-            chosen=np.arange(len(self.chosen)) == k,
-        )
-
-    @property
-    def ready(self) -> bool:
-        """Whether the compiled kernels can use the rows as they are."""
-        flags = self.X.flags
-        return self.X.dtype == np.float64 and flags.c_contiguous and flags.aligned
-
-
-def rule_counts(
-    rows: RowsOfPairs, rules: tuple[Array, Array], others: tuple[Array, Array]
-) -> Array:
-    """Weights of the rows that either rule of a pair, and that only one, gets wrong.
-
-    `rules` are coefficients and intercepts of one rule of each pair, `others` those of
-    another. The result is of shape (n_pairs, 2, 3), for both classes of each pair, and
-    zero where nothing was counted. A positive score is for the second class; one that
-    rounding cannot tell from zero may have either sign.
+    `rules` and `others` have one rule each for each pair. The result is of shape
+    (n_pairs, 2, 3), for both classes of each pair, and zero where nothing was counted.
+    A positive score is for the second class; one that rounding cannot tell from zero
+    may have either sign.
     """
     counts = np.zeros((len(rows.judged), 2, 3))
-    if kernels.compiled is not None and rows.ready:
-        _add_compiled(rows, rules, others, counts)
-        return counts
-    add = rule_counts_numpy if kernels.compiled is None else _add_compiled
-    for k in np.flatnonzero(rows.chosen):
-        for start in range(rows.bounds[k], rows.bounds[k + 1], _ROWS):
-            here = rows.order[start : min(start + _ROWS, rows.bounds[k + 1])]
-            part = np.zeros_like(counts)
-            add(rows.of_class(k, here), rules, others, part)
-            counts += part
+    n_products = len(rows.order) * 4 * rules[0].size // max(1, len(rows.chosen))
+    flags = rows.X.flags
+    native = rows.X.dtype == np.float64 and flags.c_contiguous and flags.aligned
+    if kernels.compiled is None or n_products > _FEW_PRODUCTS or not native:
+        _add_counts(rows, rules, others, counts)
+    else:
+        where = rows.order, rows.bounds, rows.chosen, rows.classes, rows.judged
+        given = rows.X, rows.weight, *where, *rules, *others
+        kernels.compiled.rule_counts(*map(kernels.ready, given), counts)
     return counts
 
 
-def _add_compiled(rows, rules, others, counts):
-    """Set the counts of classes that have rows."""
-    known = map(kernels.ready, (*rules, *others))
-    kernels.compiled.rule_counts(*rows.arguments(), *known, counts)
-
-
-def rule_counts_numpy(rows, rules, others, counts):
-    """The same for a single class that has all rows."""
-    k = int(np.flatnonzero(rows.chosen)[0])
-    members = rows.members(k)
-    pairs, second = members // 2, members % 2 == 1
-    w = np.ones(len(rows.X)) if rows.weight is None else rows.weight
-    one, two = (
-        (linear_scores(rows.X, coef[pairs].T, intercept[pairs]) > 0) != second
-        for coef, intercept in (rules, others)
-    )
-    sums = w @ one, w @ two, w @ (one != two)
-    counts.reshape(-1, 3)[members] = np.transpose(sums)
+def _add_counts(
+    rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes, counts: Array
+) -> None:
+    """Add the same to counts, class by class."""
+    classes = np.where(rows.judged[:, None], rows.classes, -1).ravel()
+    for k in np.flatnonzero(rows.chosen):
+        places = np.flatnonzero(classes == k)
+        pairs, second = places // 2, places % 2 == 1
+        normals = np.concatenate([rules[0][pairs], others[0][pairs]]).T
+        intercept = np.concatenate([rules[1][pairs], others[1][pairs]])
+        own = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
+        for block in blocks(len(own) * bool(len(pairs)), _ROWS):
+            X = rows.X.take(own[block], axis=0).astype(np.float64, copy=False)
+            positive = linear_scores(X, normals, intercept) > 0
+            one, two = np.split(positive != np.tile(second, 2), 2, axis=1)
+            w = np.ones(len(X)) if rows.weight is None else rows.weight[own[block]]
+            sums = w @ one, w @ two, w @ (one != two)
+            counts.reshape(-1, 3)[places] += np.transpose(sums)

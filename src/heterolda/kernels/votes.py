@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Index
-from heterolda.kernels.ordered_scores import ordered_scores_numpy
+from heterolda.foundations.arrays import Array, Index, put_like, xp_of
+
+# Up to so many classes, sums over pairs are products with a matrix.
+_FEW_CLASSES = 50
 
 
 class Ballot(NamedTuple):
@@ -41,79 +42,92 @@ class Ballot(NamedTuple):
     def of_rules(
         cls, weight: Array, coef: Array, intercept: Array, scale: Array
     ) -> Ballot:
-        """The guess is the sum of a class's scores, each divided by its scale."""
-        marks = incidence(n_classes_of(weight)).T
+        """Return a guess by the sum of a class's scores, each divided by its scale."""
         with np.errstate(all="ignore"):
             share = np.where(scale > 0, 1 / scale, 0.0)
-            guess = marks @ np.column_stack([coef * share[:, None], intercept * share])
-        guess = np.nan_to_num(guess)
-        total: Array = np.abs(marks) @ weight
+            scores = np.column_stack([coef * share[:, None], intercept * share])
+            guess = np.nan_to_num(pair_sums(scores.T)).T
+        total: Array = pair_sums(weight[None], weight[None])[0]
         return cls(weight, total, guess[:, :-1].copy(), guess[:, -1].copy())
 
 
 def vote_winners(X: Array, coef: Array, intercept: Array, ballot: Ballot) -> Index:
-    """The class of most votes for each row, and -1 where several have most votes.
+    """Return the class of most votes for each row, and -1 where several have most.
 
-    Few rules are evaluated: all those of one class, then of the class that can still
-    get most votes, until one whose votes are known exceeds what all others can get.
-    Scores are those of `ordered_scores`, so the winners are those of all rules.
+    Compiled only: few rules are evaluated, all those of one class, then of the class
+    that can still get most votes, until one whose votes are known exceeds what all
+    others can get. Scores are those of `ordered_scores`, so the winners are those of
+    all rules.
     """
-    if kernels.compiled is None:
-        return vote_winners_numpy(X, coef, intercept, ballot)
     winners = np.empty(len(X), np.int64)
     kernels.compiled.vote_winners(kernels.ready(X), coef, intercept, *ballot, winners)
     return winners
 
 
-def vote_winners_numpy(
-    X: Array, coef: Array, intercept: Array, ballot: Ballot
-) -> Index:
-    """The same by the votes of all rules."""
-    scores = ordered_scores_numpy(X, coef, intercept)
-    return leaders(count_votes_numpy(scores, ballot.weight))
-
-
-def count_votes(scores: Array, weight: Array) -> Array:
-    """Sums of votes, of shape (n_samples, n_classes).
+def count_votes(scores: Any, weight: Array) -> Any:
+    """Return sums of votes, of shape (n_samples, n_classes).
 
     Each rule has a weight, or each rule in each row.
     """
-    if kernels.compiled is None or weight.ndim == 2:
-        return count_votes_numpy(scores, weight)
-    votes = np.empty((len(scores), n_classes_of(weight)))
-    kernels.compiled.count_votes(kernels.ready(scores), weight, votes)
-    return votes
+    wins = xp_of(scores).where(scores > 0, put_like(weight, scores), 0.0)
+    weight = np.atleast_2d(weight)
+    # The votes if no score is positive, and what positive ones move.
+    return put_like(pair_sums(0.0 * weight, weight), scores) + pair_sums(wins)
 
 
-def count_votes_numpy(scores: Array, weight: Array) -> Array:
-    """The votes if no score is positive, and what positive ones move."""
-    n_classes = n_classes_of(weight)
-    moved = np.where(scores > 0, weight, 0.0)
-    votes: Array = np.ascontiguousarray(moved @ incidence(n_classes))
-    votes += weight @ incidence(n_classes, 1.0, 0.0)
-    return votes
+def winners_of_votes(votes: Any, scores: Any) -> Any:
+    """Return the class of most votes; exact ties go to the larger sum of scores.
+
+    Of classes that are tied in their scores, too, the first wins.
+    """
+    xp = xp_of(votes)
+    leads = votes == xp.max(votes, axis=1, keepdims=True)
+    if not bool(xp.any(xp.count_nonzero(leads, axis=1) > 1)):
+        return xp.argmax(votes, axis=1)
+    confidence = pair_sums(scores, in_order=True)
+    return xp.argmax(xp.where(leads, confidence, -xp.inf), axis=1)
+
+
+def pair_sums(second: Any, first: Any = None, *, in_order: bool = False) -> Any:
+    """Return sums over the pairs of each class, of shape (n_samples, n_classes).
+
+    Columns of `second` are added to the second class of each pair, those of `first` to
+    the first; without the latter, those of `second` are subtracted there. In order, a
+    sum depends on its row only, and not to the last bit on those beside it.
+    """
+    xp, n_classes = xp_of(second), n_classes_of(second)
+    if n_classes <= _FEW_CLASSES and not in_order:
+        to_first, to_second = (put_like(ends, second) for ends in _ends(n_classes))
+        if first is None:
+            return second @ (to_second - to_first)
+        return second @ to_second + first @ to_first
+    sums, start = put_like(np.zeros((second.shape[0], n_classes)), second), 0
+    for i in range(n_classes - 1):
+        pairs = slice(start, start := start + n_classes - 1 - i)
+        sums[:, i + 1 :] += second[:, pairs]
+        to_first = -second[:, pairs] if first is None else first[:, pairs]
+        sums[:, i] += xp.sum(to_first, axis=1)
+    return sums
+
+
+def n_classes_of(scores: Any) -> int:
+    """Return the number of classes with so many pairs, one for each column."""
+    return (1 + int(np.sqrt(1 + 8 * scores.shape[-1]))) // 2
+
+
+@lru_cache(maxsize=8)
+def _ends(n_classes: int) -> tuple[Array, Array]:
+    """Return matrices of ones where a class is the first, or the second, of a pair."""
+    first, second = (
+        (ends[:, None] == np.arange(n_classes)).astype(np.float64)
+        for ends in np.triu_indices(n_classes, 1)
+    )
+    return first, second
 
 
 def leaders(votes: Array) -> Index:
-    """The class of most votes in each row, and -1 for an exact tie."""
+    """Return the class of most votes in each row, and -1 for an exact tie."""
     winner: Index = votes.argmax(axis=1)
     last = votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)
     winner[winner != last] = -1
     return winner
-
-
-def n_classes_of(weight: Array) -> int:
-    """Number of classes with so many pairs."""
-    return (1 + int(np.sqrt(1 + 8 * weight.shape[-1]))) // 2
-
-
-@lru_cache(maxsize=8)
-def incidence(n_classes: int, first: float = -1.0, second: float = 1.0) -> Any:
-    """Sparse matrix of shape (n_pairs, n_classes) that marks the classes of each pair.
-
-    A product with it adds in the order of the pairs, however many rows there are.
-    """
-    pairs = np.column_stack(np.triu_indices(n_classes, 1))
-    rows = np.repeat(np.arange(len(pairs)), 2)
-    marks = np.tile([first, second], len(pairs))
-    return csr_array((marks, (rows, pairs.ravel())), shape=(len(pairs), n_classes))

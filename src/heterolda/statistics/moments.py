@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.sparse import issparse
+from sklearn.utils import check_array
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Mask, blocks, device_of, to_host
+from heterolda.foundations.arrays import Array, Mask, blocks, to_host
 from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
+from heterolda.foundations.validation import missing_values_as
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
-from heterolda.kernels.device.class_moments import class_moments as device_class_moments
-from heterolda.statistics.rows import Rows
+from heterolda.statistics.rows import Rows, not_finite_row
 
 Scatters = Array | list[Array]  # matrices of classes, or their factors
 Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
@@ -124,8 +125,9 @@ def class_sums(rows: Rows) -> Sums:
     check_room(n_classes, X.shape[1])
     if issparse(X):
         return _sparse_sums(rows)
-    sum_rows: Any = device_class_moments if on_device else class_moments
-    weights, means, scatters, lost = sum_rows(X, rows.codes, rows.weights, n_classes)
+    weights, means, scatters, lost = class_moments(
+        X, rows.codes, rows.weights, n_classes
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         doubtful = not np.isfinite(scatters.sum())
     # Rows of weight zero are in no sum, and must be finite nevertheless.
@@ -140,25 +142,12 @@ def class_sums(rows: Rows) -> Sums:
     return weights, means, scatters
 
 
-# Rows on a device
-
-
 def _refuse_not_finite(X: Any) -> None:
     """Refuse rows on a device that have NaN or infinity; huge numbers pass."""
-    device: Any = device_of(X, always=True)
-    xp = device.xp
-    if not xp.isdtype(X.dtype, "real floating"):
-        return
-    for block in blocks(X.shape[0], max(1, (1 << 24) // X.shape[1])):
-        if bool(xp.any(xp.isnan(X[block, :]))):
-            raise ParameterError(
-                "X",
-                "contains NaN, which stands for a missing value: fill such values "
-                "in, leave their rows out, or pass numpy.asarray(X) to "
-                "GaussianLinearDiscriminant(missing='em')",
-            )
-        if bool(xp.any(xp.isinf(X[block, :]))):
-            raise ParameterError("X", "contains infinity: every number must be finite")
+    row = not_finite_row(X)
+    if row is not None:
+        with missing_values_as(None):
+            check_array(row, input_name="X")
 
 
 # Sparse rows

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.arrays import Array, Index, blocks, device_of, is_numpy
-from heterolda.kernels.device.power import bent_rows
+from heterolda.foundations.arrays import (
+    Array,
+    Index,
+    blocks,
+    is_numpy,
+    put_like,
+    xp_of,
+)
 from heterolda.statistics.samples import row_hashes, smallest
 
 # A value counts as no farther from the centre than so many units. No training row is
@@ -76,13 +82,11 @@ class PowerTransformation:
                 lambdas[part] = _likeliest(z, codes, weight)
         return cls(centre, scale, lambdas)
 
-    def apply(self, X: NDArray[Any]) -> Array:
+    def apply(self, X: Any) -> Any:
         """Return rows of transformed features; finite if X is."""
-        device = None if is_numpy(X) else device_of(X, always=True)
-        if device is not None:
-            parameters = self.centre, self.scale, self.lambdas
-            bent: Array = bent_rows(device, X, *parameters, FARTHEST)
-            return bent
+        if not is_numpy(X):
+            units = put_like(self.centre, X), put_like(self.scale, X)
+            return _bent(_in_units(X, *units), put_like(self.lambdas, X))
         result = np.empty(X.shape)
         for rows in blocks(len(X), max(1, _BLOCK // X.shape[1])):
             z = _in_units(X[rows], self.centre, self.scale)
@@ -105,23 +109,21 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
     return middle + half * mean, np.where(scale > 0, scale, 1.0)
 
 
-def _in_units(X: NDArray[Any], centre: Array, scale: Array) -> Array:
+def _in_units(X: Any, centre: Any, scale: Any) -> Any:
     """Return distances from the center in units of the scale, none too large."""
     with np.errstate(over="ignore"):
         z = (X - centre) / scale
-    return np.clip(z, -FARTHEST, FARTHEST, out=z)
+    return xp_of(z).clip(z, -FARTHEST, FARTHEST)
 
 
-def _bent(z: Array, lambdas: Array) -> Array:
+def _bent(z: Any, lambdas: Any) -> Any:
     """Return the transformation of values in units."""
-    side = np.copysign(1.0, z)
-    size = np.log1p(np.abs(z))
+    xp = xp_of(z)
+    side = xp.where(z < 0, -1.0, xp.ones_like(z))
+    size = xp.log1p(xp.abs(z))
     power = 1 + side * (lambdas - 1)
-    flat = power == 0
-    if flat.any():
-        power[flat] = 1e-300  # of which only the limit is left
-    bent = np.expm1(power * size) / power
-    return np.asarray(side * bent)
+    power = xp.where(power == 0, 1e-300, power)  # of which only the limit is left
+    return side * xp.expm1(power * size) / power
 
 
 def _likeliest(z: Array, codes: Index, weight: Array) -> Array:

@@ -8,9 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Device, Index, dense, device_of, to_host
+from heterolda.foundations.arrays import (
+    Array,
+    Device,
+    Index,
+    blocks,
+    dense,
+    device_of,
+    to_host,
+    xp_of,
+)
 from heterolda.foundations.rounding import SAME_SUM
 from heterolda.foundations.validation import (
     check_labels,
@@ -22,8 +33,8 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 
 _MOST_COPIES = 10**8
-# Labels of more rows on a device are counted there, if their range is smaller.
-_FEW_ROWS, _SMALL_RANGE = 1 << 14, 200
+# Numbers of rows on a device that are looked through at a time.
+_BLOCK = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +129,9 @@ def validated(
         X, y = validate_rows(estimator, X, y, reset=first, **checks)
         classes, codes = coded_labels(y, warn=not sums)
     else:
-        n_features = None if first else estimator.n_features_in_
-        X = check_device_rows(device, X, n_features)
+        checks = {"reset": first, "ensure_min_samples": int(not sums)}
+        X = validate_device_rows(device, estimator, X, **checks)
         classes, codes = _device_labels(device, y, X.shape[0], warn=not sums)
-        if estimator is not None and first:
-            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
-            estimator.n_features_in_ = X.shape[1]
     check = check_sample_weight if sums else check_frequencies
     rows = Rows(X, codes, check(sample_weight, X.shape[0]), classes)
     return rows if sums or device is not None else rows.without_empty_classes()
@@ -208,32 +216,29 @@ def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
 # Rows on a device
 
 
-def check_real(device: Device, X: Any) -> Any:
-    """Refuse numbers that are not real."""
+def validate_device_rows(device: Device, estimator: Any, X: Any, **checks: Any) -> Any:
+    """Return rows of real numbers as scikit-learn checks them, but for NaN."""
     if not device.xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
         raise ParameterError("X", f"must be real numbers, got dtype {X.dtype}")
-    # PyTorch may have been told to follow derivatives, which nobody asks for here.
-    return X.detach() if device.is_torch and X.requires_grad else X
+    if device.library == "torch":
+        X = X.detach()  # derivatives are nothing that anybody asks for here
+    checks = {"dtype": None, "ensure_all_finite": False, **checks}
+    if estimator is None:
+        checks.pop("reset", None)
+        return check_array(X, **checks)
+    return validate_data(estimator, X, **checks)
 
 
-def check_device_rows(device: Device, X: Any, n_features: int | None = None) -> Any:
-    """Refuse what is not a matrix of real numbers, with features; but not NaN."""
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must have two dimensions, rows and features, got shape {tuple(X.shape)}"
-        )
-    X = check_real(device, X)
-    if not X.shape[1]:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum "
-            "of 1 is required."
-        )
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but the model is expecting {n_features} "
-            "features as input"
-        )
-    return X
+def not_finite_row(X: Any) -> NDArray[Any] | None:
+    """Return a row on a device that has NaN or infinity, in NumPy; None without any."""
+    xp = xp_of(X)
+    if not xp.isdtype(X.dtype, "real floating"):
+        return None
+    for block in blocks(X.shape[0], max(1, _BLOCK // X.shape[1])):
+        bad = xp.nonzero(~xp.all(xp.isfinite(X[block, :]), axis=1))[0]
+        if bad.shape[0]:
+            return to_host(X[block.start + int(bad[0]), :])[None]
+    return None
 
 
 def _device_labels(
@@ -244,40 +249,19 @@ def _device_labels(
         raise ValueError(
             "requires y to be passed, but the target y is None: pass the labels of X"
         )
-    own = device_of(y, always=True)
+    xp, own = device.xp, device_of(y, always=True)
     labels = label_array(y) if own is None else y
     shape = np.shape(labels) if own is None else tuple(y.shape)
     if shape not in ((n,), (n, 1)):
         raise ParameterError(
             "y", f"must have one label for each of the {n} rows of X, got shape {shape}"
         )
-    if own == device and n > _FEW_ROWS:
-        counted = _counted_labels(device, device.xp.reshape(y, (n,)))
-        if counted is not None:
-            return counted
-    labels = label_array(np.reshape(to_host(labels), -1))
-    classes = check_labels(labels, warn=warn)
-    return classes, device.put(encode(labels, classes))
-
-
-def _counted_labels(device: Device, y: Any) -> tuple[NDArray[Any], Any] | None:
-    """Return what `_device_labels` does for integers of a small range; None for others.
-
-    They stay where they are: a fit to ten million rows takes 25 ms on a GPU, and their
-    labels would take 150 ms on the host.
-    """
-    xp = device.xp
-    if y.dtype not in (xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8):
-        return None  # which PyTorch cannot sort
-    low, high = int(xp.min(y)), int(xp.max(y))
-    if high - low >= _SMALL_RANGE:
-        return None
-    small = device.astype(y - low, xp.uint8)
-    ends = xp.arange(high - low + 1, dtype=xp.uint8, device=device.device)
-    last = to_host(xp.searchsorted(xp.sort(small), ends, side="right"))
-    present = np.diff(last, prepend=0) > 0
-    classes = (np.flatnonzero(present) + low).astype(to_host(y[:0]).dtype)
-    if present.all():
-        return classes, small
-    table = device.put((np.cumsum(present) - 1).astype(np.uint8))
-    return classes, xp.take(table, device.astype(small, xp.int32))
+    # Labels of ten million rows take 150 ms on the host, and a fit on a GPU takes 25.
+    whole = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8
+    if own == device and labels.dtype in whole and n:
+        labels = xp.reshape(labels, (n,))
+        classes = xp.sort(xp.unique_values(labels))
+        if not warn or 2 * classes.shape[0] <= n:
+            return to_host(classes), xp.searchsorted(classes, labels)
+    classes, codes = coded_labels(label_array(to_host(labels).reshape(-1)), warn=warn)
+    return classes, device.put(codes)

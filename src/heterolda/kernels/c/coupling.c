@@ -1,9 +1,10 @@
 /* Class probabilities from the scores of all pairs of classes; see coupling.py. */
 #include "arguments.h"
 #include "kernels.h"
-#include "lanes.h"
 
 #include <stdlib.h>
+
+#include "vectors.h"
 
 /* Log-odds of the second class of a pair: with s clipped and divided by the unit,
    offset[1] + s (bend s + slope[1]) if the score is positive, and
@@ -123,7 +124,7 @@ INLINE void take_rows(const double *lanes, int64_t n_classes, int64_t m, double 
 }
 
 /* Either of scores, or of rows and rules. Votes and weights may be NULL. */
-WIDE static void couple(const double *scores, const double *X, Rules rules, int64_t n,
+WIDE static void couple(const double *scores, const double *X, Hyperplanes rules, int64_t n,
                         int64_t n_pairs, int64_t n_classes, const Posterior *of,
                         const double *weight, double *room, double *out, double *votes)
 {
@@ -188,7 +189,7 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
              == NULL)
         PyErr_NoMemory();
     else {
-        Rules rules = {a[2].data, a[3].data, d};
+        Hyperplanes rules = {a[2].data, a[3].data, d};
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
             a[11].data, a[12].number, a[13].number,

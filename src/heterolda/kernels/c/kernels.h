@@ -9,7 +9,6 @@
     ENTRY(algorithm2_errors) \
     ENTRY(algorithm2_run) \
     ENTRY(class_moments) \
-    ENTRY(count_votes) \
     ENTRY(couple) \
     ENTRY(descend) \
     ENTRY(ordered_scores) \

@@ -1,12 +1,13 @@
 /* Scores of rows by linear rules, the sums taken in a fixed order; see ordered_scores.py. */
 #include "arguments.h"
 #include "kernels.h"
-#include "lanes.h"
 
 #include <stdlib.h>
 
+#include "vectors.h"
+
 /* x has room for a tile. */
-WIDE static void ordered_scores(const double *X, int64_t n, Rules rules, int64_t n_rules,
+WIDE static void ordered_scores(const double *X, int64_t n, Hyperplanes rules, int64_t n_rules,
                                double *x, double *out)
 {
     Four found[2 * GROUP];
@@ -31,7 +32,7 @@ WIDE static void ordered_scores(const double *X, int64_t n, Rules rules, int64_t
 }
 
 /* The same for a single rule, without moving the rows. */
-WIDE static void scores_of_one(const double *X, int64_t n, Rules rules, double *out)
+WIDE static void scores_of_one(const double *X, int64_t n, Hyperplanes rules, double *out)
 {
     const double *w = rules.coef, *at[2 * LANES];
     int64_t d = rules.d;
@@ -66,7 +67,7 @@ PyObject *py_ordered_scores(PyObject *self, PyObject *const *args, Py_ssize_t n_
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    Rules rules = {a[1].data, a[2].data, SIZE('d')};
+    Hyperplanes rules = {a[1].data, a[2].data, SIZE('d')};
     double *x = malloc((size_t)(rules.d + 1) * LANES * sizeof(double));
     if (x == NULL) {
         PyErr_NoMemory();

@@ -6,13 +6,13 @@
    sees, which gives c, and in the reverse order to any u, which gives V u, both in
    O(d^2). Directions in which a class has next to no variance are treated one by one,
    with the covariances themselves, as in solvers/pencil.py. */
-#include "lines.h"
 #include "pairs.h"
-#include "portable.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "vectors.h"
 
 /* These are those of foundations/rounding.py. */
 static const double FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;

@@ -4,12 +4,12 @@
    is the reference: singular covariances, a gap that is not proven, a rule whose error
    by the covariances themselves is another than on the arc. */
 #include "kernels.h"
-#include "lines.h"
 #include "pairs.h"
-#include "portable.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "vectors.h"
 
 /* These are those of foundations/rounding.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;

@@ -4,12 +4,13 @@
    a vote for j, any other one for i. Weights are such that sums of them are exact. */
 #include "arguments.h"
 #include "kernels.h"
-#include "lanes.h"
 
 #include <stdlib.h>
 
+#include "vectors.h"
+
 typedef struct {
-    Rules rules, guess; /* of the pairs, and one score for each class */
+    Hyperplanes rules, guess; /* of the pairs, and one score for each class */
     const double *weight, *total; /* of the pairs; sums of them for each class */
     int64_t n_classes;
 } Committee;
@@ -257,45 +258,5 @@ PyObject *py_vote_winners(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     }
     if (!enough)
         PyErr_NoMemory();
-    return give_back(a, COUNT(a));
-}
-
-WIDE static void count_votes(const double *scores, const double *weight, int64_t n,
-                             int64_t n_pairs, int64_t n_classes, double *votes)
-{
-    for (int64_t row = 0; row < n; row++) {
-        const double *s = scores + row * n_pairs, *w = weight;
-        double *v = votes + row * n_classes;
-        for (int64_t k = 0; k < n_classes; k++)
-            v[k] = 0.0;
-        for (int64_t i = 0; i < n_classes; i++) {
-            int64_t m = n_classes - i - 1, k = 0;
-            double own[4] = {0}, *other = v + i + 1;
-            for (; k < m; k++)
-                other[k] += s[k] > 0 ? w[k] : 0.0;
-            for (k = 0; k + 4 <= m; k += 4)
-                for (int g = 0; g < 4; g++)
-                    own[g] += s[k + g] > 0 ? 0.0 : w[k + g];
-            for (; k < m; k++)
-                own[0] += s[k] > 0 ? 0.0 : w[k];
-            v[i] += (own[0] + own[1]) + (own[2] + own[3]);
-            s += m;
-            w += m;
-        }
-    }
-}
-
-PyObject *py_count_votes(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
-{
-    Argument a[] = {{"scores", "d", "np"}, {"weight", "d", "p"}, {"votes", "d!", "nk"}};
-    Sizes size;
-    (void)self;
-    if (!take_arguments(args, n_args, a, COUNT(a), size))
-        return NULL;
-    if (all_pairs(SIZE('p'), SIZE('k'))) {
-        Py_BEGIN_ALLOW_THREADS
-        count_votes(a[0].data, a[1].data, SIZE('n'), SIZE('p'), SIZE('k'), a[2].data);
-        Py_END_ALLOW_THREADS
-    }
     return give_back(a, COUNT(a));
 }
