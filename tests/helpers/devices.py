@@ -1,6 +1,7 @@
 """Libraries of arrays and devices that tests run on, where they are installed."""
 
 import shutil
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
@@ -8,39 +9,16 @@ import sklearn
 
 from heterolda.foundations.arrays import Device, device_of
 
-
-def _torch(where):
-    def make():
-        import torch
-
-        return device_of(torch.zeros(1, device=where), always=True)
-
-    return make
-
-
-def _strict():
-    import array_api_strict
-
-    return device_of(array_api_strict.zeros(1), always=True)
-
-
-def _cupy():
-    import cupy
-
-    return device_of(cupy.zeros(1), always=True)
-
-
 # Importing torch to ask takes seconds.
 _HAS_GPU = shutil.which("nvidia-smi") is not None
-
-# Functions that make a `Device`, of libraries that are here; those of a GPU are marked.
+# Packages and devices by name; those of a GPU are marked.
 DEVICES = [
-    pytest.param(make, id=name, marks=[pytest.mark.gpu] * needs_gpu)
-    for name, package, make, needs_gpu in (
-        ("torch", "torch", _torch("cpu"), False),
-        ("strict", "array_api_strict", _strict, False),
-        ("cuda", "torch", _torch("cuda"), True),
-        ("cupy", "cupy", _cupy, True),
+    pytest.param((package, where), id=name, marks=[pytest.mark.gpu] * needs_gpu)
+    for name, package, where, needs_gpu in (
+        ("torch", "torch", {"device": "cpu"}, False),
+        ("strict", "array_api_strict", {}, False),
+        ("cuda", "torch", {"device": "cuda"}, True),
+        ("cupy", "cupy", {}, True),
     )
     if find_spec(package) is not None and (_HAS_GPU or not needs_gpu)
 ]
@@ -51,15 +29,16 @@ def dispatch(monkeypatch):
     """scikit-learn's switch for arrays of other libraries."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     try:
-        with sklearn.config_context(array_api_dispatch=True):
-            pass
+        context = sklearn.config_context(array_api_dispatch=True)
+        context.__enter__()
     except ImportError as error:  # of older versions of SciPy and scikit-learn
         pytest.skip(str(error))
-    with sklearn.config_context(array_api_dispatch=True):
-        yield
+    yield
+    context.__exit__(None, None, None)
 
 
 @pytest.fixture(params=DEVICES)
 def device(request, dispatch) -> Device:
     """Each library that is here, with the switch on."""
-    return request.param()
+    package, where = request.param
+    return device_of(import_module(package).zeros(1, **where), always=True)

@@ -60,6 +60,18 @@ def test_equals_exact_arithmetic(kernels, rng, offset, d, weighted):
     assert not found.means[3].any()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_exact_arithmetic_on_a_device(device, rng, weighted, monkeypatch):
+    monkeypatch.setattr(module, "_TILE", 7)
+    codes = rng.integers(0, 3, 60)
+    weight = rng.uniform(0, 2, 60) * rng.integers(0, 2, 60) if weighted else np.ones(60)
+    for kind, offset in (("f8", 0.0), ("f8", 1e9), ("f4", 1e6), ("f4", -1e9)):
+        X = (rng.normal(size=(60, 3)) * [1, 100, 0.1] + offset).astype(kind)
+        rows, given = device.put(X), weight if weighted else None
+        found = class_moments(rows, device.put(codes), given, 4)
+        assert_close(found, exact(X, codes, weight, 4))
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 257, 40_000])
 @pytest.mark.parametrize("d", [1, 4, 7, 8, 13, 33])
 def test_both_forms_agree(rng, n, d):
