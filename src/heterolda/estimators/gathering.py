@@ -72,8 +72,8 @@ def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
     """Return statistics of many rows on a device, and in NumPy a sample of the rows."""
     xp, X, codes, weights = xp_of(rows.X), rows.X, rows.codes, rows.weights
     statistics = ClassStatistics.from_rows(rows)
-    counted = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     if weights is not None:
+        counted = np.flatnonzero(weights)
         codes = xp.take(codes, put_like(counted, X))
     order, bounds = by_class(codes, len(rows.classes))
     most = most_rows(X.shape[1], len(rows.classes))
@@ -81,9 +81,11 @@ def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
     rng, drawn = np.random.default_rng(0), []
     for first, n, size in zip(bounds, np.diff(bounds), sizes, strict=False):
         drawn.append(first + np.sort(rng.choice(n, size, replace=False)))
-    chosen = counted[to_host(xp.take(order, put_like(np.concatenate(drawn), X)))]
+    chosen = to_host(xp.take(order, put_like(np.concatenate(drawn), X)))
+    if weights is not None:
+        chosen = counted[chosen]
+        weights = weights[chosen]
     sample = to_host(xp.take(X, put_like(chosen, X), axis=0))
-    weights = None if weights is None else weights[chosen]
     own = np.repeat(np.arange(len(sizes)), sizes)
     if not statistics.weights.all() and statistics.weights.any():
         own = (np.cumsum(statistics.weights > 0) - 1)[own]

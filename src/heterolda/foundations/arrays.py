@@ -8,6 +8,7 @@ comes to the host, in NumPy.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -136,6 +137,7 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
     return Device(compat.array_namespace(X), compat.device(X))
 
 
+@cache
 def _array_api_compat() -> Any:
     """Return the module array_api_compat, or None if it is absent.
 

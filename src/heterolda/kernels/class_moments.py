@@ -108,7 +108,7 @@ def class_moments_python(
     scatters = np.zeros((n_classes, d, d))
     n_sorted, step = _sizes(X)
     weight = None if weight is None else put_like(weight, X)
-    ones = put_like(np.ones(min(n, step)), X)
+    ones = xp_of(X).ones_like(X[: min(n, step), 0], dtype=xp_of(X).float64)
     for part in blocks(n, n_sorted):
         order, bounds = by_class(codes[part], n_classes)
         for k, (low, high) in enumerate(pairwise(bounds.tolist())):

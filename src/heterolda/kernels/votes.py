@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Index, put_like, xp_of
+from heterolda.foundations.arrays import (
+    Array,
+    Device,
+    Index,
+    device_of,
+    is_numpy,
+    put_like,
+    xp_of,
+)
 
 # Up to so many classes, sums over pairs are products with a matrix.
 _FEW_CLASSES = 50
@@ -97,11 +105,15 @@ def pair_sums(second: Any, first: Any = None, *, in_order: bool = False) -> Any:
     """
     xp, n_classes = xp_of(second), n_classes_of(second)
     if n_classes <= _FEW_CLASSES and not in_order:
-        to_first, to_second = (put_like(ends, second) for ends in _ends(n_classes))
+        where = None if is_numpy(second) else device_of(second, always=True)
+        to_first, to_second = _ends(n_classes, where)
         if first is None:
             return second @ (to_second - to_first)
         return second @ to_second + first @ to_first
-    sums, start = put_like(np.zeros((second.shape[0], n_classes)), second), 0
+    sums, start = (
+        xp.zeros_like(second[:, :1]) + put_like(np.zeros(n_classes), second),
+        0,
+    )
     for i in range(n_classes - 1):
         pairs = slice(start, start := start + n_classes - 1 - i)
         sums[:, i + 1 :] += second[:, pairs]
@@ -116,13 +128,13 @@ def n_classes_of(scores: Any) -> int:
 
 
 @lru_cache(maxsize=8)
-def _ends(n_classes: int) -> tuple[Array, Array]:
+def _ends(n_classes: int, device: Device | None) -> list[Any]:
     """Return matrices of ones where a class is the first, or the second, of a pair."""
-    first, second = (
-        (ends[:, None] == np.arange(n_classes)).astype(np.float64)
-        for ends in np.triu_indices(n_classes, 1)
-    )
-    return first, second
+    ends = [
+        (one[:, None] == np.arange(n_classes)).astype(np.float64)
+        for one in np.triu_indices(n_classes, 1)
+    ]
+    return ends if device is None else [device.put(one) for one in ends]
 
 
 def leaders(votes: Array) -> Index:

@@ -1,0 +1,101 @@
+"""Measure what each compiled kernel buys over its Python body.
+
+python -m benchmarks.kernels
+
+Prints the table of CONTRIBUTING.md: processor time in Python over that in C, one thread
+of linear algebra, the best of several turns. A kernel is worth its lines if some shape
+has 1.5 or more.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.shapes import Shape, gaussian_classes
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    kernels,
+    recommended,
+)
+from heterolda.kernels.class_moments import class_moments
+from heterolda.kernels.ordered_scores import ordered_scores
+from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
+from heterolda.statistics.rows import Rows
+
+SHAPES = (
+    Shape(150, 4, 3),
+    Shape(5_000, 5, 2),
+    Shape(5_000, 16, 10),
+    Shape(20_000, 16, 26),
+    Shape(20_000, 60, 5),
+)
+# Seconds for each kernel, shape and form.
+_SECONDS = 0.5
+
+Call = Callable[[], Any]
+
+
+def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
+    """Yield the name of each kernel, and a call that it does the work of."""
+    X, y = gaussian_classes(shape)
+    classes, codes = np.unique(y, return_inverse=True)
+    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    statistics, committee = model.statistics_, model._committee
+    rules = model.coef_, model.intercept_
+    yield "class_moments", lambda: class_moments(X, codes, None, len(classes))
+    plain = GaussianLinearDiscriminant(guard=False)
+    yield "pair_solver", lambda: plain.fit_statistics(statistics)
+    every = np.ones(len(classes), bool), model.pairs_, np.ones(len(model.pairs_), bool)
+    rows = RowsOfPairs(X, None, *Rows(X, codes, None, classes).by_class, *every)
+    others = model.coef_[::-1], model.intercept_[::-1]
+    yield "rule_counts", lambda: rule_counts(rows, rules, others)
+    yield "ordered_scores", lambda: ordered_scores(X, *rules)
+    few = X[: 131_072 // shape.d // shape.n_classes]  # as a block of `predict`
+    if shape.n_classes > 2:
+        yield "votes", lambda: committee.of_rows("winners", few, *rules)
+        yield "coupling", lambda: committee.of_rows("probabilities", few, *rules)
+    if shape.n_classes <= 3:
+        search = LocalNeighborhoodSearch(max_iter=100)
+        yield "algorithm2", lambda: search.fit(X, y)
+        yield "descend", lambda: recommended().fit(X, y)
+
+
+def seconds(call: Call) -> float:
+    """Return the least processor time of a call."""
+    call()
+    best, end = np.inf, time.process_time() + _SECONDS
+    while time.process_time() < end or best == np.inf:
+        begin = time.process_time()
+        call()
+        best = min(best, time.process_time() - begin)
+    return best
+
+
+def main() -> None:
+    """Print the table."""
+    compiled = kernels.compiled
+    ratios: dict[str, dict[str, str]] = {}
+    for shape in SHAPES:
+        for name, call in calls(shape):
+            times = []
+            for kernels.compiled in (compiled, None):
+                times.append(seconds(call))
+            kernels.compiled = compiled
+            ratios.setdefault(name, {})[shape.label] = f"{times[1] / times[0]:.1f}"
+    print("| kernel |", " | ".join(shape.label for shape in SHAPES), "|")
+    print("|---|" + "---|" * len(SHAPES))
+    for name, row in sorted(ratios.items()):
+        cells = [row.get(shape.label, "") for shape in SHAPES]
+        print(f"| `{name}` |", " | ".join(cells), "|")
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings(action="ignore"), threadpool_limits(1):
+        main()
