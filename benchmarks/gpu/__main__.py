@@ -1,12 +1,13 @@
 """Measure on a GPU, and write the page.
 
-python -m benchmarks.gpu [--smoke] [--results FILE] [--page]
+python -m benchmarks.gpu [--smoke] [--results FILE] [--page] [--only CASE]
 
 Without options it measures, keeps the results in docs/benchmarks_gpu.json and writes
 docs/benchmarks_gpu.md. With --results it keeps them in that file, as they come, and
 writes no page: so a page can be made from what was measured on another machine. With
 --page it measures nothing and writes the page from the results. --smoke runs everything
-with tiny data by PyTorch on the processor, and prints the page.
+with tiny data by PyTorch on the processor, and prints the page. --only runs one case by
+the first library, such as "fits" or "predictions", and prints what it measures.
 """
 
 from __future__ import annotations
@@ -69,11 +70,13 @@ def about(lib: Library, other: Library | None, command: str) -> dict[str, Any]:
     }
 
 
-def measure(bench: Bench, lib: Library, other: Library | None) -> None:
-    """Run everything; what fails is said."""
+def measure(bench: Bench, lib: Library, other: Library | None, only: str) -> None:
+    """Run everything, or one case; what fails is said."""
     runs = [(case, lib) for case in CASES]
     runs += [(case, other) for case in OF_BOTH if other is not None]
     runs += [(case, lib) for case in LAST]
+    if only:
+        runs = [(getattr(cases, only), lib)]
     for case, library in runs:
         bench.say(f"{case.__name__}, {library.name}")
         try:
@@ -94,9 +97,10 @@ def main(arguments: list[str] | None = None) -> int:
     add("--smoke", action="store_true", help="tiny data, by PyTorch on the processor")
     add("--results", type=Path, metavar="FILE", help="file of the results; no page")
     add("--page", action="store_true", help="measure nothing, write the page")
+    add("--only", default="", metavar="CASE", help="one case; no page")
     options = parser.parse_args(arguments)
     path = options.results or DOCS / RESULTS
-    if options.smoke and options.results is None:
+    if (options.smoke or options.only) and options.results is None:
         path = Path("build/gpu_smoke.json")
     if not options.page:
         lib = first_library(options.smoke)
@@ -113,8 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.catch_warnings(action="ignore"),
             sklearn.config_context(array_api_dispatch=True),
         ):
-            measure(bench, lib, other)
-    if options.results is None or options.page:
+            measure(bench, lib, other, options.only)
+    if (options.results is None and not options.only) or options.page:
         from benchmarks.gpu.report import draw, page
 
         record = json.loads(path.read_text(encoding="utf-8"))

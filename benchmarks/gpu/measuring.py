@@ -90,7 +90,11 @@ class Bench:
         content = {"about": self.about, "entries": self.entries}
         with written_whole(self.path) as file:
             file.write((json.dumps(content, indent=1) + "\n").encode())
-        shown = {k: entry[k] for k in ("ratio", "met", "remark", "error") if k in entry}
+        shown = {
+            k: entry[k]
+            for k in ("ratio", "met", "memory", "remark", "error")
+            if k in entry
+        }
         seconds = entry.get("ours_seconds")
         ours = "" if not seconds else f"{1e3 * median(seconds):.3g} ms "
         self.say(f"{entry['key']}: {ours}{shown}")

@@ -35,7 +35,7 @@ _BUFFER_BYTES = 1 << 20
 _SORTED_ROWS = 1 << 17
 # A GPU needs much to do at a time: so many bytes, or this share of the rows; and many
 # products at once, of so many rows at least.
-_GPU_BYTES, _GPU_SHARE, _TILE = 1 << 27, 0.05, 1024
+_GPU_BYTES, _GPU_SHARE, _TILE = 1 << 27, 0.1, 1024
 
 
 class ClassMoments(NamedTuple):
@@ -108,7 +108,6 @@ def class_moments_python(
     scatters = np.zeros((n_classes, d, d))
     n_sorted, step = _sizes(X)
     weight = None if weight is None else put_like(weight, X)
-    ones = xp_of(X).ones_like(X[: min(n, step), 0], dtype=xp_of(X).float64)
     for part in blocks(n, n_sorted):
         order, bounds = by_class(codes[part], n_classes)
         for k, (low, high) in enumerate(pairwise(bounds.tolist())):
@@ -117,7 +116,7 @@ def class_moments_python(
                 rows = rows[weight[rows] > 0]
             for some in blocks(rows.shape[0], step):
                 block = rows[some]
-                w = ones[: block.shape[0]] if weight is None else weight[block]
+                w = None if weight is None else weight[block]
                 z = _gathered(X, block)
                 squares = add_rows(z, w, totals[k : k + 1], means[k], scatters[k])
                 if lost < 0 and squares.min(initial=1.0) < SMALLEST_SQUARE:
@@ -170,7 +169,8 @@ def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> 
     features.
     """
     xp = xp_of(z)
-    before, more = float(total[0]), float(xp.sum(weight))
+    before = float(total[0])
+    more = float(z.shape[0] if weight is None else xp.sum(weight))
     total += more
     with np.errstate(over="ignore", invalid="ignore"):
         # Centering on a row first makes the scatter of a constant column exactly zero
@@ -179,11 +179,14 @@ def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> 
         known = before >= more
         origin = put_like(mean, z) if known else z[0, :] + 0.0
         z -= origin
-        shift = _product(weight[:, None], z)[0, :] / more
+        if weight is None:
+            shift = xp.sum(z, axis=0) / more
+        else:
+            shift = _product(weight[:, None], z)[0, :] / more
         if not known:
             z -= shift
             shift += origin - put_like(mean, z)
-        if more != z.shape[0] or bool(xp.any(weight != 1)):
+        if weight is not None:
             z *= xp.sqrt(weight)[:, None]
         product, shift = to_host(_product(z, z)), to_host(shift)
         scatter += product
