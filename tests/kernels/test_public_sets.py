@@ -16,16 +16,14 @@ SETS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("shape", SETS, ids=lambda shape: shape.name)
 def test_both_forms_predict_the_same(shape, data_dir, monkeypatch):
     X, y = load(shape)
     here = GaussianLinearDiscriminant().fit(X, y)
-    predicted, varies = here.predict(X), X.std(axis=0) > 0
+    predicted = here.predict(X)
     monkeypatch.setattr("heterolda.kernels.compiled", None)
     there = GaussianLinearDiscriminant().fit(X, y)
     differ = np.mean(there.predict(X) != predicted)
-    # Features that depend on each other make a rounding error of 1e-16 one of 1e-4.
-    condition = np.linalg.cond(np.corrcoef(X[:, varies], rowvar=False))
-    assert differ <= (0.002 if condition > 1e10 else 0.0)
+    # Where gap_ is NaN, directions vary by little more than rounding.
+    assert differ <= (0.002 if np.isnan(here.gap_).any() else 0.0)
