@@ -34,9 +34,8 @@ def test_numpy_and_what_it_takes_are_on_no_device(dispatch):
 @pytest.mark.check
 def test_other_libraries_are_told_apart_only_under_dispatch():
     torch = pytest.importorskip("torch")
-    X = torch.ones(2)
-    assert device_of(X) is None
-    assert device_of(X, always=True).library == "torch"
+    assert device_of(torch.ones(2)) is None
+    assert device_of(torch.ones(2), always=True).library == "torch"
 
     class Far(torch.Tensor):
         device = "cuda:0"

@@ -1,8 +1,9 @@
-"""The inner loops: in C where that could be compiled, and each of them in NumPy.
+"""The inner loops: a Python body of each, and C for NumPy arrays where that is faster.
 
-Each file here has one kernel: the function to call, which takes the compiled form if
-there is one, and the NumPy form, which says what it does. Both give the same answers.
-Setting the environment variable HETEROLDA_KERNELS to "numpy" forces the latter.
+Each file here has one kernel. The function to call takes the compiled form for NumPy
+arrays if there is one; its Python body says what it does, and serves arrays of other
+libraries where rows may be on a device. Both give the same answers. Setting the
+environment variable HETEROLDA_KERNELS to "numpy" forces the latter.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ VARIABLE = "HETEROLDA_KERNELS"
 
 
 def _load() -> tuple[Any, str]:
-    """The extension module, or None, and why there is none."""
+    """Return the extension module, or None, and why there is none."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted not in ("", "compiled", "numpy"):
         raise ImportError(
@@ -51,10 +52,10 @@ compiled, _reason = _load()
 
 
 def in_use() -> str:
-    """Which kernels are in use, in words."""
+    """Return which kernels are in use, in words."""
     return "compiled" if compiled is not None else f"NumPy ({_reason or 'chosen'})"
 
 
 def ready(array: Any) -> Any:
-    """An array as the compiled kernels take it: in C order, and aligned."""
+    """Return an array as the compiled kernels take it: in C order, and aligned."""
     return None if array is None else np.require(array, requirements="CA")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, is_numpy, put_like, xp_of
+from heterolda.foundations.arrays import Array, clip, is_numpy, put_like, xp_of
 from heterolda.kernels.votes import n_classes_of, pair_sums
 
 # Log-odds are kept within these limits, where exp is finite and positive.
@@ -60,7 +60,7 @@ class Curve(NamedTuple):
             return put(yes) if same else xp.where(positive, put(yes), put(no))
 
         with np.errstate(all="ignore"):
-            s = xp.clip(scores, put(self.low), put(self.high))
+            s = clip(scores, put(self.low), put(self.high))
             beyond = xp.where(s == scores, 1.0, scores / s)
             if (self.unit != 1).any():
                 s = s / put(self.unit)
@@ -68,9 +68,9 @@ class Curve(NamedTuple):
             x += of_side(-self.step[0], self.step[1]) * _doublings(beyond)
             if self.offset.any():
                 x += of_side(-self.offset[0], self.offset[1])
-        yes = xp.maximum(x, LEAST_LOG_ODDS + 0.5 * xp.clip(x, 0.0, None))
-        x = xp.where(positive, yes, xp.clip(x, None, 0.0))
-        return xp.clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        yes = xp.maximum(x, LEAST_LOG_ODDS + 0.5 * clip(x, 0.0, None))
+        x = xp.where(positive, yes, clip(x, None, 0.0))
+        return clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)
 
 
 def _doublings(ratio: Any) -> Any:
@@ -80,7 +80,7 @@ def _doublings(ratio: Any) -> Any:
     neighboring exponents meet there.
     """
     xp = xp_of(ratio)
-    ratio = xp.clip(ratio, None, _LARGEST_RATIO)
+    ratio = clip(ratio, None, _LARGEST_RATIO)
     if xp is np:  # which has a function for that, five times as fast
         mantissa, exponent = np.frexp(ratio)
         return (exponent - 1) + (2 * mantissa - 1)
