@@ -33,9 +33,9 @@ _BUFFER_BYTES = 1 << 20
 # Labels are sorted this many rows at a time, so that the gathered rows lie near each
 # other even if X is a memory map larger than memory.
 _SORTED_ROWS = 1 << 17
-# A GPU needs much to do at a time: so many bytes, or this share of the rows; and many
-# products at once, of so many rows at least.
-_GPU_BYTES, _GPU_SHARE, _TILE = 1 << 27, 0.1, 1024
+# A GPU needs much to do at a time: so many bytes, or a tenth of those of the rows; and
+# many products at once, of so many rows at least.
+_GPU_BYTES, _TILE = 1 << 27, 1024
 
 
 class ClassMoments(NamedTuple):
@@ -131,9 +131,10 @@ def _sizes(X: Any) -> tuple[int, int]:
     n, d = X.shape
     if is_numpy(X):
         return _SORTED_ROWS, max(16, _BUFFER_BYTES // 8 // max(d, 1))
-    gpu = device_of(X, always=True).is_gpu
-    room = _GPU_BYTES if gpu else _BUFFER_BYTES
-    return max(n, 1), max(16, room // 8 // d, int(gpu * _GPU_SHARE * n))
+    if not device_of(X, always=True).is_gpu:
+        return max(n, 1), max(16, _BUFFER_BYTES // 8 // d)
+    share = 10 if X.dtype == xp_of(X).float64 else 20
+    return max(n, 1), max(16, _GPU_BYTES // 8 // d, n // share)
 
 
 def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
@@ -142,7 +143,7 @@ def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
     # Integers of one or two bytes sort in linear time.
     kinds = xp.uint8, xp.int16, xp.int64
     kind = next(kind for kind in kinds if n_classes <= xp.iinfo(kind).max)
-    codes = xp.astype(codes, kind)
+    codes = xp.astype(codes, kind, copy=False)
     order = xp.argsort(codes, stable=True)
     ends = put_like(np.arange(n_classes), codes)
     last = xp.searchsorted(xp.take(codes, order), xp.astype(ends, kind), side="right")

@@ -262,6 +262,7 @@ def _device_labels(
         labels = xp.reshape(labels, (n,))
         classes = xp.sort(xp.unique_values(labels))
         if not warn or 2 * classes.shape[0] <= n:
-            return to_host(classes), xp.searchsorted(classes, labels)
+            small = xp.uint8 if classes.shape[0] < 256 else xp.int32
+            return to_host(classes), xp.astype(xp.searchsorted(classes, labels), small)
     classes, codes = coded_labels(label_array(to_host(labels).reshape(-1)), warn=warn)
     return classes, device.put(codes)
