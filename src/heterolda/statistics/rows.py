@@ -261,8 +261,7 @@ def _device_labels(
     if own == device and labels.dtype in whole and n:
         labels = xp.reshape(labels, (n,))
         classes = xp.sort(xp.unique_values(labels))
-        if not warn or 2 * classes.shape[0] <= n:
-            small = xp.uint8 if classes.shape[0] < 256 else xp.int32
-            return to_host(classes), xp.astype(xp.searchsorted(classes, labels), small)
+        small = xp.uint8 if classes.shape[0] < 256 else xp.int32
+        return to_host(classes), xp.astype(xp.searchsorted(classes, labels), small)
     classes, codes = coded_labels(label_array(to_host(labels).reshape(-1)), warn=warn)
     return classes, device.put(codes)
