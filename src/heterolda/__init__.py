@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
     from heterolda.estimators.projection import HeteroscedasticProjection
     from heterolda.estimators.recipes import recommended
+    from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
     from heterolda.exceptions import (
         MissingRowsWarning,
         ModelMisfitWarning,
@@ -74,6 +75,7 @@ __all__ = [
     "SearchInterruptedWarning",
     "SimilarLabelsWarning",
     "SmallClassWarning",
+    "SmoothedLinearDiscriminant",
     "TrivialRuleWarning",
     "compare",
     "heteroscedasticity_report",
@@ -122,6 +124,7 @@ __getattr__ = lazy_names(
         "tradeoff.operating_points": ["OperatingPoint"],
         "estimators.projection": ["HeteroscedasticProjection"],
         "estimators.recipes": ["recommended"],
+        "estimators.smoothed": ["SmoothedLinearDiscriminant"],
         "solvers": ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"],
         "statistics.class_statistics": ["ClassStatistics"],
     },

@@ -14,6 +14,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
 )
 
 
@@ -24,6 +25,7 @@ def bounded(inside=None):
 ONE_OF_EACH = [
     GaussianLinearDiscriminant(),
     LocalNeighborhoodSearch(),
+    SmoothedLinearDiscriminant(),
     HeteroscedasticProjection(),
     bounded(),
 ]
@@ -42,6 +44,7 @@ OTHERS = [
     GaussianLinearDiscriminant(missing="em"),
     LocalNeighborhoodSearch(LogisticRegression()),
     LocalNeighborhoodSearch(strategy="smooth", transformation="auto"),
+    SmoothedLinearDiscriminant(0.3, transformation=None, priors="equal"),
     HeteroscedasticProjection(method="chernoff"),
     HeteroscedasticProjection(method="fisher"),
     bounded(LogisticRegression()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,15 @@ from heterolda.foundations.arrays import (
 )
 from heterolda.statistics.samples import row_hashes, smallest
 
-# A value counts as no farther from the centre than so many units. No training row is
-# farther, and no power of it overflows, not even in single precision.
-FARTHEST = 1e6
+# A value counts as no farther from the center than so many units, so that no outlier
+# rules the variances, and no power of it overflows, not even in single precision.
+FARTHEST = 10.0
 # The halvings of this range never meet 0 or 2, where the formulas have a limit. The
 # last is shorter than the rounding.
 LEAST_POWER, MOST_POWER = -2.0, 4.0
 _N_HALVINGS = 10
+# Rounds in which outliers come closer, and what counts as no farther than the limit.
+_MOST_ROUNDS, _NEARLY = 20, 1 + 1e-9
 _DIGITS = 2
 # Classes of less variance, in units of that of all rows, have no say: a class that is
 # all but constant would take any power that stretches its place.
@@ -46,11 +48,11 @@ class PowerTransformation:
         t(x) = -\frac{(1 - z)^{2 - \lambda} - 1}{2 - \lambda} \text{ for } z < 0,
 
     and :math:`\pm\log(1 + |z|)` where the exponent is 0. It rises everywhere, up to
-    :math:`|z| = 10^6`, and is :math:`z` itself for :math:`\lambda = 1`.
+    :math:`|z| = 10`, and is :math:`z` itself for :math:`\lambda = 1`.
     """
 
-    centre: Array  # the mean c of each feature, so that offsets do not matter
-    scale: Array  # the deviation s, so that units do not; 1 stands for 0
+    centre: Array  # the mean c of each feature without its outliers
+    scale: Array  # the deviation s without them; 1 stands for 0
     lambdas: Array  # the powers, between -2 and 4
 
     @classmethod
@@ -82,6 +84,15 @@ class PowerTransformation:
                 lambdas[part] = _likeliest(z, codes, weight)
         return cls(centre, scale, lambdas)
 
+    def without_powers(self) -> PowerTransformation:
+        """Return the transformation that only brings outliers closer."""
+        return replace(self, lambdas=np.ones_like(self.lambdas))
+
+    def has_outliers(self, X: NDArray[Any]) -> bool:
+        """Return whether some values are so far out that they count as nearer."""
+        with np.errstate(over="ignore"):
+            return bool(np.any(np.abs(X - self.centre) > FARTHEST * self.scale))
+
     def apply(self, X: Any) -> Any:
         """Return rows of transformed features; finite if X is."""
         if not is_numpy(X):
@@ -95,17 +106,24 @@ class PowerTransformation:
 
 
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
-    """Return means and standard deviations of features; 1 for a deviation of 0.
+    """Return means and standard deviations of features without their outliers.
 
-    Numbers are first brought to [-1, 1], so that none is too large to be squared.
+    Values farther from the mean than `FARTHEST` deviations count as if they were there,
+    until none is. 1 stands for a deviation of 0. Numbers are first brought to [-1, 1],
+    so that none is too large to be squared.
     """
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low
     half[half == 0] = 1
     u = (X - middle) / half
-    mean = share @ u
-    u -= mean
-    scale = half * np.sqrt(np.einsum("i,ij,ij->j", share, u, u))
+    for _ in range(_MOST_ROUNDS):
+        mean = share @ u
+        deviation = np.sqrt(share @ (u - mean) ** 2)
+        limit = FARTHEST * deviation
+        if (np.abs(u - mean) <= limit * _NEARLY).all():
+            break
+        u = np.clip(u, mean - limit, mean + limit)
+    scale = half * deviation
     return middle + half * mean, np.where(scale > 0, scale, 1.0)
 
 

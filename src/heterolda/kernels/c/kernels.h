@@ -13,6 +13,7 @@
     ENTRY(descend) \
     ENTRY(ordered_scores) \
     ENTRY(rule_counts) \
+    ENTRY(smoothed_path) \
     ENTRY(solve_pairs) \
     ENTRY(vote_winners)
 

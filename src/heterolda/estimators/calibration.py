@@ -1,0 +1,199 @@
+"""Probabilities that fit rows held out: log-odds beside rules, and their power.
+
+On each side of a rule, the log-odds that a row there is on its right side are an offset
+and a slope times the distance from the threshold, by logistic regression. Rows at about
+the same distance count as if they were at their mean distance, so that all pairs can be
+fitted at once; the difference is next to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+
+from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.foundations.arrays import Array, Index, Mask
+
+# Limits of the logarithm of the power that sharpens probabilities.
+_MOST_LOG_POWER = 2.0
+# Weight of the wrong row that is added to those held out on each side of a rule.
+_WRONG = 0.5
+_NO_WEIGHT = 1e-12
+_MOST_STEPS = 50
+# Relative decrease of the costs that is not worth another step.
+_SETTLED = 1e-9
+# Bins of the distances from a threshold, and what counts as infinitely far.
+_N_BINS = 32
+_FARTHEST = 1e100
+# Least slope of log-odds: where rows show none, distinct scores still rank rows.
+_LEAST_SLOPE = 1e-5
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Rows on both sides of rules, in bins by their distance from the threshold.
+
+    Attributes
+    ----------
+    x, right, wrong : ndarray of shape (..., 2, n_bins)
+        Mean distance, and weight of the rows that are right and wrong, on the side of
+        the first class and then of the second.
+    """
+
+    x: Array
+    right: Array
+    wrong: Array
+
+    @classmethod
+    def of(cls, scores: Array, second: Mask, weight: Array) -> Sides:
+        """Return the rows of one pair, whose scores are positive on the second side.
+
+        Bins are narrow next to the threshold, where it matters, and go on to infinity.
+        """
+        distance = np.minimum(np.abs(scores), _FARTHEST)
+        # The mean of square roots minds a few far rows less than that of distances.
+        unit = (np.sqrt(distance) @ weight / max(weight.sum(), _NO_WEIGHT)) ** 2
+        place = distance / (distance + (unit if unit > 0 else 1.0))
+        cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
+        cell += _N_BINS * (scores > 0)
+        right = (scores > 0) == second
+        sums = [
+            _sums(cell, values)
+            for values in (weight * distance, weight * right, weight * ~right)
+        ]
+        total = sums[1] + sums[2]
+        x = np.divide(sums[0], total, out=np.zeros_like(total), where=total > 0)
+        return cls(x, sums[1], sums[2])
+
+    @classmethod
+    def stacked(cls, pairs: list[Sides]) -> Sides:
+        """Return those of several pairs as one."""
+        names = "x", "right", "wrong"
+        return cls(*(np.stack([getattr(one, name) for one in pairs]) for name in names))
+
+    def log_odds(self) -> SidedLogOdds:
+        """Return the log-odds of all pairs that fit the rows best.
+
+        Half a wrong row is added on each side, spread over the distances as a line
+        through zero has the errors, so that they stay bounded where no row is wrong.
+        Offsets and slopes are not negative. Where the rows are all of one class, little
+        is known of the other's side: then it is one line through zero for both; and
+        where there are none, the score itself.
+        """
+        flat = (-1, _N_BINS)
+        lines = _lines(*(part.reshape(flat) for part in self._parts))
+        offset, slope = (found.reshape(-1, 2).T.copy() for found in lines)
+        right, wrong = self.right.sum(axis=2), self.wrong.sum(axis=2)
+        classes = right + wrong[:, ::-1]
+        lone = np.flatnonzero(classes.min(axis=1) <= _NO_WEIGHT)
+        if len(lone):
+            both = (part[lone].reshape(len(lone), -1) for part in self._parts)
+            offset[:, lone], slope[:, lone] = 0.0, _lines_through_zero(*both)
+            slope[:, classes.max(axis=1) <= _NO_WEIGHT] = 1.0
+        return SidedLogOdds(offset, np.maximum(slope, _LEAST_SLOPE))
+
+    @property
+    def _parts(self) -> tuple[Array, Array, Array]:
+        return self.x, self.right, self.wrong
+
+
+def _sums(cell: Index, values: Array) -> Array:
+    """Return the sums of values in the bins of both sides."""
+    sums = np.bincount(cell, values, minlength=2 * _N_BINS)
+    return sums.astype(np.float64, copy=False).reshape(2, _N_BINS)
+
+
+def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
+    """Return offsets and slopes of log-odds at distances x, (n_lines, n_bins)."""
+    slope = _lines_through_zero(x, right, wrong)
+    share = (right + wrong) * expit(-slope[:, None] * x)
+    total = share.sum(axis=1, keepdims=True)
+    wrong = wrong + _WRONG * np.divide(share, total, out=share, where=total > 0)
+    free = np.ones((len(x), 2), dtype=bool)
+    offset, slope = _logistic_regressions(x, right, wrong, free, slope)
+    # Where the best is outside of the quadrant, the best of it is on an axis.
+    free[:, 1] = slope >= 0
+    free[:, 0] = (offset >= 0) | ~free[:, 1]
+    if not free.all():
+        offset, slope = _logistic_regressions(x, right, wrong, free, slope)
+    return np.maximum(offset, 0.0), np.maximum(slope, 0.0)
+
+
+def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
+    """Return slopes without offset, half a row added as wrong at all distances."""
+    both = right + wrong
+    total = both.sum(axis=1)
+    wrong = wrong + (_WRONG / np.maximum(total, _WRONG))[:, None] * both
+    free = np.tile([False, True], (len(x), 1))
+    # Log-odds of all rows together, at their mean distance, are a slope to begin with.
+    lost, far = wrong.sum(axis=1), np.einsum("pn,pn->p", both, x)
+    odds = np.maximum(total, lost) / np.maximum(lost, _NO_WEIGHT)
+    slope = np.log(np.maximum(odds, 1.0)) * total / np.where(far > 0, far, np.inf)
+    return np.maximum(_logistic_regressions(x, right, wrong, free, slope)[1], 0.0)
+
+
+def _logistic_regressions(
+    x: Array, right: Array, wrong: Array, free: Mask, slope: Array
+) -> tuple[Array, Array]:
+    """Return offsets and slopes by Newton's method, with steps halved if need be.
+
+    Those that are not free are zero; the slopes begin at those given.
+    """
+    weight = right + wrong
+    unit = np.einsum("pn,pn->p", weight, x)
+    unit /= np.maximum(weight.sum(axis=1), _NO_WEIGHT)
+    unit = np.where(unit > 0, unit, 1.0)
+    x = x / unit[:, None]
+    theta = np.column_stack([np.zeros(len(x)), slope * unit]) * free
+
+    def values(theta: Array) -> tuple[Array, Array]:
+        """Return costs, and probabilities of being right."""
+        z = theta[:, :1] + theta[:, 1:] * x
+        size = np.abs(z)
+        e = np.exp(-size)
+        cost = np.einsum("pn,pn->p", weight, np.log1p(e))
+        cost += np.einsum("pn,pn->p", np.where(z > 0, wrong, right), size)
+        return cost, np.where(z > 0, 1.0, e) / (1 + e)
+
+    now, p = values(theta)
+    going = np.ones((len(x), 1), dtype=bool)  # each stops on its own
+    for _ in range(_MOST_STEPS):
+        bend, pull = weight * p * (1 - p), weight * p - right
+        g = np.column_stack([pull.sum(axis=1), np.einsum("pn,pn->p", pull, x)]) * free
+        bx = bend * x
+        a, b = bend.sum(axis=1), bx.sum(axis=1) * free.all(axis=1)
+        c = np.einsum("pn,pn->p", bx, x)
+        ridge = 1e-9 * (a + c) + _NO_WEIGHT
+        a, c = np.where(free[:, 0], a, 1) + ridge, np.where(free[:, 1], c, 1) + ridge
+        step = -np.column_stack([c * g[:, 0] - b * g[:, 1], a * g[:, 1] - b * g[:, 0]])
+        step *= going / (a * c - b * b)[:, None]
+        there, p = values(theta + step)
+        for _ in range(_MOST_STEPS):
+            worse = there > now * (1 + 1e-12)
+            if not worse.any():
+                break
+            step[worse] /= 2
+            there, p = values(theta + step)
+        going[now - there <= _SETTLED * there] = False
+        theta, now = theta + step, there
+        if not going.any():
+            break
+    return theta[:, 0], theta[:, 1] / unit
+
+
+def best_power(probabilities: Array, truth: Index, weight: Array) -> float:
+    """Return the power of positive probabilities under which rows are likeliest."""
+    logs = np.log(probabilities)
+    logs -= logs.max(axis=1, keepdims=True)
+    own = logs[np.arange(len(truth)), truth]
+
+    def loss(log_power: float) -> float:
+        power = np.exp(log_power)
+        total = np.log(np.exp(power * logs).sum(axis=1))
+        return float(weight @ (total - power * own))
+
+    limits = (-_MOST_LOG_POWER, _MOST_LOG_POWER)
+    return float(np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))

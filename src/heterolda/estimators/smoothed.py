@@ -1,0 +1,290 @@
+"""The linear discriminant of smoothed rows, for data that are not normal."""
+
+# The estimators follow scikit-learn, which has no types.
+# mypy: ignore-errors
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from heterolda.data.lazy import lazy_backend
+from heterolda.estimators.base import LinearClassifier
+from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.placement import settle
+from heterolda.estimators.width_choice import (
+    Candidates,
+    choose,
+    committee,
+    shapes_of,
+    transformed,
+)
+from heterolda.foundations.arrays import device_of, on_host
+from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.validation import (
+    check_priors,
+    check_several_classes,
+    validate_parameters,
+)
+from heterolda.kernels.ordered_scores import linear_scores
+from heterolda.search.pair_search import score_moments
+from heterolda.search.smoothed import RIDGES, WIDTHS
+from heterolda.solvers import all_pairs
+from heterolda.solvers.rules import Rules
+from heterolda.statistics.covariances import refuse_small, too_small, two_amounts
+from heterolda.statistics.rows import validated
+
+
+class SmoothedLinearDiscriminant(LinearClassifier):
+    r"""Linear discriminant that minimizes a smoothed error, for non-normal data.
+
+    For a width :math:`h \in (0, 1]`, each row :math:`x_j` of class k becomes a Gaussian
+    with the mean :math:`m_k + \sqrt{1 - h^2} (x_j - m_k)` and the covariance
+    :math:`h^2 S_k`, so that each class keeps its mean and covariance. The rule of two
+    classes has the least error under these mixtures. With ``width=1`` that is the
+    optimum for two Gaussians, :class:`GaussianLinearDiscriminant`, with its
+    certificate; as the width goes to 0, the error becomes the share of training errors,
+    which :class:`LocalNeighborhoodSearch` reduces. More than two classes vote pair by
+    pair.
+
+    Parameters
+    ----------
+    width : float in (0, 1] or "cv", default="cv"
+        Width of the Gaussians, relative to their class. With "cv", the rule is the mean
+        of those candidates that make nearly the fewest errors on held-out rows; see
+        Notes.
+    transformation : {"auto", None}, default="auto"
+        "auto" transforms features that are not Gaussian within the classes, by Yeo and
+        Johnson's power transformation [1]_, unless held-out rows are classified better
+        without, and brings outliers closer.
+    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default="cv"
+        Shrinkage of the covariances :math:`S_k`, as in
+        :class:`GaussianLinearDiscriminant`.
+    priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
+        Class priors; relative frequencies if None.
+    n_jobs : int or None, default=None
+        Number of threads over folds. -1 means all processors. The result does not
+        depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    width_ : float
+        The width with the fewest errors on held-out rows.
+    path_ : list of dict
+        The candidates: the `width` of each (or `ridge`, the penalty of a logistic
+        rule), its `error` on held-out rows, the `standard_error` of that, and its
+        `weight` in the mean.
+    held_out_error_ : float
+        Estimated error rate on new rows: each row is held out, and predicted by what
+        the rows of other folds would choose. NaN if no row can be held out.
+    smoothed_error_ : ndarray of shape (n_pairs,)
+        Smoothed error of the rule of each pair, averaged over the widths in the mean.
+        A vote has the weight of one minus this error.
+    temperature_ : float
+        Number that divides the logarithms of coupled probabilities, to fit the held-out
+        rows; 1 with two classes.
+    transformation_ : PowerTransformation or None
+        Transformation of the features, with the `centre`, `scale` and power (`lambdas`)
+        of each; None if features are left as they are. `coef_` and `intercept_` refer
+        to the transformed features, ``transformation_.apply(X)``; all methods take
+        untransformed features.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Class indices (i, j), i < j, of each rule.
+    coef_ : ndarray of shape (n_pairs, n_features)
+        Normals of the hyperplanes; a positive score means the second class.
+    intercept_ : ndarray of shape (n_pairs,)
+        Offsets of the hyperplanes.
+    priors_ : ndarray of shape (n_classes,)
+        Class priors.
+    estimator_ : GaussianLinearDiscriminant
+        The discriminant of the transformed features, ``transformation_.apply(X)``: the
+        certified optimum for Gaussian classes, where the path begins.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str of shape (n_features,)
+        Names of the features, if X had string column names.
+
+    See Also
+    --------
+    GaussianLinearDiscriminant : The optimum for Gaussian classes, ``width=1``.
+    LocalNeighborhoodSearch : Fewer training errors, Algorithm 2.
+
+    Notes
+    -----
+    The smoothed error of a rule :math:`(w, w_0)`, with
+    :math:`s_j = w \cdot m_k + \sqrt{1 - h^2}\, w \cdot (x_j - m_k)` and
+    :math:`\sigma_k^2 = w' S_k w`, is
+
+    .. math::
+        p_h = \pi_1 \operatorname{mean}_j \Phi\Big(\frac{w_0 - s_j}{h \sigma_1}\Big)
+        + \pi_2 \operatorname{mean}_j \Phi\Big(\frac{s_j - w_0}{h \sigma_2}\Big),
+
+    over the rows of the first and of the second class. It is invariant under affine
+    maps of the features. The rule of a width is found by descent from that of the next
+    larger one on the path, the first from the certified optimum.
+
+    The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
+    three logistic regressions with a ridge penalty. All are fitted without each of five
+    folds; equal rows stay in one fold. The final rule is the mean of those whose errors
+    on held-out rows are within one standard error of the fewest, each in units of the
+    mean size of its scores. On each side of its threshold, log-odds are linear in the
+    score, as fits the held-out rows.
+
+    A feature with the mean c and the standard deviation s, neither of which depends on
+    outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
+
+    .. math::
+        \frac{(1 + z)^\lambda - 1}{\lambda} \text{ if } z \ge 0, \qquad
+        -\frac{(1 - z)^{2 - \lambda} - 1}{2 - \lambda} \text{ if } z < 0,
+
+    and :math:`\pm\log(1 + |z|)` where the exponent is 0. The power
+    :math:`\lambda \in [-2, 4]` maximizes, to two digits, the likelihood of Gaussian
+    classes. It is 1 wherever the Bayesian information criterion does not prefer
+    another.
+
+    References
+    ----------
+    .. [1] I.-K. Yeo and R. A. Johnson (2000), "A new family of power transformations
+       to improve normality or symmetry", Biometrika 87, 954-959.
+    .. [2] O. Chapelle, J. Weston, L. Bottou and V. Vapnik (2000), "Vicinal risk
+       minimization", Advances in Neural Information Processing Systems 13, 416-422.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from heterolda import SmoothedLinearDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SmoothedLinearDiscriminant().fit(X, y)
+    >>> bool(model.held_out_error_ < 0.04)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "width": [Interval(Real, 0, 1, closed="right"), StrOptions({"cv"})],
+        "transformation": [StrOptions({"auto"}), None],
+        "shrinkage": [
+            Interval(Real, 0, 1, closed="both"),
+            StrOptions({"auto", "cv"}),
+            tuple,
+            list,
+            None,
+        ],
+        "priors": ["array-like", dict, StrOptions({"equal"}), None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        width="cv",
+        *,
+        transformation="auto",
+        shrinkage="cv",
+        priors=None,
+        n_jobs=None,
+    ):
+        self.width = width
+        self.transformation = transformation
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_jobs = n_jobs
+
+    def _validate_params(self):
+        validate_parameters(self)
+        two_amounts(self.shrinkage)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, in memory. Of larger data, such as a dask collection, pass a
+            sample.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like, default=None
+            Frequencies: a row of weight 3 counts as three copies. If the mean of the
+            positive weights is below one, the weights are scaled to a mean of one.
+
+        Returns
+        -------
+        SmoothedLinearDiscriminant
+            The fitted estimator.
+        """
+        forget_fit(self)
+        if lazy_backend(X) is not None:
+            raise TypeError(
+                "SmoothedLinearDiscriminant needs rows in memory. Draw a sample, such "
+                "as X.sample(frac=0.01).compute() of a data frame or "
+                "X[::100].compute() of an array, and fit it to that."
+            )
+        device = device_of(X)
+        X, y, sample_weight = on_host(X, y, sample_weight)
+        rows = validated(X, y, sample_weight, estimator=self, sparse=False)
+        check_several_classes(len(rows.classes))
+        lonely = too_small(rows.totals, self.shrinkage)
+        refuse_small(rows.classes, rows.totals, lonely)
+        if rows.weights is not None:
+            rows = rows.take(rows.weights > 0)
+        candidates = self._candidates(rows)
+        transforms = self.transformation is not None
+        choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
+        self.transformation_ = shapes_of(rows)[choice.powers] if transforms else None
+        self._fit_rules(transformed(rows, self.transformation_), candidates, choice)
+        settle(self.estimator_, device)
+        return settle(self, device)
+
+    def _candidates(self, rows):
+        """Return the candidates: the path to one width, or all widths and ridges."""
+        priors = check_priors(self.priors, rows.classes, rows.totals)
+        if self.width == "cv":
+            return Candidates(WIDTHS, RIDGES, self.shrinkage, priors)
+        path = [width for width in WIDTHS if width > self.width]
+        return Candidates((*path, self.width), (), self.shrinkage, priors, len(path))
+
+    def _fit_rules(self, rows, candidates, choice):
+        """Fit the rules to all rows and write the fitted attributes."""
+        k = len(rows.classes)
+        start = candidates.discriminant()
+        start.fit(rows.X, rows.labels, sample_weight=rows.weights)
+        if hasattr(self, "feature_names_in_"):
+            start.feature_names_in_ = self.feature_names_in_
+        path = candidates.fit(rows)
+        coef, intercept, error = path.mean(choice.chosen)
+        scores = linear_scores(rows.X, coef.T, intercept)
+        pairs = all_pairs(k)
+        moments = []
+        for pair, (i, j) in enumerate(pairs):
+            two = np.flatnonzero((rows.codes == i) | (rows.codes == j))
+            weights = None if rows.weights is None else rows.weights[two]
+            first = rows.codes[two] == i
+            moments.append(score_moments(scores[two, pair], first, weights))
+        rules = Rules.from_projections(
+            coef,
+            intercept,
+            error,
+            n_iter=np.zeros(len(pairs), np.intp),
+            means=np.array(moments)[:, :, 0],
+            deviations=np.array(moments)[:, :, 1],
+        )
+        self.classes_ = rows.classes
+        self.estimator_ = start
+        self.priors_ = candidates.priors
+        self.pairs_ = pairs
+        self.coef_ = coef
+        self.intercept_ = intercept
+        self.smoothed_error_ = error
+        self.path_ = choice.table(candidates)
+        self.width_ = best_width(self.path_)
+        self.held_out_error_ = choice.estimate
+        self.temperature_ = 1 / choice.sharpness
+        self._committee = committee(rules, k, choice.log_odds, choice.sharpness)
+
+
+def best_width(path):
+    """Return the width of the fewest errors on rows held out, the largest of equals."""
+    widths = [row for row in path if "width" in row]
+    return min(widths, key=lambda row: (row["error"], -row["width"]))["width"]

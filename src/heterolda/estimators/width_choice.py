@@ -1,0 +1,414 @@
+"""The choice of the width, and of the transformation, by rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from heterolda.estimators.calibration import Sides, best_power
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.held_out import deal
+from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.estimators.votes import Binary, Committee, OneVsOne
+from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.threads import no_warnings, one_blas_thread
+from heterolda.kernels.ordered_scores import linear_scores
+from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
+from heterolda.solvers import all_pairs
+from heterolda.solvers.rules import Rules
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.power import PowerTransformation
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.shrinkage import chosen_by_rows
+from heterolda.statistics.wide import in_coordinates
+
+# Folds; fewer where there are this many rows, and this many for each coefficient, so
+# that the rules hardly suffer from the lack of a third of the rows. Of very many rows
+# the last of these folds is never held out.
+_N_FOLDS, _FEW_FOLDS = 5, 3
+_MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
+# Of candidates whose errors differ by less than this many standard errors from the
+# fewest the mean is taken; features keep their shapes only if that has fewer errors by
+# more than so many.
+_NEAR = 1.0
+_CLEARLY_FEWER = 0.5
+
+Shape = PowerTransformation | None
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What there is to choose from, and how it is fitted.
+
+    Attributes
+    ----------
+    widths : tuple of float
+        Widths that decrease from 1: a path.
+    ridges : tuple of float
+        Penalties of logistic rules, from the largest on.
+    shrinkage : object
+        That of the covariances.
+    priors : ndarray of shape (n_classes,)
+        Class priors.
+    n_skipped : int
+        Number of the first widths that are on the way only, and not candidates.
+    """
+
+    widths: tuple[float, ...]
+    ridges: tuple[float, ...]
+    shrinkage: Any
+    priors: Array
+    n_skipped: int = 0
+
+    @property
+    def names(self) -> list[dict[str, float]]:
+        """What each candidate is."""
+        widths = [{"width": float(width)} for width in self.widths[self.n_skipped :]]
+        return [*widths, *({"ridge": ridge} for ridge in self.ridges)]
+
+    def discriminant(self) -> Any:
+        """Return the estimator of the optimum for Gaussian classes, not fitted."""
+        make: Any = GaussianLinearDiscriminant
+        return make(shrinkage=self.shrinkage, priors=self.priors, guard=False)
+
+    def fit(self, rows: Rows) -> Path:
+        """Return the rules of all candidates on some rows."""
+        stats = ClassStatistics.from_rows(rows)
+        inside, span, found = in_coordinates(stats, self.shrinkage, rows)
+        rows = rows if found is None else found
+        chosen = chosen_by_rows(self.shrinkage, inside, rows)
+        problem = PairProblem.of(self.discriminant(), inside, chosen)
+        optimum = problem.rate(problem.solve()).planes
+        path = smoothed_rules(rows, problem.moments, optimum, np.array(self.widths))
+        path = path.without(self.n_skipped)
+        if self.ridges:
+            deviations = np.sqrt(inside.squares.sum(axis=0))
+            units = np.where(deviations > 0, deviations / np.sqrt(rows.total), 1.0)
+            ridges = ridge_rules(rows, problem.moments, units, np.array(self.ridges))
+            path = Path.joined(path, ridges)
+        if span is None:
+            return path
+        rules = [
+            span.rules(*one) for one in zip(path.coef, path.intercept, strict=True)
+        ]
+        coef, intercept = map(np.array, zip(*rules, strict=True))
+        return replace(path, coef=coef, intercept=intercept)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What rows held out have chosen.
+
+    Attributes
+    ----------
+    chosen : ndarray of int
+        Candidates of which the mean is taken.
+    powers : bool
+        Whether features are transformed by powers.
+    errors, deviations : ndarray of shape (n_candidates,)
+        Errors of the candidates on rows held out, and their standard errors.
+    estimate : float
+        Error to be expected at new rows.
+    log_odds : SidedLogOdds or None
+        Log-odds of the pairs as functions of the scores; None if no row can be held
+        out.
+    sharpness : float
+        Power of the coupled probabilities.
+    """
+
+    chosen: Index
+    powers: bool
+    errors: Array
+    deviations: Array
+    estimate: float
+    log_odds: SidedLogOdds | None
+    sharpness: float
+
+    def table(self, candidates: Candidates) -> list[dict[str, float]]:
+        """Return the candidates with their errors and their weights in the mean."""
+        weights = np.bincount(self.chosen, minlength=len(self.errors)) / len(
+            self.chosen
+        )
+        columns = {
+            "error": self.errors,
+            "standard_error": self.deviations,
+            "weight": weights,
+        }
+        return [
+            name | {key: float(column[k]) for key, column in columns.items()}
+            for k, name in enumerate(candidates.names)
+        ]
+
+
+def choose(
+    rows: Rows, candidates: Candidates, *, transforms: bool, n_jobs: int | None
+) -> Choice:
+    """Choose among candidates by their errors on rows held out of the fit.
+
+    With `transforms`, features are also transformed by powers, which are found without
+    the rows held out; they keep their shapes if that makes fewer errors.
+    """
+    held = _Held.of(rows, candidates.priors)
+    if not len(held.rows):
+        empty = np.full(len(candidates.names), np.nan)
+        return Choice(np.zeros(1, np.intp), transforms, empty, empty, np.nan, None, 1.0)
+    parts = [rows.take(held.fold_of_all != f) for f in range(held.n_folds)]
+    shapes: list[tuple[Shape, ...]] = [(None,) * held.n_folds]
+    if transforms:
+        shapes = list(zip(*map(shapes_of, parts), strict=True))
+        if shapes[0] == shapes[1]:
+            shapes.pop()
+    with no_warnings(), one_blas_thread():
+        paths = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(candidates.fit)(transformed(part, one))
+            for shape in shapes
+            for part, one in zip(parts, shape, strict=True)
+        )
+    contests = [
+        _Contest.of(rows, held, shape, paths[k * len(parts) : (k + 1) * len(parts)])
+        for k, shape in enumerate(shapes)
+    ]
+    return _decide(contests, held)
+
+
+def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
+    """Return transformations of features without powers and with powers.
+
+    None leaves features as they are. The former only brings outliers closer. There is
+    none if there are no more rows than features.
+    """
+    if rows.total <= rows.X.shape[1]:
+        return None, None
+    powers = PowerTransformation.fit(rows.X, rows.codes, rows.weights)
+    plain = powers.without_powers() if powers.has_outliers(rows.X) else None
+    return plain, powers if (powers.lambdas != 1).any() else plain
+
+
+def transformed(rows: Rows, shape: Shape) -> Rows:
+    """Return rows with transformed features."""
+    return rows if shape is None else replace(rows, X=shape.apply(rows.X))
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Rows held out.
+
+    Attributes
+    ----------
+    fold_of_all : ndarray of shape (n,)
+        Fold in which each row is held out, or -1.
+    rows : ndarray of int of shape (n_held,)
+        Which are.
+    codes, fold, counts, costs : ndarray of shape (n_held,)
+        Their classes, folds and frequencies, and what an error at each costs.
+    """
+
+    fold_of_all: Index
+    rows: Index
+    codes: Index
+    fold: Index
+    counts: Array
+    costs: Array
+
+    @classmethod
+    def of(cls, rows: Rows, priors: Array) -> _Held:
+        """Deal rows to folds; those of classes too small for it stay in the fit."""
+        counts, needed = rows.frequencies, len(rows.classes) * (rows.X.shape[1] + 1)
+        many = rows.total >= max(_MANY_ROWS, _MANY_EACH * needed)
+        n_folds = _FEW_FOLDS if many else _N_FOLDS
+        fold = deal(rows.X, rows.codes, counts, n_folds)
+        for k, total in enumerate(rows.totals):
+            own = rows.codes == k
+            parts = np.bincount(fold[own], counts[own], minlength=n_folds)
+            if total - parts.max() <= 1:
+                fold[own] = -1
+        if many and rows.total >= _VERY_MANY_ROWS:
+            fold[fold == n_folds - 1] = -1
+        held = np.flatnonzero(fold >= 0)
+        numbers = np.unique(fold[held])  # without gaps
+        fold[held] = np.searchsorted(numbers, fold[held])
+        costs = priors * rows.total / rows.totals
+        codes = rows.codes[held]
+        return cls(fold, held, codes, fold[held], counts[held], costs[codes])
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+    @property
+    def weight(self) -> Array:
+        """What an error at each row costs, times its frequency."""
+        return self.counts * self.costs
+
+    def but(self, f: int) -> Mask:
+        """Return rows of other folds than f; all if there are none, or if f is -1."""
+        others: Mask = self.fold != f
+        return others if others.any() else ~others
+
+    def near_best(self, wrong: Mask, some: Mask) -> Index:
+        """Return candidates less than a standard error worse than the best of them.
+
+        `wrong` has the errors of each candidate; `some` are the rows that count.
+        """
+        wrong, weight = wrong[:, some], self.weight[some]
+        error = wrong @ weight
+        best = wrong[np.argmin(error)]
+        deviation = np.sqrt((wrong ^ best) @ (weight * self.costs[some]))
+        limit = error.min() + _NEAR * deviation + 1e-12 * weight.sum()
+        return np.flatnonzero(error <= limit)
+
+    def has_fewer(self, one: Mask, other: Mask, some: Mask) -> bool:
+        """Return whether one set of errors is clearly smaller than another."""
+        one, other, weight = one[some], other[some], self.weight[some]
+        gain = (other.astype(np.float64) - one) @ weight
+        deviation = np.sqrt((one ^ other) @ (weight * self.costs[some]))
+        return bool(gain > _CLEARLY_FEWER * deviation + 1e-12 * weight.sum())
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """Candidates that were fitted without each fold, to features of some shape.
+
+    Attributes
+    ----------
+    held : _Held
+        The rows held out.
+    X : list of ndarray
+        Their features in each fold, transformed.
+    paths : list of Path
+        Rules of all candidates, for each fold.
+    n_classes : int
+        Number of classes.
+    wrong : ndarray of bool of shape (n_candidates, n_held)
+        Errors of the candidates.
+    means : dict
+        Errors of means that were tried, by their candidates.
+    """
+
+    held: _Held
+    X: list[Array]
+    paths: list[Path]
+    n_classes: int
+    wrong: Mask
+    means: dict[tuple[int, ...], Mask] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, rows: Rows, held: _Held, shape: tuple[Shape, ...], paths: list[Path]
+    ) -> _Contest:
+        """Let candidates predict the rows held out."""
+        parts = [rows.take(held.rows[held.fold == f]) for f in range(held.n_folds)]
+        X = [transformed(*one).X for one in zip(parts, shape, strict=True)]
+        n = len(paths[0].error)
+        found = cls(held, X, paths, len(rows.classes), np.zeros((n, 0), bool))
+        wrong = np.array([found.errors_of(np.array([k])) for k in range(n)])
+        return replace(found, wrong=wrong)
+
+    def scored(self, chosen: Index, f: int) -> tuple[Array, Committee]:
+        """Return scores of rows of a fold by the mean of candidates, and its votes."""
+        coef, intercept, error = self.paths[f].mean(chosen)
+        votes = committee(_rules_of_votes(error), self.n_classes)
+        return linear_scores(self.X[f], coef.T, intercept), votes
+
+    def errors_of(self, chosen: Index) -> Mask:
+        """Return the rows at which the mean of some candidates errs."""
+        key = tuple(chosen.tolist())
+        if key not in self.means:
+            wrong = np.zeros(len(self.held.rows), bool)
+            for f in range(self.held.n_folds):
+                rows = self.held.fold == f
+                scores, votes = self.scored(chosen, f)
+                wrong[rows] = votes.winners(scores) != self.held.codes[rows]
+            self.means[key] = wrong
+        return self.means[key]
+
+    def winner(self, f: int) -> tuple[Index, Mask]:
+        """Return what rows of other folds than f choose, and its errors."""
+        chosen = self.held.near_best(self.wrong, self.held.but(f))
+        return chosen, self.errors_of(chosen)
+
+    def calibrated(self, chosen: Index) -> tuple[SidedLogOdds, float]:
+        """Return log-odds and sharpness that fit the rows held out best."""
+        held, folds = self.held, range(self.held.n_folds)
+        order = np.concatenate([np.flatnonzero(held.fold == f) for f in folds])
+        parts = [self.scored(chosen, f) for f in folds]
+        scores = np.concatenate([part for part, _ in parts])
+        codes, weight = held.codes[order], held.weight[order]
+        weight = weight * (held.counts.sum() / weight.sum())
+        sides = []
+        for pair, (i, j) in enumerate(all_pairs(self.n_classes)):
+            two = np.flatnonzero((codes == i) | (codes == j))
+            sides.append(Sides.of(scores[two, pair], codes[two] == j, weight[two]))
+        log_odds = Sides.stacked(sides).log_odds()
+        if self.n_classes == 2:
+            return log_odds, 1.0
+        coupled = [
+            committee(votes.planes, self.n_classes, log_odds).probabilities(part)
+            for part, votes in parts
+        ]
+        return log_odds, best_power(np.concatenate(coupled), codes, weight)
+
+
+def _decide(contests: list[_Contest], held: _Held) -> Choice:
+    """Return what rows held out choose, and the error to be expected of it.
+
+    Each fold is judged by what the others choose: the fewest errors of several
+    candidates would be too good to be true.
+    """
+
+    def decide(f: int) -> tuple[int, Index, Mask]:
+        winners = [contest.winner(f) for contest in contests]
+        plain, best = winners[0][1], winners[-1][1]
+        last = 0 if held.has_fewer(plain, best, held.but(f)) else len(contests) - 1
+        return last, *winners[last]
+
+    lost = sum(
+        float(decide(f)[2][rows] @ held.weight[rows])
+        for f in range(held.n_folds)
+        for rows in [held.fold == f]
+    )
+    shape, chosen, _ = decide(-1)
+    contest, total = contests[shape], held.weight.sum()
+    errors = contest.wrong @ held.weight / total
+    squares = contest.wrong @ (held.weight * held.costs) / total
+    deviations = np.sqrt(np.maximum(squares - errors**2, 0.0) / held.counts.sum())
+    log_odds, sharpness = contest.calibrated(chosen)
+    return Choice(
+        chosen=chosen,
+        powers=shape > 0,
+        errors=errors,
+        deviations=deviations,
+        estimate=lost / total,
+        log_odds=log_odds,
+        sharpness=sharpness,
+    )
+
+
+def committee(
+    rules: Rules,
+    n_classes: int,
+    log_odds: SidedLogOdds | None = None,
+    sharpness: float = 1.0,
+) -> Committee:
+    """Return how rules of pairs decide together, by weighted votes."""
+    if n_classes == 2:
+        return Binary(rules, log_odds)
+    return OneVsOne(rules, n_classes, "weighted", log_odds, sharpness)
+
+
+def _rules_of_votes(error: Array) -> Rules:
+    """Return rules of which only the weights of their votes are known."""
+    one, two = np.ones((len(error), 1)), np.ones((len(error), 2))
+    return Rules.from_projections(
+        one,
+        one[:, 0],
+        error,
+        n_iter=np.zeros(len(error), np.intp),
+        means=two,
+        deviations=two,
+    )

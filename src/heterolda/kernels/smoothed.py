@@ -1,0 +1,183 @@
+r"""Minima of the smoothed error of a rule, from width to width, and of a ridge loss.
+
+In the coordinates of a pencil the two classes have variances alpha and beta along the
+axes, and means that differ by c: +-c / 2 from the origin. The rows z_j are those less
+the mean of their class. For the width h, the rule (u, w0) has the smoothed error
+
+    p_h = sum_j q_j Phi(a_j),
+    a_j = +-(w0 - s_j) / (h sigma_k),    s_j = +-c.u / 2 + sqrt(1 - h^2) z_j.u,
+
+with the upper sign in the first class and sigma_1^2 = sum alpha u^2, sigma_2^2 =
+sum beta u^2. The share q_j of a row is the prior of its class, times its weight in the
+class. The descent is on ln p_h, so that rows far on their right sides still count.
+
+The ridge loss is the logistic one, sum_j q_j ln(1 + exp(a_j)) + penalty |u|^2 with
+a_j = +-(w0 - z_j.u), in any coordinates.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import expit, log_ndtr, logsumexp
+
+import heterolda.kernels as kernels
+from heterolda.foundations.arrays import Array, Mask
+
+# Value and gradient at a rule.
+Objective = Callable[[Array], tuple[float, Array]]
+
+# Steps that are remembered.
+_MEMORY = 6
+# Sufficient decrease, as a share of what the gradient promises.
+_ARMIJO = 1e-4
+# A step that is rejected is shortened by this, and given up below the second.
+_SHORTEN = 0.35
+_SHORTEST = 1e-6
+# Change of the gradient along a step, relative to both, that shows any curvature.
+_FLAT = 1e-10
+# Smaller changes count as none: reciprocals overflow, and squares are zero.
+_NO_CHANGE = 1e-300
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Rows of two classes.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (r, n)
+        The coordinates of all rows; rows of the first class come first.
+    n_first : int
+        Number of rows of the first class.
+    share : ndarray of shape (n,)
+        Share q_j of each row in the error; they sum to one.
+    axes : tuple of ndarray of shape (r,)
+        Difference c of the means, and variances alpha and beta of the two classes, for
+        rows less the mean of their class in the coordinates of a pencil; empty for the
+        ridge loss.
+    """
+
+    columns: Array
+    n_first: int
+    share: Array
+    axes: tuple[Array, ...] = ()
+
+    @property
+    def first(self) -> Mask:
+        """Rows of the first class."""
+        mask: Mask = np.arange(len(self.share)) < self.n_first
+        return mask
+
+
+def smoothed_path(
+    rows: PairRows, widths: Array, start: Array, *, tol: float, max_iter: int
+) -> tuple[Array, Array]:
+    """Return minima (u, w0) for each width in turn, and the logarithms of their errors.
+
+    The descent for a width begins at the minimum of the width before, at first at
+    `start`, whose u must not be zero. The error is not convex: the minimum is the one
+    that descent leads to. It ends when a step promises to decrease the objective by a
+    relative `tol` at most, or after `max_iter` steps. Without axes, the widths are
+    penalties of the ridge loss, and the values are the losses.
+    """
+    rules, values = np.empty((len(widths), len(start))), np.empty(len(widths))
+    if kernels.compiled is not None:
+        kernels.compiled.smoothed_path(
+            kernels.ready(rows.columns),
+            rows.n_first,
+            kernels.ready(rows.share),
+            *(map(kernels.ready, rows.axes) if rows.axes else [None] * 3),
+            *map(kernels.ready, (widths, start)),
+            tol,
+            max_iter,
+            rules,
+            values,
+        )
+        return rules, values
+    objective = log_smoothed_error if rows.axes else ridge_loss
+    for k, h in enumerate(widths.tolist()):
+        if rows.axes:  # the smoothed error depends on the direction only
+            start = start / np.linalg.norm(start[:-1])
+        start, values[k] = _minimum(partial(objective, rows, h), start, tol, max_iter)
+        rules[k] = start
+    return rules, values
+
+
+def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array]:
+    """Return ln p_h of the rule v = (u, w0), and its gradient."""
+    u, w0, (c, alpha, beta) = v[:-1], v[-1], rows.axes
+    first = rows.first
+    side = np.where(first, 1.0, -1.0)
+    variances = alpha @ u**2, beta @ u**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = side / (h * np.sqrt(np.where(first, *variances)))
+        narrow = np.sqrt((1 - h) * (1 + h))
+        a = (w0 - side * (c @ u / 2) - narrow * (u @ rows.columns)) * over
+        logs = np.log(rows.share)
+        value = float(logsumexp(logs + log_ndtr(a)))
+        # Derivatives of ln p_h in each a_j.
+        density = np.exp(logs - 0.5 * a**2 - value) / np.sqrt(2 * np.pi)
+        in_w0 = density * over
+        turn = [density[part] @ a[part] for part in (first, ~first)]
+        gradient = -narrow * (rows.columns @ in_w0) - c / 2 * (side @ in_w0)
+        gradient -= (turn[0] / variances[0] * alpha + turn[1] / variances[1] * beta) * u
+    return value, np.append(gradient, in_w0.sum())
+
+
+def ridge_loss(rows: PairRows, penalty: float, v: Array) -> tuple[float, Array]:
+    """Return the ridge loss of the rule v = (u, w0), and its gradient."""
+    u, side = v[:-1], np.where(rows.first, 1.0, -1.0)
+    a = side * (v[-1] - u @ rows.columns)
+    in_w0 = side * rows.share * expit(a)
+    gradient = 2 * penalty * u - rows.columns @ in_w0
+    value = rows.share @ np.logaddexp(0, a) + penalty * (u @ u)
+    return float(value), np.append(gradient, in_w0.sum())
+
+
+def _minimum(
+    objective: Objective, v: Array, tol: float, max_iter: int
+) -> tuple[Array, float]:
+    """Return a minimum by L-BFGS, and the value there."""
+    memory: deque[tuple[Array, Array, float]] = deque(maxlen=_MEMORY)
+    value, gradient = objective(v)
+    inverse = 1 / max(1.0, float(np.linalg.norm(gradient)))  # no longer than the rule
+    length = 1.0
+    for _ in range(max_iter):
+        step = -_newton(gradient, inverse, memory)
+        slope = gradient @ step
+        if not (-0.5 * slope > tol * (1 + abs(value)) and length > _SHORTEST):
+            break
+        trial = v + length * step
+        value_there, there = objective(trial)
+        if not value_there <= value + _ARMIJO * length * slope:
+            length *= _SHORTEN
+            # A rejected step is remembered as zero.
+            memory.append((np.zeros_like(v), np.zeros_like(v), 0.0))
+            continue
+        s, y, rho = trial - v, there - gradient, 0.0
+        v, value, gradient, length = trial, value_there, there, 1.0
+        sy, yy = s @ y, y @ y
+        if sy > _FLAT * np.sqrt(s @ s * yy) and min(sy, yy) > _NO_CHANGE:
+            rho, inverse = 1 / sy, sy / yy
+        memory.append((s, y, rho))
+    return v, value
+
+
+def _newton(
+    gradient: Array, inverse: float, memory: deque[tuple[Array, Array, float]]
+) -> Array:
+    """Return the inverse Hessian times the gradient, by two loops over the memory."""
+    q = gradient.copy()
+    alphas = []
+    for s, y, rho in reversed(memory):
+        alphas.append(rho * (s @ q))
+        q -= alphas[-1] * y
+    q *= inverse
+    for s, y, rho in memory:
+        q += s * (alphas.pop() - rho * (y @ q))
+    return q

@@ -1,0 +1,82 @@
+"""Log-odds on the sides of rules, and the power of probabilities."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from heterolda.estimators.calibration import Sides, best_power
+
+
+def log_odds_of(scores, second, weight=None):
+    weight = np.ones(len(scores)) if weight is None else weight
+    found = Sides.stacked([Sides.of(scores, second, weight)]).log_odds()
+    return found.offset[:, 0], found.slope[:, 0]
+
+
+def naive_side(x, right):
+    """Offset and slope of the log-odds on one side, with a general optimizer."""
+
+    def best(start, half, through_zero):
+        def cost(v):
+            z = v[1] * x if through_zero else v[0] + v[1] * x
+            wrong = half @ np.logaddexp(0, z)
+            return np.logaddexp(0, np.where(right, -z, z)).sum() + wrong
+
+        return minimize(cost, start, bounds=[(0, None)] * 2).x
+
+    slope = best([0.0, 1.0], np.full(len(x), 0.5 / len(x)), True)[1]
+    share = 1 / (1 + np.exp(slope * x))
+    return best([0.5, slope], 0.5 * share / share.sum(), False)
+
+
+def test_sides_are_logistic_regressions(rng):
+    second = rng.random(300) < 0.4
+    scores = rng.normal(np.where(second, 1, -1), 1)
+    offset, slope = log_odds_of(scores, second)
+    typical = np.median(np.abs(scores))
+    for k, side in enumerate((-1, 1)):
+        rows = side * scores > 0
+        right = second[rows] == (side > 0)
+        expected = naive_side(np.abs(scores[rows]), right)
+        at = offset[k] + slope[k] * typical
+        assert_allclose(at, expected[0] + expected[1] * typical, rtol=0.05)
+
+
+def test_sides_are_bounded_whatever_is_held_out():
+    x = np.linspace(0.5, 2, 20)
+    both = np.arange(20) % 2 == 1
+    for scores in (x, -x, np.zeros(20), np.where(both, x, -x), 1e200 * x):
+        for second in (both, ~both, np.ones(20, bool)):
+            offset, slope = log_odds_of(scores, second)
+            assert min(offset.min(), slope.min()) >= 0
+            # At most about one error in twice as many rows, at the median distance.
+            size = np.median(np.abs(scores))
+            assert offset.max() + slope.max() * size < 8 + 1e-4 * size
+
+
+def test_rows_of_one_class_are_one_line_through_zero(rng):
+    offset, slope = log_odds_of(rng.normal(1, 1, 40), np.ones(40, bool))
+    assert_array_equal(offset, 0)
+    assert slope[0] == slope[1] > 0
+    none = np.zeros(0)
+    offset, slope = log_odds_of(none, none.astype(bool))
+    assert_array_equal(offset, 0)
+    assert_array_equal(slope, 1)
+
+
+def test_weights_are_copies(rng):
+    scores, second = rng.normal(size=30), rng.random(30) < 0.5
+    copies = rng.integers(1, 4, 30)
+    one = log_odds_of(scores, second, copies.astype(float))
+    two = log_odds_of(np.repeat(scores, copies), np.repeat(second, copies))
+    assert_allclose(one, two, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_power_undoes_a_power(rng, power):
+    p = rng.dirichlet(np.ones(4), 20_000)
+    truth = np.array([rng.choice(4, p=row) for row in p])
+    other = p**power / np.sum(p**power, axis=1, keepdims=True)
+    found = best_power(other, truth, np.ones(len(p)))
+    assert_allclose(found, 1 / power, rtol=0.1)

@@ -1,0 +1,337 @@
+"""The discriminant of smoothed rows, and what it chooses by rows held out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
+from heterolda.estimators import smoothed, width_choice
+from heterolda.statistics.power import FARTHEST, PowerTransformation
+from heterolda.statistics.rows import Rows
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.SmallClassWarning", "ignore::heterolda.TrivialRuleWarning"
+)
+
+
+@pytest.fixture
+def four(make_classes):
+    X, y = make_classes(n_classes=4, n=50, d=3)
+    return np.sign(X) * np.abs(X) ** 1.5, np.array(["a", "b", "c", "dd"])[y]
+
+
+@pytest.fixture
+def pair(make_classes):
+    """Two classes that are neither normal nor separable."""
+    X, y = make_classes(n_classes=2, n=80, d=3, spread=0.7)
+    return np.sign(X) * np.abs(X) ** 1.5, y
+
+
+def unit(model):
+    """Return rules whose normals have length one."""
+    size = np.linalg.norm(model.coef_, axis=1)
+    return np.column_stack([model.coef_, model.intercept_]) / size[:, None]
+
+
+@pytest.mark.parametrize("shrinkage", [None, "cv", "auto", 0.3, (0.4, 0.2)])
+def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
+    model = SmoothedLinearDiscriminant(1, transformation=None, shrinkage=shrinkage)
+    other = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)
+    model.fit(*four)
+    other.fit(*four)
+    assert_allclose(unit(model), unit(other), rtol=0, atol=1e-9)
+    assert_allclose(model.smoothed_error_, other.bayes_error_)
+    assert_array_equal(model.predict(four[0]), other.predict(four[0]))
+    assert model.width_ == 1
+
+
+def test_width_1_of_few_rows_is_that_optimum(rng):
+    X, y = rng.normal(size=(24, 40)), np.arange(24) % 3
+    X[:, 0] += 3 * y
+    model = SmoothedLinearDiscriminant(1).fit(X, y)
+    other = GaussianLinearDiscriminant(shrinkage="cv", guard=False).fit(X, y)
+    assert_allclose(unit(model), unit(other), rtol=0, atol=1e-9)
+    assert model.transformation_ is None
+
+
+def test_a_width_is_on_its_path(pair):
+    errors = []
+    for width in (1, 0.4, 0.1, 0.01):
+        model = SmoothedLinearDiscriminant(width, transformation=None).fit(*pair)
+        assert model.width_ == width
+        (row,) = model.path_
+        assert (row["width"], row["weight"]) == (width, 1)
+        errors.append(1 - model.score(*pair))
+    assert errors[-1] <= errors[0]
+
+
+def test_the_path_has_all_candidates(four):
+    model = SmoothedLinearDiscriminant().fit(*four)
+    widths = [row["width"] for row in model.path_ if "width" in row]
+    assert (widths[0], widths[-1]) == (1, 0.002)
+    assert widths == sorted(widths, reverse=True)
+    assert_allclose(sum(row["weight"] for row in model.path_), 1)
+    best = min(row["error"] for row in model.path_)
+    chosen = [row for row in model.path_ if row["weight"]]
+    assert best in [row["error"] for row in chosen]
+    assert all(row["standard_error"] >= 0 for row in model.path_)
+    of_width = next(row for row in model.path_ if row.get("width") == model.width_)
+    assert of_width["error"] == min(r["error"] for r in model.path_ if "width" in r)
+    assert 0 <= model.held_out_error_ <= 1
+
+
+def test_rules_are_means_of_single_widths(pair, monkeypatch):
+    monkeypatch.setattr(smoothed, "RIDGES", ())
+    model = SmoothedLinearDiscriminant(transformation=None).fit(*pair)
+    chosen = [row["width"] for row in model.path_ if row["weight"]]
+    single = [
+        SmoothedLinearDiscriminant(width, transformation=None).fit(*pair).coef_
+        for width in chosen
+    ]
+    assert_allclose(model.coef_, np.mean(single, axis=0), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [1, 0.3])
+def test_affine_maps_change_nothing(rng, four, width):
+    X, y = four
+    A, shift = rng.normal(size=(3, 3)) + 2 * np.eye(3), rng.normal(size=3)
+    settings = {"transformation": None, "shrinkage": 0.1}
+    one = SmoothedLinearDiscriminant(width, **settings).fit(X, y)
+    two = SmoothedLinearDiscriminant(width, **settings).fit(X @ A + shift, y)
+    back = np.column_stack([two.coef_ @ A.T, two.intercept_ + two.coef_ @ shift])
+    back /= np.linalg.norm(back[:, :-1], axis=1)[:, None]
+    assert_allclose(back, unit(one), rtol=0, atol=1e-6)
+
+
+def test_units_and_offsets_do_not_matter(rng, four):
+    X, y = four
+    moved = (X + rng.normal(size=3)) * 10 ** rng.uniform(-3, 3, 3)
+    one = SmoothedLinearDiscriminant().fit(X, y)
+    two = SmoothedLinearDiscriminant().fit(moved, y)
+    assert np.mean(one.predict(X) == two.predict(moved)) > 0.99
+
+
+def test_weights_are_copies(rng, four):
+    X, y = four
+    copies = rng.integers(0, 3, len(y))
+    rows = rng.permutation(np.repeat(np.arange(len(y)), copies))
+    one = SmoothedLinearDiscriminant().fit(X, y, sample_weight=copies)
+    two = SmoothedLinearDiscriminant().fit(X[rows], y[rows])
+    assert_allclose(one.held_out_error_, two.held_out_error_)
+    assert [r["weight"] for r in one.path_] == [r["weight"] for r in two.path_]
+    assert_allclose(unit(one), unit(two), rtol=1e-4, atol=1e-4)
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-3)
+
+
+def test_neither_order_nor_jobs_matter(rng, four):
+    X, y = four
+    order = rng.permutation(len(y))
+    one = SmoothedLinearDiscriminant().fit(X, y)
+    two = SmoothedLinearDiscriminant(n_jobs=2).fit(X[order], y[order])
+    assert_allclose(unit(one), unit(two), atol=1e-4)
+    assert_allclose(one.held_out_error_, two.held_out_error_)
+
+
+def test_predictions_scores_and_probabilities_agree(four):
+    X, y = four
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    grid = np.concatenate([X, 10 * X, 1e6 * X, 1e300 * np.sign(X)])
+    labels, p = model.predict(grid), model.predict_proba(grid)
+    assert_allclose(p.sum(axis=1), 1)
+    assert np.all(p > 0)
+    assert np.isfinite(model.predict_log_proba(grid)).all()
+    assert_array_equal(model.classes_[p.argmax(axis=1)], labels)
+    scores = model.decision_function(grid)
+    assert_array_equal(model.classes_[scores.argmax(axis=1)], labels)
+    single = model.predict_proba(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_allclose(single, model.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.check
+def test_the_error_of_noise_is_that_of_tossing_a_coin(rng):
+    # The fewest errors of all candidates would be too good to be true.
+    found = []
+    for _ in range(40):
+        X = rng.exponential(size=(60, 3)) ** 2
+        y = rng.permutation(np.arange(60) % 2)
+        found.append(SmoothedLinearDiscriminant().fit(X, y).held_out_error_)
+    assert abs(np.mean(found) - 0.5) < 0.04
+
+
+@pytest.mark.check
+def test_the_estimate_is_the_truth(rng):
+    off, deviations = [], []
+    for _ in range(20):
+        y = rng.permutation(np.arange(2200) % 2)
+        X = rng.standard_t(3, size=(2200, 4)) * [1, 2, 1, 1] + 0.7 * y[:, None]
+        model = SmoothedLinearDiscriminant().fit(X[:200], y[:200])
+        truth = 1 - model.score(X[200:], y[200:])
+        off.append(model.held_out_error_ - truth)
+        deviations.append(np.sqrt(truth * (1 - truth) * (1 / 200 + 1 / 2000)))
+    assert np.abs(off).max() < 4 * np.max(deviations)
+    assert abs(np.mean(off)) < 3 * np.mean(deviations) / np.sqrt(20) + 0.01
+
+
+def test_few_rows_for_the_features(rng):
+    y = np.repeat(np.arange(6), 212)
+    new = np.arange(len(y)) % 212 >= 12
+    X = rng.normal(size=(len(y), 24)) + 0.4 * rng.normal(size=(6, 24))[y]
+    model = SmoothedLinearDiscriminant().fit(X[~new], y[~new])
+    truth = 1 - model.score(X[new], y[new])
+    assert abs(model.held_out_error_ - truth) < 0.2
+    assert truth < 1 - model.estimator_.score(X[new], y[new]) + 0.05
+
+
+@pytest.mark.parametrize("sizes", [(40, 30, 1, 1), (50, 1), (1, 1, 30)])
+def test_classes_too_small_to_hold_out(rng, sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.held_out_error_)
+
+
+def test_no_row_can_be_held_out(rng):
+    X, y = rng.normal(size=(4, 2)), np.array([0, 0, 1, 1])
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert np.isnan(model.held_out_error_)
+    assert model.width_ == 1
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_separable_classes(rng):
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3)) + 20 * y[:, None]
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert model.score(X, y) == 1
+    assert model.held_out_error_ == 0
+    # Half an error in sixty rows, on each side.
+    assert model.predict_proba(X).max() < 1 - 1e-4
+
+
+def test_priors_weigh_the_errors(rng):
+    y = np.repeat([0, 1], [300, 100])
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    plain = SmoothedLinearDiscriminant().fit(X, y)
+    equal = SmoothedLinearDiscriminant(priors="equal").fit(X, y)
+    rare = y == 1
+    assert equal.score(X[rare], y[rare]) > plain.score(X[rare], y[rare]) + 0.1
+    missed = [1 - equal.score(X[part], y[part]) for part in (rare, ~rare)]
+    assert_allclose(equal.held_out_error_, np.mean(missed), atol=0.1)
+    assert_allclose(equal.priors_, 0.5)
+
+
+def test_probabilities_are_calibrated(rng):
+    y = np.arange(4000) % 2
+    X = rng.exponential(size=(4000, 2)) * (1 + y[:, None])
+    model = SmoothedLinearDiscriminant().fit(X[:1000], y[:1000])
+    p, new = model.predict_proba(X[1000:])[:, 1], y[1000:]
+    for low in np.arange(0.1, 0.9, 0.2):
+        part = (p >= low) & (p < low + 0.2)
+        if part.sum() > 100:
+            assert abs(p[part].mean() - new[part].mean()) < 0.12
+
+
+def test_powers_are_taken_unless_rows_held_out_say_no(rng):
+    kinds = set()
+    for n in (60, 300):
+        y = np.arange(n) % 2
+        skewed = np.exp(rng.normal(size=(n, 2)) + 0.8 * y[:, None])
+        # Long tails that features share, so that their difference is the class.
+        tail, noise = rng.exponential(size=(2, n))
+        shared = np.column_stack([tail - y, tail + 0.2 * noise])
+        for X in (skewed, shared):
+            model = SmoothedLinearDiscriminant().fit(X, y)
+            bent = model.transformation_
+            kinds.add(bent is not None and bool(np.any(bent.lambdas != 1)))
+            if bent is not None and np.any(bent.lambdas != 1):
+                expected = PowerTransformation.fit(X, y)
+                assert_array_equal(bent.lambdas, expected.lambdas)
+    assert kinds == {True, False}
+
+
+def test_features_that_ask_for_no_power_stay_as_they_are(rng):
+    y = np.arange(200) % 2
+    X = rng.integers(0, 2, (200, 5)) + 0.0  # of two values
+    assert SmoothedLinearDiscriminant().fit(X, y).transformation_ is None
+    settings = {"transformation": None}
+    skewed = rng.exponential(size=(200, 2))
+    assert SmoothedLinearDiscriminant(**settings).fit(skewed, y).transformation_ is None
+
+
+def test_an_outlier_is_brought_closer(rng):
+    # A single broken value used to hide the separation of all other rows.
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 2)) + 1.5 * y[:, None]
+    broken = X.copy()
+    broken[0] = 1e5
+    model = SmoothedLinearDiscriminant().fit(broken, y)
+    assert model.transformation_.has_outliers(broken)
+    assert model.score(X, y) > SmoothedLinearDiscriminant().fit(X, y).score(X, y) - 0.02
+    plain = model.transformation_.without_powers().apply(broken)
+    assert_allclose(np.abs(plain).max(), FARTHEST)
+
+
+def test_near_candidates_are_within_a_standard_error_of_the_difference(rng):
+    n = 60
+    held = width_choice._Held(
+        *(np.arange(n) % 5, np.arange(n), np.zeros(n, int), np.arange(n) % 5),
+        *(np.ones(n), np.ones(n)),
+    )
+    wrong = rng.random((6, n)) < rng.uniform(0.2, 0.5, (6, 1))
+    best = wrong[np.argmin(wrong.sum(axis=1))]
+    expected = [
+        k
+        for k, row in enumerate(wrong)
+        if row.sum() - best.sum() <= np.sqrt(np.sum(row != best))
+    ]
+    everyone = np.ones(n, bool)
+    assert_array_equal(held.near_best(wrong, everyone), expected)
+    assert held.has_fewer(best, np.ones(n, bool), everyone)
+    assert not held.has_fewer(best, best, everyone)
+
+
+def test_a_fold_sees_nothing_of_its_rows(rng, pair):
+    X, y = pair
+    rows = Rows(X, y.astype(np.int64), None, np.unique(y))
+    held = width_choice._Held.of(rows, np.array([0.5, 0.5]))
+    candidates = width_choice.Candidates((1.0, 0.5), (), 0.1, np.array([0.5, 0.5]))
+    part = rows.take(held.fold_of_all != 0)
+    before = candidates.fit(part)
+    X[held.fold_of_all == 0] = 1e9
+    after = candidates.fit(part)
+    assert_array_equal(before.coef, after.coef)
+
+
+def test_data_frames(four):
+    pd = pytest.importorskip("pandas")
+    X, y = four
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    model = SmoothedLinearDiscriminant().fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["x", "y", "z"]
+    summary = model.summary()
+    assert set(summary["feature"]) == {"x", "y", "z"}
+    assert np.isfinite(summary["standardised"]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 0}, "'width' parameter"),
+        ({"width": 1.5}, "'width' parameter"),
+        ({"width": "auto"}, "'width' parameter"),
+        ({"transformation": "power"}, "'transformation' parameter"),
+        ({"shrinkage": (0.1, 2)}, "shrinkage"),
+        ({"priors": [1, 2]}, "priors"),
+    ],
+)
+def test_bad_settings_are_named(four, settings, message):
+    with pytest.raises(ValueError, match=message):
+        SmoothedLinearDiscriminant(**settings).fit(*four)
+
+
+def test_lazy_collections_are_refused_in_one_line(four):
+    dask = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match="needs rows in memory"):
+        SmoothedLinearDiscriminant().fit(dask.from_array(four[0]), four[1])

@@ -1,0 +1,152 @@
+"""The descent on the smoothed error and on the ridge loss, compiled and in NumPy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime, minimize
+from scipy.stats import norm
+
+from heterolda import kernels
+from heterolda.kernels.smoothed import (
+    PairRows,
+    log_smoothed_error,
+    ridge_loss,
+    smoothed_path,
+)
+
+WIDTHS = np.array([0.7, 0.35, 0.1, 0.02])
+OBJECTIVES = {"smoothed": log_smoothed_error, "ridge": ridge_loss}
+
+
+def draw(rng, n=80, r=4, *, apart=1.5, kind="smoothed"):
+    """Return rows of two classes, of which a third are in the first."""
+    n_first = n // 3
+    first = np.arange(n) < n_first
+    alpha = rng.uniform(0.1, 0.9, r)
+    scale = np.sqrt(np.where(first, alpha[:, None], 1 - alpha[:, None]))
+    columns = scale * rng.normal(size=(r, n))
+    weight = rng.uniform(0.5, 2, n)
+    share = np.where(first, 0.4, 0.6) * weight
+    for part in (first, ~first):
+        share[part] /= max(weight[part].sum(), 1e-300)
+    c = apart * rng.normal(size=r)
+    if kind == "ridge":
+        columns += np.where(first, 0.5, -0.5) * c[:, None]
+        return PairRows(columns, n_first, share)
+    return PairRows(columns, n_first, share, (c, alpha, 1 - alpha))
+
+
+def start_of(rows):
+    r = len(rows.columns)
+    return np.append(rows.axes[0] if rows.axes else np.zeros(r), 0.1)
+
+
+def test_the_error_is_the_formula(rng):
+    rows = draw(rng)
+    (c, alpha, beta), v = rows.axes, rng.normal(size=5)
+    u, w0 = v[:-1], v[-1]
+    for h in (1.0, 0.4, 0.05):
+        error = 0.0
+        for j, share in enumerate(rows.share):
+            side = 1 if j < rows.n_first else -1
+            sigma = np.sqrt(np.sum((alpha if side == 1 else beta) * u**2))
+            s = side * c @ u / 2 + np.sqrt(1 - h**2) * rows.columns[:, j] @ u
+            error += share * norm.cdf(side * (w0 - s) / (h * sigma))
+        assert_allclose(np.exp(log_smoothed_error(rows, h, v)[0]), error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+@pytest.mark.parametrize("apart", [1, 30])
+@pytest.mark.parametrize("h", [1.0, 0.3, 0.03])
+def test_gradients_are_those_of_differences(rng, kind, apart, h):
+    # Thirty deviations apart, the error itself is zero in float64.
+    rows, objective = draw(rng, apart=apart, kind=kind), OBJECTIVES[kind]
+    v = rng.normal(size=5) + 5 * start_of(rows)
+    value, gradient = objective(rows, h, v)
+    assert np.isfinite(value)
+    differences = approx_fprime(v, lambda v: objective(rows, h, v)[0], 1e-7)
+    assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_minima_are_those_of_a_general_optimizer(rng, kind):
+    rows = draw(rng, kind=kind, apart=0.5)
+    settings = {"tol": 1e-13, "max_iter": 500}
+    rules, values = smoothed_path(rows, WIDTHS[:2], start_of(rows), **settings)
+    for h, rule, value in zip(WIDTHS, rules, values, strict=False):
+        best = minimize(lambda v, h=h: OBJECTIVES[kind](rows, h, v)[0], rule)
+        assert_allclose(value, best.fun, rtol=1e-8)
+
+
+# Columns and rows about the sizes in which the loops go.
+@pytest.mark.parametrize("n", [3, 8, 257, 600])
+@pytest.mark.parametrize("r", [1, 4, 9])
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_compiled_descent_is_the_one_in_numpy(rng, monkeypatch, n, r, kind):
+    rows = draw(rng, n, r, kind=kind)
+    settings = WIDTHS[:2], start_of(rows)
+    found = smoothed_path(rows, *settings, tol=1e-9, max_iter=10)
+    monkeypatch.setattr(kernels, "compiled", None)
+    plain = smoothed_path(rows, *settings, tol=1e-9, max_iter=10)
+    assert_allclose(found[1], plain[1], rtol=1e-6, atol=1e-9)
+    assert_allclose(found[0], plain[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_separable_classes_end_with_the_largest_margin(rng):
+    # In deviations of the classes: the nearest rows of both sides are equally far.
+    rows = draw(rng, 60, 2, apart=0)
+    rows = PairRows(rows.columns, 20, rows.share, (np.array([9.0, 1]), *rows.axes[1:]))
+    rules, values = smoothed_path(
+        rows, np.geomspace(0.7, 0.002, 12), start_of(rows), tol=1e-9, max_iter=300
+    )
+    assert np.isfinite(rules).all()
+    assert np.isfinite(values).all()
+    u, w0 = rules[-1, :2], rules[-1, 2]
+    side = np.where(rows.first, 1, -1)
+    s = side * (rows.axes[0] @ u) / 2 + u @ rows.columns
+    sigma = np.sqrt(np.where(rows.first, rows.axes[1] @ u**2, rows.axes[2] @ u**2))
+    margins = side * (s - w0) / sigma
+    assert_allclose(margins[:20].min(), margins[20:].min(), rtol=1e-2)
+    assert margins.min() > 0
+
+
+@pytest.mark.usefixtures("kernels")
+def test_numbers_that_are_not_finite_do_not_go_on_for_ever(rng):
+    rows = draw(rng)
+    rows.columns[0, 0] = np.nan
+    rules, _ = smoothed_path(rows, WIDTHS, start_of(rows), tol=1e-6, max_iter=50)
+    assert rules.shape == (4, 5)
+
+
+@pytest.mark.skipif(kernels.compiled is None, reason="needs compiled kernels")
+def test_arguments_that_do_not_fit_are_refused(rng):
+    rows = draw(rng)
+    start, rules, values = start_of(rows), np.empty((4, 5)), np.empty(4)
+
+    def call(n_first=26, axes=rows.axes, start=start):
+        kernels.compiled.smoothed_path(
+            *(rows.columns, n_first, rows.share, *axes, WIDTHS, start, 1e-6, 9),
+            *(rules, values),
+        )
+
+    call()
+    call(axes=(None, None, None))
+    for bad in (
+        {"n_first": -1},
+        {"n_first": 81},
+        {"start": start[:-1]},
+        {"axes": (rows.axes[0], None, None)},
+    ):
+        with pytest.raises(ValueError, match=r"do not fit|shape"):
+            call(**bad)
+
+
+def test_inputs_are_left_alone(rng):
+    rows = draw(rng)
+    before, start = rows.columns.copy(), start_of(rows)
+    copy = start.copy()
+    smoothed_path(rows, WIDTHS, start, tol=1e-6, max_iter=20)
+    assert_array_equal(rows.columns, before)
+    assert_array_equal(start, copy)
