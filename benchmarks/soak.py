@@ -24,7 +24,11 @@ import numpy as np
 import psutil
 
 import heterolda
-from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
+from heterolda import (
+    GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
+)
 from heterolda.solvers import SOLVERS
 
 # Growth that is called none, in MB for 1000 fits: a leak of a kilobyte a fit is one.
@@ -35,14 +39,14 @@ _N_MEASURED = 100
 
 def settings() -> list[Any]:
     """Estimators to fit, in turn."""
-    small = {"max_iter": 20, "patience": 5, "random_state": 0}
+    small = {"max_iter": 20, "patience": 5}
     return [
         *(GaussianLinearDiscriminant(solver=s, random_state=0) for s in SOLVERS),
         GaussianLinearDiscriminant(shrinkage="auto", multiclass="ova"),
         GaussianLinearDiscriminant(shrinkage="cv", voting="majority"),
         GaussianLinearDiscriminant(criterion="minimax"),
         LocalNeighborhoodSearch(**small),
-        LocalNeighborhoodSearch(strategy="smooth", n_jobs=2, **small),
+        SmoothedLinearDiscriminant(n_jobs=2),
     ]
 
 

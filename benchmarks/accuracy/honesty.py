@@ -41,8 +41,7 @@ class Honesty(NamedTuple):
 def claimed_error(model: Any) -> float:
     """Error that a fitted model expects at new rows, a fraction; NaN if it does not."""
     last = model[-1] if hasattr(model, "steps") else model
-    selection = getattr(last, "selection_", None)
-    return math.nan if selection is None else float(selection["error"])
+    return float(getattr(last, "held_out_error_", math.nan))
 
 
 def honesty(rows: Iterable[Row]) -> dict[str, Honesty]:

@@ -76,7 +76,7 @@ def _claims(c: Comparisons) -> str:
 
     whole = claims[ALL]
     about = (
-        'The error in % that the recipe expects on new rows (`selection_["error"]`), '
+        "The error in % that the recipe expects on new rows (`held_out_error_`), "
         "and its error on rows held out: means over fits, and the difference with its "
         "standard error over shuffles, or folds of a single one. Over all sets the "
         f"difference is {whole.difference:+.2f} ± {whole.standard_error:.2f} (standard "

@@ -195,9 +195,9 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     [
         (["--refine"], LocalNeighborhoodSearch(GaussianLinearDiscriminant())),
         (
-            ["--refine", "--class-weight", "west=4", "--seed", "5"],
+            ["--refine", "--class-weight", "west=4"],
             LocalNeighborhoodSearch(
-                GaussianLinearDiscriminant(), class_weight={"west": 4}, random_state=5
+                GaussianLinearDiscriminant(), class_weight={"west": 4}
             ),
         ),
         (["--recommended"], heterolda.recommended()),

@@ -21,6 +21,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
 )
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -114,7 +115,7 @@ def test_features_over_all_rules(frame, model, path):
 
 OTHERS = {
     "refined": lambda: LocalNeighborhoodSearch(),
-    "transformed": lambda: LocalNeighborhoodSearch(transformation="auto", max_iter=9),
+    "transformed": lambda: SmoothedLinearDiscriminant(0.5),
     "against the rest": lambda: GaussianLinearDiscriminant(multiclass="ova"),
     "costs": lambda: GaussianLinearDiscriminant(costs={"west": {"north": 5}}),
     "minimax": lambda: GaussianLinearDiscriminant(criterion="minimax"),
@@ -149,7 +150,7 @@ def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
 
 
 def test_powers_of_transformed_features_are_shown(frame, tmp_path):
-    model = LocalNeighborhoodSearch(transformation="auto", max_iter=9)
+    model = SmoothedLinearDiscriminant(0.5)
     model.fit(np.exp(frame[FEATURES[:3]]), frame["kind"])
     heterolda.save(model, tmp_path / "m.json")
     shown = succeed("inspect", tmp_path / "m.json", "--rules", "1")

@@ -27,8 +27,10 @@ def data(tmp_path, rng):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--recommended", "--strategy", "paper"], "--recommended means"),
-        (["--recommended", "--shrinkage", "0.3"], "--recommended means"),
+        (["--recommended", "--refine"], "--recommended has its own"),
+        (["--recommended", "--voting", "majority"], "--recommended has its own"),
+        (["--recommended", "--costs", "north:west=2"], "weigh errors with --priors"),
+        (["--recommended", "--multiclass", "ova"], "use --multiclass ovo"),
         (["--columns", "x0,x1", "--exclude", "x1"], "use only one of them"),
         (["--priors", "north=0.3,south=0.3,north=0.4"], "--priors: 'north' is given"),
         (["--priors", '{"north": 0.3, "north": 0.7}'], "--priors: 'north' is given"),
@@ -48,7 +50,7 @@ def test_no_option_is_dropped_without_a_word(data, options, words):
 def test_options_that_agree_are_taken(data, tmp_path):
     some = tmp_path / "some.csv"
     some.write_text("\n".join(data.read_text().splitlines()[:81]))
-    agreeing = ["--recommended", "--strategy", "smooth", "--shrinkage", "cv"]
+    agreeing = ["--recommended", "--shrinkage", "0.3", "--priors", "equal"]
     succeed("fit", some, "-t", "kind", "--exclude", "sample_weight", *agreeing)
     costs = ["--costs", "north:west=2,north:east=3,west:north=2"]
     succeed("fit", some, "-t", "kind", "--exclude", "sample_weight", *costs)

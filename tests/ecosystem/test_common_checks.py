@@ -43,7 +43,6 @@ OTHERS = [
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     GaussianLinearDiscriminant(missing="em"),
     LocalNeighborhoodSearch(LogisticRegression()),
-    LocalNeighborhoodSearch(strategy="smooth", transformation="auto"),
     SmoothedLinearDiscriminant(0.3, transformation=None, priors="equal"),
     HeteroscedasticProjection(method="chernoff"),
     HeteroscedasticProjection(method="fisher"),

@@ -245,10 +245,9 @@ def test_model_files_keep_all_but_the_estimator(make_classes, tmp_path):
 def test_local_search(make_classes):
     X, y = make_classes(4)
     start = GLD(covariance_estimator=LedoitWolf())
-    for strategy in ("paper", "smooth"):
-        found = LNS(start, strategy=strategy, class_weight="balanced").fit(X, y)
-        assert found.estimator_.statistics_.estimated_by == "LedoitWolf"
-        assert np.all(found.n_errors_ <= found.n_errors_start_) or strategy == "smooth"
+    found = LNS(start, class_weight="balanced").fit(X, y)
+    assert found.estimator_.statistics_.estimated_by == "LedoitWolf"
+    assert np.all(found.n_errors_ <= found.n_errors_start_)
 
 
 def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):

@@ -481,7 +481,6 @@ BAD_SETTINGS = [
     ({"step": 1.5}, "'step'"),
     ({"max_iter": 0}, "'max_iter'"),
     ({"patience": 0}, "'patience'"),
-    ({"strategy": "best"}, "'strategy'"),
     ({"class_weight": "equal"}, "'class_weight'"),
     ({"class_weight": {"e": 2.0}}, r"labels \['e'\] that are not among"),
     ({"class_weight": {"a": -1.0}}, "class_weight must be positive"),
@@ -592,11 +591,10 @@ def put(device, *arrays):
     "settings",
     [
         {},
-        {"strategy": "smooth", "transformation": "auto"},
         {"estimator": RidgeClassifier()},
         {"estimator": "frozen"},
     ],
-    ids=["paper", "smooth", "other start", "frozen"],
+    ids=["paper", "other start", "frozen"],
 )
 def test_rows_on_a_device_have_the_same_rules(make_classes, rng, device, settings):
     X, y = make_classes(n_classes=4, n=60, d=3, spread=0.8)

@@ -24,6 +24,7 @@ from heterolda import (
     Grid,
     LocalNeighborhoodSearch,
     RandomSearch,
+    SmoothedLinearDiscriminant,
 )
 
 pytestmark = [
@@ -234,12 +235,10 @@ def test_priors_to_their_limits(solver, data):
 # The local search, from a start that does not change with the data.
 
 
-def search(start, strategy="paper", **settings):
+def search(start):
     """Refine a fitted start; the same start for whatever is made of the data."""
-    settings = {"max_iter": 60, "patience": 30} | settings
-    return LocalNeighborhoodSearch(
-        FrozenEstimator(start), strategy=strategy, **settings
-    )
+    settings = {"max_iter": 60, "patience": 30}
+    return LocalNeighborhoodSearch(FrozenEstimator(start), **settings)
 
 
 def start_of(data, unit=1.0, labels=None):
@@ -313,12 +312,11 @@ def test_search_and_names_of_classes_in_the_same_order(data):
 
 @settings(max_examples=8)
 @given(data=data_sets(most=2))
-def test_smooth_search_and_affine_maps(data):
+def test_smoothed_errors_and_affine_maps(data):
     A, b = linear_map(data.rng, data.d), data.rng.integers(-9, 9, data.d)
     scores = []
     for X in (data.X, data.X @ A.T + b):
-        start = discriminant("global").fit(X, data.y)
-        model = search(start, "smooth", loss="logistic", anchor=1.0)
+        model = SmoothedLinearDiscriminant(0.5, transformation=None, shrinkage=0.1)
         scores.append(model.fit(X, data.y).decision_function(X))
     size = np.abs(scores[0]).max() + 1e-300
     assert_allclose(scores[1] / size, scores[0] / size, atol=1e-3)

@@ -67,7 +67,7 @@ def test_a_width_is_on_its_path(pair):
 
 def test_the_path_has_all_candidates(four):
     model = SmoothedLinearDiscriminant().fit(*four)
-    widths = [row["width"] for row in model.path_ if "width" in row]
+    widths = [row["width"] for row in model.path_ if row["width"]]
     assert (widths[0], widths[-1]) == (1, 0.002)
     assert widths == sorted(widths, reverse=True)
     assert_allclose(sum(row["weight"] for row in model.path_), 1)
@@ -75,8 +75,8 @@ def test_the_path_has_all_candidates(four):
     chosen = [row for row in model.path_ if row["weight"]]
     assert best in [row["error"] for row in chosen]
     assert all(row["standard_error"] >= 0 for row in model.path_)
-    of_width = next(row for row in model.path_ if row.get("width") == model.width_)
-    assert of_width["error"] == min(r["error"] for r in model.path_ if "width" in r)
+    of_width = next(row for row in model.path_ if row["width"] == model.width_)
+    assert of_width["error"] == min(r["error"] for r in model.path_ if r["width"])
     assert 0 <= model.held_out_error_ <= 1
 
 

@@ -19,6 +19,7 @@ from heterolda import (
     Frontier,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
 )
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 
@@ -58,7 +59,7 @@ def draw(rng, k, d=3, each=12):
 
 
 def search(**settings):
-    return LocalNeighborhoodSearch(random_state=0, max_iter=30, patience=5, **settings)
+    return LocalNeighborhoodSearch(max_iter=30, patience=5, **settings)
 
 
 MODELS = {
@@ -68,7 +69,7 @@ MODELS = {
     "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
     "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
     "paper": (search(), 4),
-    "smooth": (search(strategy="smooth"), 4),
+    "smoothed": (SmoothedLinearDiscriminant(), 4),
 }
 models = pytest.mark.parametrize(
     ("model", "k"), [pytest.param(*value, id=key) for key, value in MODELS.items()]
@@ -116,7 +117,7 @@ def test_fits_at_once_leave_the_process_as_it_was(rng):
     def work(number):
         for _ in range(2):
             GaussianLinearDiscriminant().fit(X, y)
-        search(strategy="smooth").fit(*few)
+        SmoothedLinearDiscriminant().fit(*few)
 
     # Checks of scikit-learn, too, set a filter for a moment, and threads may leave it.
     with two_blas_threads(), warnings.catch_warnings():

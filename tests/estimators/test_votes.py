@@ -384,9 +384,9 @@ def test_a_row_alone_and_among_others_has_the_same_answers(
         GaussianLinearDiscriminant(voting="majority"),
         GaussianLinearDiscriminant(multiclass="ova"),
         LocalNeighborhoodSearch(voting="coupled", max_iter=3),
-        recommended(loss="error", anchor=1.0, bandwidth=1.0),
+        recommended(),
     ],
-    ids=["weighted", "majority", "ova", "coupled", "smooth"],
+    ids=["weighted", "majority", "ova", "coupled", "smoothed"],
 )
 def test_decisions_are_logarithms_in_the_format_of_the_rows(rng, dtype, model):
     for n_classes in (4, 2):

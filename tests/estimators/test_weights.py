@@ -12,6 +12,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     heteroscedasticity_report,
 )
 from heterolda.data import fit_batches
@@ -23,7 +24,7 @@ MODELS = {
     "cv": GaussianLinearDiscriminant(shrinkage="cv"),
     "projection": HeteroscedasticProjection(),
     "paper": LocalNeighborhoodSearch(max_iter=20),
-    "smooth": LocalNeighborhoodSearch(strategy="smooth"),
+    "smoothed": SmoothedLinearDiscriminant(),
 }
 OUT_OF_MEMORY = ["default", "projection"]
 

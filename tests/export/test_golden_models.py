@@ -108,7 +108,7 @@ def make_models():
     X, y = make_data(rng, 4, 2)
     yield "search", LocalNeighborhoodSearch(max_iter=20).fit(X, y), X
     X = np.exp(X)
-    yield "smoothed", recommended(random_state=3).fit(X, y), X
+    yield "smoothed", recommended().fit(X, y), X
     X, y = make_data(rng, 4, 5)
     frame = pd.DataFrame(X, columns=["Länge", "width", "height", "age", "mass"])
     projection = HeteroscedasticProjection(3, priors=[0.1, 0.2, 0.3, 0.4])

@@ -36,6 +36,7 @@ from heterolda import (
     Judgement,
     LocalNeighborhoodSearch,
     RandomSearch,
+    SmoothedLinearDiscriminant,
     recommended,
 )
 from heterolda.data.categories import Category
@@ -70,12 +71,12 @@ FOUR_CLASSES = {
     "minimax": GLD(criterion="minimax"),
     "gaps": GLD(missing="em", shrinkage="cv", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
     "paper": LNS(max_iter=30),
-    "powers": LNS(max_iter=20, transformation="auto"),
+    "powers": SmoothedLinearDiscriminant(0.5),
     "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
-    "smooth": recommended(),
-    "anchored": LNS(strategy="smooth", anchor=np.inf),
-    "coupled": LNS(strategy="smooth", loss="logistic", anchor=0.3, voting="coupled"),
-    "balanced": LNS(strategy="smooth", loss="none", class_weight="balanced"),
+    "smoothed": recommended(priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
+    "width": SmoothedLinearDiscriminant(1, transformation=None, shrinkage=(0.2, 1.0)),
+    "coupled": LNS(max_iter=20, voting="coupled"),
+    "balanced": LNS(max_iter=20, class_weight="balanced"),
 }
 PROJECTED = {
     "projection": HP(2, priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
@@ -96,8 +97,8 @@ TWO_CLASSES = {
     "two ova": GLD(multiclass="ova"),
     "neyman-pearson": GLD(criterion="neyman-pearson", max_error={1: 0.05}),
     "paper two": LNS(max_iter=20),
-    "smooth two": recommended(),
-    "smooth powers two": LNS(strategy="smooth", transformation="auto"),
+    "smoothed two": recommended(),
+    "powers two": SmoothedLinearDiscriminant(0.5, n_jobs=2),
     "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
     "bounded gaps": BoundedErrorClassifier(
         GLD(missing="em", costs={0: {1: 5}}), max_error={1: 0.2}, confidence=0.9
@@ -452,10 +453,9 @@ def check_without_start(search, path, X):
     return loaded
 
 
-@pytest.mark.parametrize("strategy", ["paper", "smooth"])
-def test_of_other_starts_only_the_name_is_kept(make_classes, path, strategy):
+def test_of_other_starts_only_the_name_is_kept(make_classes, path):
     X, y = make_classes(4)
-    search = LNS(LogisticRegression(), strategy=strategy, max_iter=20).fit(X, y)
+    search = LNS(LogisticRegression(), max_iter=20).fit(X, y)
     loaded = check_without_start(search, path, X)
     for weight in (None, np.ones(len(y))):
         with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
@@ -759,21 +759,13 @@ def test_no_key_may_be_missing(make_classes, name):
 
 def test_parts_of_a_search_are_checked(make_classes):
     X, y = make_classes(4)
-    document = to_document(recommended().fit(np.exp(3 * X), y))
+    document = to_document(LNS(GLD(), max_iter=20).fit(X, y))
     for change in [
         ("start.frozen", None, "true or false"),
         ("start.model", document["model"], "must be one of"),
         ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
         ("parameters.estimator.name", "Ridge", "must be one of"),
-        ("parameters.anchor", "infinity", "anchor"),
-        ("parameters.transformation", "log", "transformation"),
-        ("transformation.centre", [0.0], "entries"),
-        ("transformation.scale.1", 0.0, "finite numbers from"),
-        ("transformation.lambdas.1", 4.5, "from -2 to 4"),
-        ("selection.loss", "x", "must be one of"),
-        ("selection.anchor", "NaN", "a number"),
-        ("selection.candidates.1", [], "must be an object"),
-        ("selection.candidates.1.weight", 1.5, "from 0 to 1"),
+        ("parameters.step", 2, "step"),
         ("n_errors.0", -1, "from 0"),
         ("history.0", [1.0] * 999, "entries"),
         ("history", [], "6 entries"),
@@ -781,6 +773,26 @@ def test_parts_of_a_search_are_checked(make_classes):
         check_refused(document, *change)
     document["model"]["parameters"]["estimator"]["is_start"] = True
     check_refused(document, "start", None, "there is none")
+
+
+def test_parts_of_a_smoothed_discriminant_are_checked(make_classes):
+    X, y = make_classes(4)
+    document = to_document(recommended().fit(np.exp(3 * X), y))
+    for change in [
+        ("start", None, "must be an object"),
+        ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
+        ("parameters.width", 2, "width"),
+        ("parameters.transformation", "log", "transformation"),
+        ("transformation.centre", [0.0], "entries"),
+        ("transformation.scale.1", 0.0, "finite numbers from"),
+        ("transformation.lambdas.1", 4.5, "from -2 to 4"),
+        ("priors.0", 0.0, "positive"),
+        ("width", 1.5, "from 0 to 1"),
+        ("held_out_error", "NaN", "a number"),
+        ("path.1", [], "must be an object"),
+        ("path.1.weight", 1.5, "from 0 to 1"),
+    ]:
+        check_refused(document, *change)
 
 
 def test_parts_of_projections_and_pipelines_are_checked(make_classes):

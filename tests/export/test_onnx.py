@@ -36,7 +36,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    recommended,
+    SmoothedLinearDiscriminant,
 )
 from heterolda.export.onnx import register
 
@@ -89,9 +89,9 @@ def test_probabilities_are_those_of_predict_proba(name, graphs, rng):
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [(2,), (4,), (4, "coupled")])
-def test_transformed_features(kind, rng):
-    model = transformed(*kind)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_transformed_features(n_classes, rng):
+    model = transformed(n_classes)
     for dtype, tolerance in (("float64", 1e-11), ("float32", 1e-6)):
         X = rows_for_transformed(model, 2000, rng).astype(dtype)
         exact = X.astype(np.float64)
@@ -104,9 +104,10 @@ def test_transformed_features(kind, rng):
 
 
 def test_transformed_components_in_a_pipeline(rng):
-    X, y = rng.exponential(size=(80, 5)) ** 3, np.arange(80) % 4
-    search = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
-    pipeline = make_pipeline(HeteroscedasticProjection(2), search).fit(X, y)
+    y = np.arange(240) % 4
+    X = np.exp(rng.normal(size=(240, 5)) + y[:, None])
+    last = SmoothedLinearDiscriminant(0.5)
+    pipeline = make_pipeline(HeteroscedasticProjection(2), last).fit(X, y)
     assert pipeline[-1].transformation_ is not None
     p = run(heterolda.export.to_onnx(pipeline, dtype="float64"), X)[1]
     np.testing.assert_allclose(p, pipeline.predict_proba(X), atol=1e-9)
@@ -153,7 +154,7 @@ def test_exactly_tied_votes_are_decided_by_scores(graphs, rng):
         np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
 
 
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "four-smooth-coupled"])
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "four-smoothed"])
 def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, graphs, rng):
     """Single precision makes many probabilities equal that are not."""
     model = fitted(name)
@@ -186,7 +187,7 @@ def test_data_far_from_zero_lose_only_what_their_format_loses(name, rng):
 
 @pytest.mark.parametrize("opset", [13, 15, 18, skl2onnx.__max_supported_opset__])
 def test_old_and_new_opsets(opset, rng):
-    model = fitted("four-smooth")
+    model = fitted("four-smoothed")
     X = random_rows(model, 50, rng)
     graph = heterolda.export.to_onnx(model, dtype="float64", target_opset=opset)
     onnx.checker.check_model(graph, full_check=True)
@@ -323,7 +324,7 @@ def test_components_far_from_zero_lose_only_what_their_format_loses(dtype):
         [
             HeteroscedasticProjection(9, method="chernoff"),
             HeteroscedasticProjection(3),
-            recommended(loss="error", anchor=1.0),
+            SmoothedLinearDiscriminant(0.5),
         ],
         [StandardScaler(), HeteroscedasticProjection(3), KNeighborsClassifier()],
         [StandardScaler(), HeteroscedasticProjection(2)],
@@ -349,7 +350,7 @@ def test_projections_in_pipelines(steps, dtype):
 
 def test_whole_features_and_no_rows():
     X, _ = data("four")
-    model = fitted("four-smooth")
+    model = fitted("four-smoothed")
     types = [("X", Int64TensorType([None, X.shape[1]]))]
     graph = skl2onnx.convert_sklearn(
         model, initial_types=types, options={"zipmap": False}

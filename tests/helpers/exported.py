@@ -12,8 +12,8 @@ from helpers.problems import on_a_line
 from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     TrivialRuleWarning,
-    recommended,
 )
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
@@ -27,7 +27,7 @@ DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
 MODELS = {
     "d1": lambda: GaussianLinearDiscriminant(),
     "d1-search": lambda: LocalNeighborhoodSearch(max_iter=30),
-    "d1-smooth": lambda: recommended(loss="error", anchor=1.0),
+    "d1-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
     "digits": lambda: GaussianLinearDiscriminant(shrinkage=0.1),
     "digits-majority": lambda: GaussianLinearDiscriminant(
         shrinkage=0.1, voting="majority"
@@ -37,10 +37,7 @@ MODELS = {
     "digits-coupled": lambda: LocalNeighborhoodSearch(
         GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5, voting="coupled"
     ),
-    "four-smooth": lambda: recommended(loss="error", anchor=1.0, voting="weighted"),
-    "four-smooth-coupled": lambda: recommended(
-        loss="error", anchor=1.0, voting="coupled"
-    ),
+    "four-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
 }
 
 
@@ -66,16 +63,13 @@ def fitted(name):
 
 
 @cache
-def transformed(n_classes, voting="weighted"):
-    """A search that transforms features, among them by the logarithms."""
+def transformed(n_classes):
+    """A model that transforms features, among them by the logarithms."""
     rng = np.random.default_rng(8)
     y = np.repeat(np.arange(n_classes), 60)
     X = np.exp(rng.normal(size=(len(y), 5)) + 0.4 * rng.normal(size=(n_classes, 5))[y])
     X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e4, -2]
-    start = GaussianLinearDiscriminant(guard=False)
-    model = LocalNeighborhoodSearch(
-        start, transformation="auto", voting=voting, max_iter=20
-    )
+    model = SmoothedLinearDiscriminant(0.5)
     given = model.fit(X, y).transformation_
     lambdas = np.array([0.0, 2.0, -2.0, given.lambdas[3], 4.0])
     model.transformation_ = replace(given, lambdas=lambdas)
@@ -86,7 +80,7 @@ def rows_for_transformed(model, n, rng):
     """Rows within the training range and far beyond, on both sides."""
     given, d = model.transformation_, model.n_features_in_
     z = rng.normal(size=(n, d)) * 10 ** rng.uniform(-2, 1, (n, 1))
-    z[0], z[1] = 1e7, -1e7
+    z[0], z[1] = 1e7, -1e7  # counts as no farther than others
     return given.centre + given.scale * z
 
 

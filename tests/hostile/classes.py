@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from heterolda import SmallClassWarning, TrivialRuleWarning
 from hostile.case import Case
-from hostile.contenders import STRATEGIES
+from hostile.contenders import NON_NORMAL
 from hostile.data import Data, benign, grouped, variant
 from hostile.judges import Accurate, Checked, Fair, Judge, Refused, Same
 from hostile.ways import FIT_OR_COMMAND
@@ -147,7 +147,7 @@ CASES = [
             **dict.fromkeys(LOCAL_SOLVERS, Checked(check=_never_0)),
             # Their thresholds do not go by the priors, but by moments or by counts.
             **dict.fromkeys(("c-hld", "minimax"), Judge()),
-            **dict.fromkeys(STRATEGIES, Judge(warns=TrivialRuleWarning)),
+            **dict.fromkeys(NON_NORMAL, Judge(warns=TrivialRuleWarning)),
         },
     ),
     Case("a prior of 1e-300, classes far apart", _rare_but_apart, Accurate()),

@@ -17,10 +17,12 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from heterolda import (
+    GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
     ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
+    SmoothedLinearDiscriminant,
     TrivialRuleWarning,
 )
 from heterolda.cli.commands import app
@@ -104,8 +106,11 @@ def _options(model: Any, data: Data) -> list[str]:
     """The settings of an estimator as options."""
     options = []
     if isinstance(model, LocalNeighborhoodSearch):
-        options += ["--strategy", model.strategy]
+        options += ["--refine"]
         model = model.estimator
+    if isinstance(model, SmoothedLinearDiscriminant):
+        options += ["--recommended"]
+        model = GaussianLinearDiscriminant(shrinkage="cv", priors=model.priors)
     for name in ("solver", "shrinkage", "criterion"):
         value = getattr(model, name)
         options += [] if value is None else [f"--{name}", str(value)]

@@ -143,8 +143,8 @@ def _one_row(k: int) -> Data:
 _TRIVIAL = Constant(warns=TrivialRuleWarning)
 # Shrinkage goes by the number of columns, whatever is in them.
 _COUNTED = dict.fromkeys(SHRUNK, Same(tolerance=0.03))
-# A copied feature is twice as cheap to the ridge rules of the strategy "smooth".
-_RIDGED = {"smooth": Same(tolerance=0.03, accuracy=True)}
+# A copied feature is twice as cheap to ridge rules.
+_RIDGED = {"smoothed": Same(tolerance=0.03, accuracy=True)}
 
 # Shrinkage towards a diagonal takes such a difference away, whatever it tells.
 NOT_SHRUNK = tuple(name for name in OURS if name not in SHRUNK)

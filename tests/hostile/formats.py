@@ -139,7 +139,7 @@ CASES = [
         _given(csr_array),
         Same(),
         but=dict.fromkeys(
-            ("peers", "paper", "smooth"), Refused(words="Sparse data was")
+            ("peers", "paper", "smoothed"), Refused(words="Sparse data was")
         ),
         ways=FIT,
     ),

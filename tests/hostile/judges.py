@@ -68,7 +68,7 @@ class Judge:
 class Same(Judge):
     """The answers for the twin.
 
-    The strategy "paper" goes another way in other coordinates: it must not lose what
+    Algorithm 2 goes another way in other coordinates: it must not lose what
     the start of the twin has.
 
     Attributes

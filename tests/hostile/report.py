@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.pages import canvas, compose, png, section
 from hostile.case import Case
 from hostile.cases import GROUPS
-from hostile.contenders import OURS, PEERS, STRATEGIES, Contender
+from hostile.contenders import NON_NORMAL, OURS, PEERS, Contender
 from hostile.judges import Refused
 from hostile.trial import Trial, attempt, is_clear
 
@@ -210,8 +210,8 @@ def _opening(counts: dict[str, Counter[str]], n: int) -> str:
 
 
 def _made(rows: list[Row]) -> list[str]:
-    settings = ", ".join(f"`{name}`" for name in OURS if name not in STRATEGIES)
-    strategies = ", ".join(f"`{name}`" for name in STRATEGIES)
+    settings = ", ".join(f"`{name}`" for name in OURS if name not in NON_NORMAL)
+    strategies = ", ".join(f"`{name}`" for name in NON_NORMAL)
     names = ("heterolda", "scikit-learn", "numpy", "scipy", "dask")
     trials = sum(row.trials for row in rows)
     return [

@@ -138,6 +138,6 @@ def _miscounted(trial: Trial) -> str | None:
     errors = np.count_nonzero(trial.labels != data.labels)
     if errors != model.n_errors_[0]:
         return f"counts {model.n_errors_[0]} errors, but makes {errors}"
-    if model.strategy != "smooth" and model.n_errors_[0] > model.n_errors_start_[0]:
+    if model.n_errors_[0] > model.n_errors_start_[0]:
         return "makes more errors than its start"
     return None

@@ -22,6 +22,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     ParameterError,
     SearchInterruptedWarning,
+    SmoothedLinearDiscriminant,
     compare,
 )
 from heterolda.estimators.warn import warn_of_interruption
@@ -70,7 +71,7 @@ def naive_figures(values):
 
 def test_boundaries_of_transformed_features_are_not_linear(four):
     search = LocalNeighborhoodSearch(max_iter=5)
-    powers = LocalNeighborhoodSearch(max_iter=5, transformation="auto")
+    powers = SmoothedLinearDiscriminant(0.5)
     X, y = four
     found = compare(np.exp(X), y, models={"search": search, "powers": powers}, cv=3)
     linear = dict(zip(found.names, found.linear.tolist(), strict=True))

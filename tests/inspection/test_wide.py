@@ -134,9 +134,6 @@ def test_no_matrix_of_features(rows, monkeypatch):
     LocalNeighborhoodSearch(model, max_iter=5).fit(X, y)
     two = y < 2
     BoundedErrorClassifier(model, max_error=0.3, confidence=0.6).fit(X[two], y[two])
-    # Anchored at the start, a refinement needs more rows than features.
-    refined = recommended(loss="logistic").fit(X, y)
-    assert_allclose(refined.coef_, refined.estimator_.coef_)
     assert np.isfinite(recommended().fit(X, y).coef_).all()
 
 

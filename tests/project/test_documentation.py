@@ -58,7 +58,7 @@ def test_estimators_link_to_their_pages():
         required = {"max_error": 0.1} if name == "BoundedErrorClassifier" else {}
         assert f'href="{page}"' in estimator_html_repr(kind(**required))
     pipeline = make_pipeline(StandardScaler(), heterolda.recommended())
-    assert "heterolda.LocalNeighborhoodSearch.html" in estimator_html_repr(pipeline)
+    assert "heterolda.SmoothedLinearDiscriminant.html" in estimator_html_repr(pipeline)
 
 
 def test_internal_links_lead_somewhere():

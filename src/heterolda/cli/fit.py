@@ -65,7 +65,6 @@ def fit(
     multiclass: opt.Multiclass = "ovo",
     voting: opt.Voting = None,
     refine: opt.Refine = False,
-    strategy: opt.Strategy = None,
     class_weight: opt.ClassWeight = None,
     seed: opt.Seed = 0,
     debug: Debug = False,
@@ -86,10 +85,9 @@ def fit(
         from heterolda.data.table import Table
 
         with usage_errors():
-            chosen = "smooth" if recommended else "paper" if refine else None
             settings = FitSettings(
                 solver=solver,
-                shrinkage=parse_shrinkage(shrinkage or ("cv" if recommended else None)),
+                shrinkage=parse_shrinkage(shrinkage),
                 multiclass=multiclass,
                 voting=voting,
                 criterion=criterion,
@@ -97,12 +95,13 @@ def fit(
                 costs=parse_costs(costs),
                 max_error=parse_numbers("--max-error", max_error),
                 confidence=confidence,
-                strategy=strategy or chosen,
+                recommended=recommended,
+                refine=refine,
                 class_weight=parse_numbers("--class-weight", class_weight, "balanced"),
                 seed=seed,
                 missing=missing,
             )
-            settings.check(recommended)
+            settings.check()
             check_columns(columns, exclude)
         check_outputs({"--out": out}, data=data)
         reading = reading_of(delimiter, decimal, no_header, na)
@@ -150,10 +149,7 @@ def _fit_and_report(
         n_folds = (cv or FOLDS) if accuracy or cv is not None else 0
         how = {"in_memory": in_memory, "n_folds": n_folds}
         fitted = fit_files(settings, data, progress, **how)
-        if in_memory:
-            print_to_stderr(
-                "note: these settings need all rows at once and keep them in memory"
-            )
+        _note_memory(fitted, in_memory=in_memory)
         try:
             if accuracy or cv is not None:
                 judgement = judge_fit(settings, fitted, cv, status)
@@ -196,6 +192,19 @@ def _fit_and_report(
     else:
         lines.append("The model was not saved: add --out FILE to save it.")
     print_result(lines)
+
+
+def _note_memory(fitted: Any, *, in_memory: bool) -> None:
+    """Tell if rows are in memory, all of them or a sample."""
+    if fitted.is_sampled:
+        print_to_stderr(
+            f"note: the model is fitted to a random sample of {len(fitted.rows[1]):,} "
+            f"of {fitted.n_rows:,} rows"
+        )
+    elif in_memory:
+        print_to_stderr(
+            "note: these settings need all rows at once and keep them in memory"
+        )
 
 
 def _columns_without_names(data: Any) -> int | None:

@@ -28,6 +28,8 @@ Numbers = dict[str, float]
 # Features, labels and weights.
 Rows = tuple[Array, NDArray[Any], Array | None]
 
+# Rows that --recommended is fitted to; of more, a random sample is taken.
+MOST_ROWS = 100_000
 # Numbers, rows times features, up to which models are fitted again unasked.
 MOST_NUMBERS = 2_000_000
 
@@ -36,8 +38,8 @@ MOST_NUMBERS = 2_000_000
 class FitSettings:
     """What to fit, by the parameters of the estimators.
 
-    Labels are text here, since classes are known only after reading. Without a
-    strategy nothing is refined; without a voting the estimator has its own.
+    Labels are text here, since classes are known only after reading. Without a voting
+    the estimator has its own.
     """
 
     solver: str = "global"
@@ -49,35 +51,45 @@ class FitSettings:
     costs: dict[str, Numbers] | None = None
     max_error: Numbers | None = None
     confidence: float | None = None  # of the bound on new rows; None: under the model
-    strategy: str | None = None
+    recommended: bool = False
+    refine: bool = False
     class_weight: Numbers | str | None = None
     seed: int = 0
     missing: str = "error"
 
-    def check(self, recommended: bool) -> None:
+    def check(self) -> None:
         """Reject combinations in which one option would silently be ignored."""
-        if recommended and (self.strategy, self.shrinkage) != ("smooth", "cv"):
+        if self.recommended and (
+            self.refine or self.voting or self.confidence or self.solver != "global"
+        ):
             raise ValueError(
-                "--recommended means --strategy smooth --shrinkage cv: leave it out to "
-                "choose other settings"
+                "--recommended has its own solver and voting: leave it out to choose "
+                "--refine, --voting, --solver or --confidence"
             )
         if self.missing == "em" and not self.can_take_gaps:
             raise ValueError(
-                "--missing em cannot be combined with --recommended, --strategy or "
-                "--refine, which need complete rows: leave these out, or use --missing "
-                "drop"
+                "--missing em cannot be combined with --recommended or --refine, which "
+                "need complete rows: leave these out, or use --missing drop"
             )
         aims = self.costs, self.max_error, self.criterion != "bayes"
-        if self.strategy is not None and any(aims):
+        if self.recommended and any(aims):
             raise ValueError(
-                "--refine minimises training errors, which would undo --costs, "
+                "--recommended aims at few errors, not at --costs, --criterion or "
+                "--max-error: weigh errors with --priors"
+            )
+        if self.refine and any(aims):
+            raise ValueError(
+                "--refine minimizes training errors, which would undo --costs, "
                 "--criterion and --max-error: weigh errors with --class-weight"
             )
-        if self.strategy is not None and self.multiclass == "ova":
-            raise ValueError("--refine works on pairs of classes: use --multiclass ovo")
-        if self.strategy is None and self.class_weight is not None:
+        if not self.can_take_gaps and self.multiclass == "ova":
+            raise ValueError(
+                "--recommended and --refine work on pairs of classes: use --multiclass "
+                "ovo"
+            )
+        if not self.refine and self.class_weight is not None:
             raise ValueError("--class-weight needs --refine: use --costs or --priors")
-        if self.strategy is None and self.voting == "coupled":
+        if not self.refine and self.voting == "coupled":
             raise ValueError("--voting coupled needs --refine: add it")
         if self.costs is not None and self.criterion != "bayes":
             raise ValueError("--costs needs --criterion bayes: leave one of them out")
@@ -118,14 +130,14 @@ class FitSettings:
     @property
     def can_take_gaps(self) -> bool:
         """Whether the estimator can do without some values of a row."""
-        return self.strategy is None
+        return not (self.recommended or self.refine)
 
     def needs_memory(self, folds: int | None) -> bool:
         """Whether all rows have to be in memory, perhaps to be cross-validated."""
         if self.missing == "em" and folds is not None:
             return True  # moments by EM do not add up
         aside = self.confidence is not None
-        return aside or self.strategy is not None or self.shrinkage == "cv"
+        return aside or not self.can_take_gaps or self.shrinkage == "cv"
 
     def estimator(self, classes: NDArray[Any]) -> Any:
         """The estimator, with labels in place of their text."""
@@ -138,12 +150,16 @@ class FitSettings:
                 f"needs two classes, but there are {len(classes)}: merge all others "
                 "into one class",
             )
+        priors = by_label("priors", self.priors, finder)
+        if self.recommended:
+            shrinkage = "cv" if self.shrinkage is None else self.shrinkage
+            return recommended(priors=priors, shrinkage=shrinkage, n_jobs=-1)
         start = GaussianLinearDiscriminant(
             solver=self.solver,
             shrinkage=self.shrinkage,
             multiclass=self.multiclass,
             criterion="bayes" if bounded else self.criterion,
-            priors=by_label("priors", self.priors, finder),
+            priors=priors,
             costs=by_label("costs", self.costs, finder),
             max_error=None if bounded else max_error,
             missing="em" if self.missing == "em" else "error",
@@ -156,17 +172,12 @@ class FitSettings:
                 confidence=self.confidence,
                 random_state=self.seed,
             )
-        if self.strategy is None:
+        if not self.refine:
             return start.set_params(voting=self.voting or start.voting)
-        make: Any = LocalNeighborhoodSearch
-        if self.strategy == "smooth":
-            make = recommended  # which knows what else suits it
-        return make(
+        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
             estimator=start,
-            strategy=self.strategy,
             voting=self.voting or "auto",
             class_weight=by_label("class_weight", self.class_weight, finder),
-            random_state=self.seed,
             n_jobs=-1,
         )
 
@@ -202,6 +213,11 @@ class Fitted:
     def size(self) -> int:
         """Number of rows times features."""
         return self.n_rows * int(self.model.n_features_in_)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the rows in memory are a random sample."""
+        return self.rows is not None and len(self.rows[1]) < self.n_rows
 
     @property
     def is_whole(self) -> bool:
@@ -255,7 +271,8 @@ def fit_files(
         progress(n)
 
     if in_memory:
-        X, y, weight, names = data.in_memory(count)
+        most = MOST_ROWS if settings.recommended else None
+        X, y, weight, names = data.in_memory(count, most, settings.seed)
         weight = check_frequencies(weight, len(y))
         model = settings.estimator(np.unique(y))
         try:

@@ -19,7 +19,6 @@ from heterolda.estimators.held_out import (
     right_in_folds,
 )
 from heterolda.exceptions import SearchInterruptedWarning
-from heterolda.inspection.model_facts import discriminant_of
 from heterolda.inspection.sentences import observed_error
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -39,7 +38,7 @@ def judge_fit(
         warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is None:
             _check_cheap(settings, fitted)
-            if settings.strategy == "smooth":
+            if settings.recommended:
                 return _own_estimate(fitted)
         share = status.share("cross-validating")
         sample = fitted.sample
@@ -66,21 +65,21 @@ def _check_cheap(settings: FitSettings, fitted: Fitted) -> None:
     if fitted.size > MOST_NUMBERS:
         if fitted.n_gaps:
             raise NotJudgedError("refitting so many rows with gaps takes too long")
-        if settings.strategy == "paper":
+        if settings.refine:
             raise NotJudgedError("the search takes too long on so many rows")
 
 
 def _own_estimate(fitted: Fitted) -> Judgement:
-    """Return what a search found by cross-validation of its own, and LDA's accuracy.
+    """Return what a model found by cross-validation of its own, and LDA's accuracy.
 
     Which rows it decided right is not known, so the standard error is that of unpaired
     accuracies: an upper bound, since both tend to err on the same rows.
     """
-    error = fitted.model.selection_["error"]
+    error = fitted.model.held_out_error_
     if not np.isfinite(error) or fitted.rows is None:
         raise NotJudgedError("the classes are too small for cross-validation")
     X, y, weight = fitted.rows
-    priors = getattr(discriminant_of(fitted.model), "priors", None)
+    priors = fitted.model.priors
 
     def fit(X: Any, y: Any, weight: Any) -> list[PooledLDA]:
         classes, codes = coded_labels(y)

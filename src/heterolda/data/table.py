@@ -359,28 +359,63 @@ class Table:
             return ClassStatistics.from_incomplete(passes, numbers.classes, names)
 
     def in_memory(
-        self, progress: RowProgress = silent
+        self, progress: RowProgress = silent, most: int | None = None, seed: int = 0
     ) -> tuple[Array, NDArray[Any], Array | None, tuple[str, ...]]:
-        """Read all rows at once: features, labels, weights, names of the features."""
+        """Read all rows at once: features, labels, weights, names of the features.
+
+        Of more than `most` rows, a random sample of so many is kept.
+        """
         numbers = LabelNumbers()
-        X, y, n_dropped = [], [], 0
-        weight: list[Array] = []
+        sample = _Sample(most, np.random.default_rng(seed))
+        n_rows = n_dropped = 0
         names: tuple[str, ...] = ()
         for batch in self._batches_to_fit(progress):
-            X.append(batch.X)
-            y.append(numbers.of(batch))
-            weight += [] if batch.weight is None else [batch.weight]
+            sample.add(batch.X, numbers.of(batch), batch.weight)
+            n_rows += len(batch.X)
             n_dropped += batch.n_dropped
             names = batch.file.columns.feature_names
-        n_rows = sum(map(len, X))
         if not n_rows:
             raise _no_rows(n_dropped)
         warn_of_missing_rows(n_dropped, n_rows, self.missing)
-        weights = np.concatenate(weight) if weight else None
+        X, codes, weights = sample.rows()
         classes = numbers.classes
         warn_of_similar_labels(classes.tolist())
-        labels = classes[np.concatenate(y)]
-        return np.concatenate(X), labels, weights, names
+        return X, classes[codes], weights, names
+
+
+class _Sample:
+    """All rows of batches, or a random sample of `most` of them, in their order.
+
+    A row has a random key, and those of the smallest keys are kept.
+    """
+
+    def __init__(self, most: int | None, rng: np.random.Generator) -> None:
+        self._most = most
+        self._rng = rng
+        self._parts: list[tuple[Array, ...]] = []
+
+    def add(self, X: Array, codes: NDArray[Any], weight: Array | None) -> None:
+        """Add the rows of a batch."""
+        keys = self._rng.random(len(X))
+        self._parts.append((keys, X, codes, *([] if weight is None else [weight])))
+        if self._most is not None and sum(map(_length, self._parts)) > 2 * self._most:
+            self._parts = [self._kept()]
+
+    def rows(self) -> tuple[Array, NDArray[Any], Array | None]:
+        """Return features, codes of labels and weights."""
+        _, X, codes, *weight = self._kept()
+        return X, codes, weight[0] if weight else None
+
+    def _kept(self) -> tuple[Array, ...]:
+        parts = tuple(map(np.concatenate, zip(*self._parts, strict=True)))
+        if self._most is None or len(parts[0]) <= self._most:
+            return parts
+        kept = np.sort(np.argpartition(parts[0], self._most - 1)[: self._most])
+        return tuple(part[kept] for part in parts)
+
+
+def _length(part: tuple[Array, ...]) -> int:
+    return len(part[0])
 
 
 def _check_names(wanted: Columns) -> None:

@@ -239,8 +239,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             and is calibrated if the classes are Gaussian. For more, the pairwise
             probabilities, coupled (one-vs-one) or scaled (one-vs-all), with the largest
             swapped to the class that `predict` returns; these need not be calibrated.
-            A search with ``strategy="smooth"`` calibrates on held-out rows, for any
-            number of classes. Computed in float64; if X is float32, float32 and at
+            `SmoothedLinearDiscriminant` calibrates on held-out rows, for any number of
+            classes. Computed in float64; if X is float32, float32 and at
             least 1.2e-38.
         """
         return self._blockwise(X, "probabilities")

@@ -16,7 +16,7 @@ class SearchProgress:
     """Progress of a search over pairs of classes, which may run in several threads.
 
     Where the estimator has callbacks, each pair is a task and each report of its search
-    a subtask, `max_reports` of them at most, if known. `labels` has the two labels of
+    a subtask, `max_reports` of them at most. `labels` has the two labels of
     each pair. `verbose` 1 prints each pair, 2 each report, too.
     """
 
@@ -24,7 +24,7 @@ class SearchProgress:
         self,
         estimator: Any,
         labels: list[tuple[Any, Any]],
-        max_reports: int | None,
+        max_reports: int,
         verbose: int,
     ):
         self.estimator = estimator
@@ -127,17 +127,6 @@ class SearchProgress:
             except KeyboardInterrupt:
                 self.stop.set()
             return [future.result() for future in futures]
-
-    def run_all(self, work: Callable[[int], Any], n_jobs: int) -> list[Any]:
-        """The same for work that is of no use in part: an interrupt is raised again."""
-
-        def task(k: int) -> Any:
-            return None if self.stop.is_set() else work(k)
-
-        done = self.run(task, n_jobs)
-        if self.stop.is_set():
-            raise KeyboardInterrupt
-        return done
 
     def end(self, X: Any, y: Any) -> None:
         """The fit has ended; the estimator is ready."""

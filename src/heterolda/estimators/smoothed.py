@@ -73,9 +73,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     width_ : float
         The width with the fewest errors on held-out rows.
     path_ : list of dict
-        The candidates: the `width` of each (or `ridge`, the penalty of a logistic
-        rule), its `error` on held-out rows, the `standard_error` of that, and its
-        `weight` in the mean.
+        The candidates: the `width` of each, or the penalty `ridge` of a logistic rule
+        (the other of the two is None), its `error` on held-out rows, the
+        `standard_error` of that, and its `weight` in the mean.
     held_out_error_ : float
         Estimated error rate on new rows: each row is held out, and predicted by what
         the rows of other folds would choose. NaN if no row can be held out.
@@ -286,5 +286,5 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 
 def best_width(path):
     """Return the width of the fewest errors on rows held out, the largest of equals."""
-    widths = [row for row in path if "width" in row]
+    widths = [row for row in path if row["width"] is not None]
     return min(widths, key=lambda row: (row["error"], -row["width"]))["width"]

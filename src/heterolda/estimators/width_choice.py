@@ -65,10 +65,12 @@ class Candidates:
     n_skipped: int = 0
 
     @property
-    def names(self) -> list[dict[str, float]]:
+    def names(self) -> list[dict[str, float | None]]:
         """What each candidate is."""
-        widths = [{"width": float(width)} for width in self.widths[self.n_skipped :]]
-        return [*widths, *({"ridge": ridge} for ridge in self.ridges)]
+        widths = self.widths[self.n_skipped :]
+        return [{"width": float(width), "ridge": None} for width in widths] + [
+            {"width": None, "ridge": float(ridge)} for ridge in self.ridges
+        ]
 
     def discriminant(self) -> Any:
         """Return the estimator of the optimum for Gaussian classes, not fitted."""
@@ -128,7 +130,7 @@ class Choice:
     log_odds: SidedLogOdds | None
     sharpness: float
 
-    def table(self, candidates: Candidates) -> list[dict[str, float]]:
+    def table(self, candidates: Candidates) -> list[dict[str, float | None]]:
         """Return the candidates with their errors and their weights in the mean."""
         weights = np.bincount(self.chosen, minlength=len(self.errors)) / len(
             self.chosen
@@ -383,7 +385,7 @@ def _decide(contests: list[_Contest], held: _Held) -> Choice:
         powers=shape > 0,
         errors=errors,
         deviations=deviations,
-        estimate=lost / total,
+        estimate=float(lost / total),
         log_odds=log_odds,
         sharpness=sharpness,
     )

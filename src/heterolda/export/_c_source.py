@@ -208,8 +208,10 @@ def _provenance(model: Any) -> str:
     if isinstance(model, Pipeline):
         return _provenance(model[-1])
     if hasattr(model, "n_errors_"):
-        said = f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
-        if getattr(model, "transformation_", None) is None:
+        return f"Errors:          {model.n_errors_.sum():g} in training, over all rules"
+    if hasattr(model, "held_out_error_"):
+        said = f"Expected error:  {model.held_out_error_:.4g}, from rows held out"
+        if model.transformation_ is None:
             return said
         return (
             f"{said}\nTransformation:  a power of each feature, by a logarithm "

@@ -6,7 +6,7 @@ which `labels`, `count` and `_multiclass` learn from the file.
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.estimators.selection_text import explained
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.export._labels import labels
-from heterolda.export._parameters import not_kept, parameter, parameters
+from heterolda.export._parameters import not_kept, parameters
 from heterolda.export._schema import (
     Kind,
     Place,
@@ -48,6 +48,7 @@ from heterolda.statistics.shrinkage import Shrinkage
 
 DISCRIMINANT = GaussianLinearDiscriminant.__name__
 SEARCH = LocalNeighborhoodSearch.__name__
+SMOOTHED = SmoothedLinearDiscriminant.__name__
 PROJECTION = HeteroscedasticProjection.__name__
 BOUNDED = BoundedErrorClassifier.__name__
 PIPELINE = "Pipeline"
@@ -86,7 +87,8 @@ def _model(*names: str) -> Kind:
 
 def _steps() -> Kind:
     """Steps of a pipeline, one or more."""
-    step = record({"name": text(), "model": _model(PROJECTION, DISCRIMINANT, SEARCH)})
+    model = _model(PROJECTION, DISCRIMINANT, SEARCH, SMOOTHED)
+    step = record({"name": text(), "model": model})
 
     def read(value: Any, at: Place) -> list[Any]:
         steps = check_list(value, at)
@@ -200,21 +202,16 @@ STATISTICS = {
     "factors": optional(list_of(packed("features"), "classes")),
 }
 CANDIDATE = {
-    "loss": text(["error", "logistic", "ridge", "none"]),
-    "bandwidth": special(number(0), nan, None),
-    "anchor": special(number(0), inf, "Infinity"),
-    "voting": VOTING,
-    "error": special(number(0), nan, None),
+    "width": optional(number(0, 1)),
+    "ridge": optional(number(0)),
+    "error": special(number(0, 1), nan, None),
+    "standard_error": special(number(0), nan, None),
+    "weight": number(0, 1),
 }
 TRANSFORMATION = {
     "centre": floats("features"),
     "scale": floats("features", low=np.finfo(np.float64).smallest_subnormal),
     "lambdas": floats("features", low=LEAST_POWER, high=MOST_POWER),
-}
-SELECTION = {
-    **CANDIDATE,
-    "transformed": boolean(),
-    "candidates": list_of(record(CANDIDATE | {"weight": number(0, 1)})),
 }
 START = {"frozen": boolean(), "model": _model(DISCRIMINANT)}
 OF_DISCRIMINANT = {
@@ -234,9 +231,9 @@ PARAMETERS = {
     DISCRIMINANT: OF_DISCRIMINANT,
     SEARCH: {
         **parameters(_names(LocalNeighborhoodSearch)),
-        "anchor": special(parameter("anchor"), inf, "Infinity"),
         "estimator": optional(record(START_PARAMETER)),
     },
+    SMOOTHED: parameters(_names(SmoothedLinearDiscriminant)),
 }
 # What only one of the classifiers has.
 ATTRIBUTES: dict[str, dict[str, Kind]] = {
@@ -251,11 +248,17 @@ ATTRIBUTES: dict[str, dict[str, Kind]] = {
     },
     SEARCH: {
         "start": optional(record(START)),
-        "transformation": optional(record(TRANSFORMATION, PowerTransformation)),
         "n_errors": numbers("rules", low=0),
         "n_errors_start": numbers("rules", low=0),
-        "selection": optional(record(SELECTION, explained)),
         "history": list_of(floats(None, low=0), "rules"),
+    },
+    SMOOTHED: {
+        "start": record(START),
+        "transformation": optional(record(TRANSFORMATION, PowerTransformation)),
+        "priors": floats("classes", low=0, high=1),
+        "width": number(0, 1),
+        "path": list_of(record(CANDIDATE)),
+        "held_out_error": special(number(0, 1), nan, None),
     },
 }
 COMPONENTS = {

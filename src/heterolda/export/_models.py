@@ -19,9 +19,17 @@ from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import Binary, OneVsAll, OneVsOne
-from heterolda.export._model_schema import ATTRIBUTES, BOUNDED, DISCRIMINANT, VOTING
+from heterolda.export._model_schema import (
+    ATTRIBUTES,
+    BOUNDED,
+    DISCRIMINANT,
+    SEARCH,
+    SMOOTHED,
+    VOTING,
+)
 from heterolda.export._parameters import NotKept
 from heterolda.export._schema import Place, text
 from heterolda.solvers import resolve_solver
@@ -36,7 +44,7 @@ Values = dict[str, Any]
 # The attributes of keys that are not the attribute without its underscore.
 _ATTRIBUTE_OF = {"fitted_with": "_settings", "start": "estimator_"}
 # Attributes that not every fitted model has; null stands for their absence.
-_MAY_LACK = "statistics", "start", "selection"
+_MAY_LACK = "statistics", "start"
 
 
 def classifier_values(model: Any, *, statistics: bool) -> Values:
@@ -100,8 +108,8 @@ def classifier_of(values: Values, where: str) -> Any:
         "_committee": _committee(values, planes, where),
     }
     _keep_record(fitted, values["fit_record"], where)
-    make = _discriminant if values["estimator"] == DISCRIMINANT else _search
-    model = make(values, fitted, where)
+    makers = {DISCRIMINANT: _discriminant, SEARCH: _search, SMOOTHED: _smoothed}
+    model = makers[values["estimator"]](values, fitted, where)
     for key in ATTRIBUTES[values["estimator"]]:
         if values[key] is not None or key not in _MAY_LACK:
             fitted[_attribute(key)] = values[key]
@@ -218,17 +226,31 @@ def statistics_from(values: Values, fitted: Values, where: str) -> ClassStatisti
     return ClassStatistics(classes, scatters=parts, **found, feature_names=names)
 
 
+def _read_start(found: Values, fitted: Values, where: str) -> Any:
+    """Return the discriminant that a model starts from."""
+    start = classifier_of(found["model"], f"{where}.start.model")
+    alike = np.array_equal(start.classes_, fitted["classes_"])
+    if not alike or start.n_features_in_ != fitted["n_features_in_"]:
+        raise ValueError(f"{where}.start has other classes or features than the model")
+    return FrozenEstimator(start) if found["frozen"] else start
+
+
+def _smoothed(values: Values, fitted: Values, where: str) -> Any:
+    """Return a smoothed discriminant; its attributes take the place of their values."""
+    committee = fitted["_committee"]
+    check_priors(values["priors"], where)
+    values["start"] = _read_start(values["start"], fitted, where)
+    fitted["smoothed_error_"] = committee.planes.error
+    fitted["temperature_"] = 1 / getattr(committee, "sharpness", 1.0)
+    del fitted["n_iter_"]
+    return unfitted(SmoothedLinearDiscriminant, values["parameters"])
+
+
 def _search(values: Values, fitted: Values, where: str) -> Any:
     """A search, and its attributes in the place of their values."""
     found, parameters = values["start"], values["parameters"]
     if found is not None:
-        start = classifier_of(found["model"], f"{where}.start.model")
-        alike = np.array_equal(start.classes_, fitted["classes_"])
-        if not alike or start.n_features_in_ != fitted["n_features_in_"]:
-            raise ValueError(
-                f"{where}.start has other classes or features than the model"
-            )
-        values["start"] = FrozenEstimator(start) if found["frozen"] else start
+        values["start"] = _read_start(found, fitted, where)
     parameters["estimator"] = _read_start_parameter(
         parameters["estimator"], values["start"], f"{where}.parameters.estimator"
     )

@@ -14,6 +14,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_fo
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import LogOdds, SidedLogOdds
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
 from heterolda.export._steps import own_steps
 from heterolda.foundations.arrays import Array
@@ -24,6 +25,7 @@ Array32 = NDArray[np.float32]
 CLASSIFIERS = (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     BoundedErrorClassifier,
 )
 
@@ -153,8 +155,9 @@ def read_rules(model: Any) -> Rules:
     if not isinstance(model, CLASSIFIERS):
         raise TypeError(
             "model must be a fitted GaussianLinearDiscriminant, "
-            "LocalNeighborhoodSearch or BoundedErrorClassifier, or a pipeline of "
-            "projections that ends in one of the first two, "
+            "SmoothedLinearDiscriminant, LocalNeighborhoodSearch or "
+            "BoundedErrorClassifier, or a pipeline of projections that ends in one of "
+            "the first three, "
             f"got {type(model).__name__}; of a parameter search, pass best_estimator_"
         )
     fitted: Any = model

@@ -9,8 +9,14 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 
-_LAST = HeteroscedasticProjection, GaussianLinearDiscriminant, LocalNeighborhoodSearch
+_LAST = (
+    HeteroscedasticProjection,
+    GaussianLinearDiscriminant,
+    SmoothedLinearDiscriminant,
+    LocalNeighborhoodSearch,
+)
 
 
 def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
@@ -27,7 +33,8 @@ def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
         kind = repr(step) if isinstance(step, str) else type(step).__name__
         raise TypeError(
             f"model has the step {name!r}, {kind}, but may have only "
-            "HeteroscedasticProjection, and GaussianLinearDiscriminant or "
-            f"LocalNeighborhoodSearch as its last step: fit without it, or {remedy}"
+            "HeteroscedasticProjection, and GaussianLinearDiscriminant, "
+            "SmoothedLinearDiscriminant or LocalNeighborhoodSearch as its last step: "
+            f"fit without it, or {remedy}"
         )
     return [*before, (name, last)]

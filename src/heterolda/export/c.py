@@ -62,10 +62,11 @@ def export_c(
     Parameters
     ----------
     model : estimator
-        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
-        BoundedErrorClassifier of a discriminant, or a pipeline of
-        HeteroscedasticProjection steps that ends in one of the first two. The rules of
-        a pipeline are converted to rules on the features, so C need not project.
+        A GaussianLinearDiscriminant, a SmoothedLinearDiscriminant, a
+        LocalNeighborhoodSearch, a BoundedErrorClassifier of a discriminant, or a
+        pipeline of HeteroscedasticProjection steps that ends in one of the first
+        three. The rules of a pipeline are converted to rules on the features, so C need
+        not project.
     path : str or path-like
         File to write, whole or not at all.
     dtype : {"float", "double"}, default="float"

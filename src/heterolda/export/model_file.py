@@ -13,6 +13,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.export._json_file import read_json, write_json
 from heterolda.export._model_schema import (
     BOUNDED,
@@ -20,6 +21,7 @@ from heterolda.export._model_schema import (
     MODEL,
     PROJECTION,
     SEARCH,
+    SMOOTHED,
 )
 from heterolda.export._pipelines import model_of, values_of
 from heterolda.export._schema import Place, check_object, shown, text
@@ -32,6 +34,7 @@ VERSION = 1
 _ESTIMATORS = (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     HeteroscedasticProjection,
     BoundedErrorClassifier,
 )
@@ -47,11 +50,11 @@ def save(
     Parameters
     ----------
     model : estimator
-        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
-        HeteroscedasticProjection, a Pipeline of projections that may end in one of
-        the classifiers, or a BoundedErrorClassifier of a discriminant. If the start of
-        a search is not a discriminant, only its name is saved. A `random_state` that is
-        a generator becomes None.
+        A GaussianLinearDiscriminant, a SmoothedLinearDiscriminant, a
+        LocalNeighborhoodSearch, a HeteroscedasticProjection, a Pipeline of projections
+        that may end in one of the classifiers, or a BoundedErrorClassifier of a
+        discriminant. If the start of a search is not a discriminant, only its name is
+        saved. A `random_state` that is a generator becomes None.
     path : str or path-like
         The file.
     include_statistics : bool, default=True
@@ -139,9 +142,9 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
         models = [step for _, step in own_steps(model, remedy)]
     elif type(model) not in _ESTIMATORS:
         raise TypeError(
-            f"model must be a {DISCRIMINANT}, a {SEARCH}, a {PROJECTION}, a {BOUNDED} "
-            f"or a Pipeline of the first three, got {type(model).__name__}: of a "
-            "parameter search, save best_estimator_"
+            f"model must be a {DISCRIMINANT}, a {SMOOTHED}, a {SEARCH}, a "
+            f"{PROJECTION}, a {BOUNDED} or a Pipeline of the first four, got "
+            f"{type(model).__name__}: of a parameter search, save best_estimator_"
         )
     for estimator in models:
         estimator._check_ready()

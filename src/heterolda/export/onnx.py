@@ -54,10 +54,10 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        A GaussianLinearDiscriminant, a LocalNeighborhoodSearch, a
-        BoundedErrorClassifier of a discriminant, a HeteroscedasticProjection or a
-        Pipeline, which may have steps of scikit-learn. Labels are strings or integers;
-        booleans and whole floats become integers.
+        A GaussianLinearDiscriminant, a SmoothedLinearDiscriminant, a
+        LocalNeighborhoodSearch, a BoundedErrorClassifier of a discriminant, a
+        HeteroscedasticProjection or a Pipeline, which may have steps of scikit-learn.
+        Labels are strings or integers; booleans and whole floats become integers.
     path : str, path-like or None, default=None
         File to write, whole or not at all. If None, no file is written.
     dtype : {"float32", "float64"}, default="float32"

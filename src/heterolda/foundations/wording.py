@@ -18,7 +18,6 @@ CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
 # The last is for searches only, which have rules that know no covariances.
 VOTINGS = ("weighted", "majority", "coupled")
-STRATEGIES = ("paper", "smooth")
 MISSING = ("error", "em")
 MISSING_IN_FILES = ("error", "drop", "em")
 PROJECTIONS = ("error", "chernoff", "fisher")

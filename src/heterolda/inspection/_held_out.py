@@ -57,6 +57,34 @@ def failure_word(reason: str) -> str:
     return NOT_FINISHED if reason == NOT_FINISHED else "failed"
 
 
+def assign_folds(
+    X: Array,
+    codes: Index,
+    n_folds: int,
+    rng: np.random.RandomState,
+) -> Index:
+    """Return the fold in which each row is held out.
+
+    Equal rows of a class go to the same fold, and the order of the rows does not
+    matter. -1 stands for rows of a class of which one row at most would be left. These
+    are never held out.
+    """
+    order = np.lexsort((*X.T[::-1], codes))
+    new = np.any(np.diff(X[order], axis=0) != 0, axis=1)
+    new |= np.diff(codes[order]) != 0
+    distinct = np.empty(len(X), dtype=np.intp)
+    distinct[order] = np.append(0, np.cumsum(new))
+    fold = np.full(len(X), -1)
+    for k in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == k)
+        _, place = np.unique(distinct[rows], return_inverse=True)
+        number = rng.permutation(int(place.max()) + 1)[place] % n_folds
+        held = np.bincount(number, minlength=n_folds)
+        if held.sum() - held.max() > 1:
+            fold[rows] = number
+    return fold
+
+
 def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOut:
     """Fit a model without each fold in turn, and predict that fold.
 

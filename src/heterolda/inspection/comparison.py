@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state, check_X_y
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import ParameterError, SearchInterruptedWarning
 from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
 from heterolda.foundations.validation import (
@@ -42,11 +43,11 @@ from heterolda.inspection._held_out import (
     NOT_FINISHED,
     FoldedRows,
     HeldOut,
+    assign_folds,
     failure_word,
     judge,
 )
 from heterolda.inspection.displays.comparison_chart import draw_comparison
-from heterolda.search.selection import assign_folds
 from heterolda.statistics.rows import copies_of_rows
 
 _WIDTH = 88
@@ -437,7 +438,7 @@ def compare(
     check_several_classes(len(classes))
     codes = encode(labels, classes)
     rng = check_random_state(random_state)
-    fold = assign_folds(numbers, codes, None, int(cv), rng)
+    fold = assign_folds(numbers, codes, int(cv), rng)
     judged = fold >= 0
     if not judged.any():
         raise ParameterError(
@@ -476,10 +477,9 @@ def _judge_all(
         if progress is not None:
             progress((len(found) + n_done / n_folds) / len(models), name)
 
-    # Searches come last: whoever loses patience has the others.
-    order = sorted(
-        models, key=lambda name: isinstance(models[name], LocalNeighborhoodSearch)
-    )
+    # Slow ones come last: whoever loses patience has the others.
+    slow = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
+    order = sorted(models, key=lambda name: isinstance(models[name], slow))
     try:
         for name in order:
             report(0, name)

@@ -18,6 +18,7 @@ from heterolda.estimators.fit_record import (
 )
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
@@ -33,6 +34,7 @@ from heterolda.inspection.sentences import (
     reading_lines,
     verdict_sentence,
     wide_note,
+    width_sentence,
 )
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
@@ -157,16 +159,18 @@ class ModelFacts:
         if self.has_costs:
             parts.append("with costs")
         if self.has_local_search:
-            parts.append(f"refined by the strategy {self.model.strategy}")
+            smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
+            parts.append("smoothed" if smoothed else "refined by Algorithm 2")
         if self.statistics is not None and self.record is None:
             parts.append(f"fitted to {count(self.n_rows, 'row')}")
         return f"{text}: {', '.join(parts)}.{self.reason}"
 
     @property
     def reason(self) -> str:
-        """Why the refinement is as it is, to follow a sentence; empty if not known."""
-        chosen = getattr(self.model, "selection_", None)
-        return "" if chosen is None else f" {chosen['reason']}"
+        """Which width was taken, to follow a sentence; empty if there is none."""
+        if not isinstance(self.model, SmoothedLinearDiscriminant):
+            return ""
+        return f" {width_sentence(self.model.path_, self.model.held_out_error_)}"
 
     @cached_property
     def pairs(self) -> list[PairFacts]:

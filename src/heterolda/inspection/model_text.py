@@ -102,14 +102,14 @@ def _components(facts: ModelFacts) -> list[str]:
 
 
 def _local_search(facts: ModelFacts) -> list[str]:
-    """What the local search has gained on the training rows."""
+    """What the local search has gained, or which width was taken."""
     model = facts.model
     if not hasattr(model, "n_errors_start_"):
-        return []
+        return [facts.reason.strip()] if facts.reason else []
     before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
     return [
-        f"Refined by the strategy {model.strategy}: from {amount(before)} to "
-        f"{amount(after)} errors on the training rows, over all pairs.{facts.reason}"
+        f"Refined by Algorithm 2: from {amount(before)} to {amount(after)} errors on "
+        "the training rows, over all pairs."
     ]
 
 

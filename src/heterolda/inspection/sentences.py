@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,3 +188,26 @@ def few_rows_note(
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
         f"covariances are uncertain and plug-in errors too low: {remedy}."
     )
+
+
+def width_sentence(path: Sequence[Mapping[str, Any]], error: float) -> str:
+    """Say which widths a smoothed discriminant took, and what they mean.
+
+    `path` has the candidates with their weights in the mean, and `error` is that to be
+    expected on new rows.
+    """
+    chosen = [row for row in path if row["weight"] > 0]
+    widths = [f"{row['width']:g}" for row in chosen if row["width"] is not None]
+    parts = [f"width {', '.join(widths)}"] if widths else []
+    if len(chosen) > len(widths):
+        parts.append(count(len(chosen) - len(widths), "ridge logistic rule"))
+    rule = "The rule has" if len(chosen) == 1 else "The rule is the mean of"
+    if len(chosen) == 1 and not widths:
+        rule = "The rule is"
+    text = (
+        f"{rule} {' and '.join(parts)}; width 1 is the best line for normal classes, "
+        "small widths are for few errors on the training rows."
+    )
+    if np.isfinite(error):
+        text += f" Expected error on new rows, from rows held out: {percent(error)}."
+    return text

@@ -32,9 +32,6 @@ class PairResult:
         Errors at each iteration.
     means, deviations : tuple of float
         Of the scores in the two classes.
-    unit : float
-        Unit of the scores in calibrated log-odds: the median of the sizes of the
-        margins at the start, for the strategy "smooth".
     """
 
     rule: Array
@@ -44,7 +41,6 @@ class PairResult:
     history: Array
     means: tuple[float, float]
     deviations: tuple[float, float]
-    unit: float = 1.0
 
     @classmethod
     def from_rows(
@@ -55,7 +51,6 @@ class PairResult:
         errors_start: float,
         errors: float,
         history: Array,
-        unit: float = 1.0,
     ) -> PairResult:
         """Complete the record of a rule by the rows of its two classes."""
         weight = data.error_weights()
@@ -71,7 +66,6 @@ class PairResult:
             history=history,
             means=(one[0], two[0]),
             deviations=(one[1], two[1]),
-            unit=unit,
         )
 
 

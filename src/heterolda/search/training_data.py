@@ -16,7 +16,6 @@ from heterolda.foundations.validation import (
     check_several_classes,
 )
 from heterolda.search.algorithm2 import check_range_of_weights
-from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 
 
@@ -65,12 +64,6 @@ class TrainingData(Rows):
             return self
         costs = None if self.class_weight is None else self.class_weight[[i, j]]
         return replace(super().pair(i, j), classes=np.arange(2), class_weight=costs)
-
-    def transformed(self, transformation: PowerTransformation | None) -> Self:
-        """Return the rows with transformed features; as they are for None."""
-        if transformation is None:
-            return self
-        return replace(self, X=transformation.apply(self.X))
 
     def float_rows(self) -> Array:
         """Return the rows as the kernels take them."""

@@ -10,7 +10,6 @@
     ENTRY(algorithm2_run) \
     ENTRY(class_moments) \
     ENTRY(couple) \
-    ENTRY(descend) \
     ENTRY(ordered_scores) \
     ENTRY(rule_counts) \
     ENTRY(smoothed_path) \
