@@ -97,7 +97,7 @@ docs: $(CHECK)
 # The pictures that pages in the repository show are those of the gallery; the model card is
 # seen by a browser.
 picture: docs
-	for name in idea local_search operating_points displays compare projection gaps; do \
+	for name in idea smoothed local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 	mkdir -p build/card
 	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv

@@ -193,7 +193,7 @@ def work(k):
     found = {name: getattr(heterolda, name) for name in names}
     X = [[(7 * i % 11) + i % 4, (5 * i % 13) - i % 4] for i in range(60)]
     y = [i % 4 for i in range(60)]
-    search = found["LocalNeighborhoodSearch"](random_state=0).fit(X, y)
+    search = found["LocalNeighborhoodSearch"]().fit(X, y)
     return search.coef_.tobytes() + search.predict_proba(X).tobytes()
 
 

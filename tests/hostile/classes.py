@@ -19,7 +19,7 @@ from hostile.ways import FIT_OR_COMMAND
 FIT = ("fit",)
 # Solvers that put a threshold far away rather than to say that no rule is of use.
 LOCAL_SOLVERS = ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
-SHRUNK = ("shrinkage auto", "shrinkage cv")
+SHRUNK = ("shrinkage auto", "shrinkage cv", "smoothed")
 _FEW = Refused(words="total weight .*1 or less|too few samples")
 
 

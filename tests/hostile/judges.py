@@ -167,7 +167,7 @@ class Optimal(Judge):
     def examine(self, trial: Trial) -> str | None:
         """Evaluate the rules of all pairs."""
         model, data = trial.model, trial.data
-        if trial.contender.is_peer or trial.contender.searches:
+        if trial.contender.is_peer or not hasattr(trial.model, "bayes_error_"):
             return None
         if trial.contender.name.startswith("shrinkage"):
             return None

@@ -84,7 +84,8 @@ class Sides:
         where there are none, the score itself.
         """
         flat = (-1, _N_BINS)
-        lines = _lines(*(part.reshape(flat) for part in self._parts))
+        with np.errstate(over="ignore", invalid="ignore"):  # of next to no weight
+            lines = _lines(*(part.reshape(flat) for part in self._parts))
         offset, slope = (found.reshape(-1, 2).T.copy() for found in lines)
         right, wrong = self.right.sum(axis=2), self.wrong.sum(axis=2)
         classes = right + wrong[:, ::-1]
@@ -185,10 +186,16 @@ def _logistic_regressions(
 
 
 def best_power(probabilities: Array, truth: Index, weight: Array) -> float:
-    """Return the power of positive probabilities under which rows are likeliest."""
+    """Return the power of positive probabilities under which rows are likeliest.
+
+    Half a row is added whose class is anything, so that it stays bounded where no row
+    is wrong.
+    """
     logs = np.log(probabilities)
     logs -= logs.max(axis=1, keepdims=True)
-    own = logs[np.arange(len(truth)), truth]
+    any_class = _WRONG / (weight.sum() + _WRONG)
+    own = (1 - any_class) * logs[np.arange(len(truth)), truth]
+    own += any_class * logs.mean(axis=1)
 
     def loss(log_power: float) -> float:
         power = np.exp(log_power)

@@ -72,6 +72,14 @@ class Candidates:
             {"width": None, "ridge": float(ridge)} for ridge in self.ridges
         ]
 
+    def needed(self, chosen: Index) -> Candidates:
+        """Return what is needed of the path for some candidates, in the same places."""
+        n_widths = len(self.widths) - self.n_skipped
+        if chosen.max() >= n_widths:
+            return self
+        last = self.n_skipped + int(chosen.max()) + 1
+        return replace(self, widths=self.widths[:last], ridges=())
+
     def discriminant(self) -> Any:
         """Return the estimator of the optimum for Gaussian classes, not fitted."""
         make: Any = GaussianLinearDiscriminant

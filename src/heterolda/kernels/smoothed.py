@@ -42,6 +42,9 @@ _SHORTEST = 1e-6
 _FLAT = 1e-10
 # Smaller changes count as none: reciprocals overflow, and squares are zero.
 _NO_CHANGE = 1e-300
+# Below this logarithm of the error all rows are far on their right sides, and there is
+# little to be gained: the rule stays for smaller widths.
+_SETTLED = -30.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def smoothed_path(
     for k, h in enumerate(widths.tolist()):
         if rows.axes:  # the smoothed error depends on the direction only
             start = start / np.linalg.norm(start[:-1])
-        start, values[k] = _minimum(partial(objective, rows, h), start, tol, max_iter)
+        settled = rows.axes and k and values[k - 1] < _SETTLED
+        most = 0 if settled else max_iter
+        start, values[k] = _minimum(partial(objective, rows, h), start, tol, most)
         rules[k] = start
     return rules, values
 

@@ -31,7 +31,7 @@ WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
 # Relative decrease of the error that is not worth a step, and steps for a width.
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-4
 _MOST_STEPS = 100
 # Numbers in the matrices of pairs that are diagonalized together.
 _BATCH = 1 << 18

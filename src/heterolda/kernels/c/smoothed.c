@@ -14,6 +14,7 @@
 #define SHORTEST 1e-6
 #define FLAT 1e-10
 #define NO_CHANGE 1e-300
+#define SETTLED -30.0
 #define BLOCK 256
 #define ROOT_HALF 0.70710678118654752440
 #define DENSITY 0.39894228040143267794 /* of a normal number at its mean */
@@ -269,7 +270,9 @@ static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
         for (int64_t i = 0; i < q; i++)
             v[i] = from[i] / length;
         problem->h = problem->penalty = steps[k];
-        values[k] = heterolda_descend_rule(problem, tol, max_iter, v, work);
+        /* Once all rows are far on their right sides, there is little to be gained. */
+        bool settled = problem->c && k && values[k - 1] < SETTLED;
+        values[k] = heterolda_descend_rule(problem, tol, settled ? 0 : max_iter, v, work);
         from = v;
     }
     free(work);
