@@ -13,17 +13,24 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import SidedLogOdds
-from heterolda.estimators.votes import Binary, Committee, OneVsOne
+from heterolda.estimators.votes import (
+    Binary,
+    Committee,
+    OneVsOne,
+    vote_weights,
+    winners_of_votes,
+)
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 from heterolda.kernels.ordered_scores import linear_scores
+from heterolda.kernels.votes import count_votes
 from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
 from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.shrinkage import chosen_by_rows
+from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows
 from heterolda.statistics.wide import in_coordinates
 
 # Folds; fewer where there are this many rows, and this many for each coefficient, so
@@ -85,12 +92,21 @@ class Candidates:
         make: Any = GaussianLinearDiscriminant
         return make(shrinkage=self.shrinkage, priors=self.priors, guard=False)
 
-    def fit(self, rows: Rows) -> Path:
-        """Return the rules of all candidates on some rows."""
+    def amounts(self, rows: Rows) -> Shrinkage | None:
+        """Return the shrinkage that rows choose; None if the parameter says it."""
+        stats = ClassStatistics.from_rows(rows)
+        inside, _, found = in_coordinates(stats, self.shrinkage, rows)
+        return chosen_by_rows(self.shrinkage, inside, found or rows)
+
+    def fit(self, rows: Rows, chosen: Shrinkage | None = None) -> Path:
+        """Return the rules of all candidates on some rows.
+
+        These choose the shrinkage, if that is asked for and not given.
+        """
         stats = ClassStatistics.from_rows(rows)
         inside, span, found = in_coordinates(stats, self.shrinkage, rows)
-        rows = rows if found is None else found
-        chosen = chosen_by_rows(self.shrinkage, inside, rows)
+        rows = found or rows
+        chosen = chosen or chosen_by_rows(self.shrinkage, inside, rows)
         problem = PairProblem.of(self.discriminant(), inside, chosen)
         optimum = problem.rate(problem.solve()).planes
         path = smoothed_rules(rows, problem.moments, optimum, np.array(self.widths))
@@ -160,7 +176,8 @@ def choose(
     """Choose among candidates by their errors on rows held out of the fit.
 
     With `transforms`, features are also transformed by powers, which are found without
-    the rows held out; they keep their shapes if that makes fewer errors.
+    the rows held out; they keep their shapes if that makes fewer errors. The amount of
+    shrinkage is that of all rows.
     """
     held = _Held.of(rows, candidates.priors)
     if not len(held.rows):
@@ -173,8 +190,9 @@ def choose(
         if shapes[0] == shapes[1]:
             shapes.pop()
     with no_warnings(), one_blas_thread():
+        amounts = candidates.amounts(rows)
         paths = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(candidates.fit)(transformed(part, one))
+            delayed(candidates.fit)(transformed(part, one), amounts)
             for shape in shapes
             for part, one in zip(parts, shape, strict=True)
         )
@@ -314,16 +332,25 @@ class _Contest:
         """Let candidates predict the rows held out."""
         parts = [rows.take(held.rows[held.fold == f]) for f in range(held.n_folds)]
         X = [transformed(*one).X for one in zip(parts, shape, strict=True)]
-        n = len(paths[0].error)
-        found = cls(held, X, paths, len(rows.classes), np.zeros((n, 0), bool))
-        wrong = np.array([found.errors_of(np.array([k])) for k in range(n)])
-        return replace(found, wrong=wrong)
+        k, wrong = (
+            len(rows.classes),
+            np.zeros((len(paths[0].error), len(held.rows)), bool),
+        )
+        for f, (x, path) in enumerate(zip(X, paths, strict=True)):
+            n, n_pairs, d = path.coef.shape
+            normals = path.coef.reshape(-1, d).T
+            scores = linear_scores(x, normals, path.intercept.ravel())
+            scores = scores.reshape(len(x), n, n_pairs)
+            mask = held.fold == f
+            for c in range(n):
+                winners = _winners(scores[:, c], path.error[c], k)
+                wrong[c, mask] = winners != held.codes[mask]
+        return cls(held, X, paths, k, wrong)
 
-    def scored(self, chosen: Index, f: int) -> tuple[Array, Committee]:
-        """Return scores of rows of a fold by the mean of candidates, and its votes."""
+    def scored(self, chosen: Index, f: int) -> tuple[Array, Array]:
+        """Return scores of rows of a fold by the mean of candidates, and its errors."""
         coef, intercept, error = self.paths[f].mean(chosen)
-        votes = committee(_rules_of_votes(error), self.n_classes)
-        return linear_scores(self.X[f], coef.T, intercept), votes
+        return linear_scores(self.X[f], coef.T, intercept), error
 
     def errors_of(self, chosen: Index) -> Mask:
         """Return the rows at which the mean of some candidates errs."""
@@ -332,8 +359,8 @@ class _Contest:
             wrong = np.zeros(len(self.held.rows), bool)
             for f in range(self.held.n_folds):
                 rows = self.held.fold == f
-                scores, votes = self.scored(chosen, f)
-                wrong[rows] = votes.winners(scores) != self.held.codes[rows]
+                winners = _winners(*self.scored(chosen, f), self.n_classes)
+                wrong[rows] = winners != self.held.codes[rows]
             self.means[key] = wrong
         return self.means[key]
 
@@ -358,8 +385,10 @@ class _Contest:
         if self.n_classes == 2:
             return log_odds, 1.0
         coupled = [
-            committee(votes.planes, self.n_classes, log_odds).probabilities(part)
-            for part, votes in parts
+            committee(_rules_of_votes(error), self.n_classes, log_odds).probabilities(
+                part
+            )
+            for part, error in parts
         ]
         return log_odds, best_power(np.concatenate(coupled), codes, weight)
 
@@ -409,6 +438,14 @@ def committee(
     if n_classes == 2:
         return Binary(rules, log_odds)
     return OneVsOne(rules, n_classes, "weighted", log_odds, sharpness)
+
+
+def _winners(scores: Array, error: Array, n_classes: int) -> Index:
+    """Return what rules with some errors decide by weighted votes."""
+    if n_classes == 2:
+        return (scores[:, 0] > 0).astype(np.intp)
+    weights = vote_weights(error, n_classes, "weighted")
+    return winners_of_votes(count_votes(scores, weights), scores)
 
 
 def _rules_of_votes(error: Array) -> Rules:
