@@ -1,11 +1,11 @@
-"""Log-odds on the sides of rules, and the power of probabilities."""
+"""Log-odds on the sides of rules, and the temperature of probabilities."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from heterolda.estimators.calibration import Sides, best_power
+from heterolda.estimators.calibration import Sides, best_temperature
 
 
 def log_odds_of(scores, second, weight=None):
@@ -74,9 +74,15 @@ def test_weights_are_copies(rng):
 
 
 @pytest.mark.parametrize("power", [0.5, 2.0])
-def test_power_undoes_a_power(rng, power):
+def test_temperature_undoes_a_power(rng, power):
     p = rng.dirichlet(np.ones(4), 20_000)
     truth = np.array([rng.choice(4, p=row) for row in p])
     other = p**power / np.sum(p**power, axis=1, keepdims=True)
-    found = best_power(other, truth, np.ones(len(p)))
-    assert_allclose(found, 1 / power, rtol=0.1)
+    found = best_temperature(other, truth, np.ones(len(p)))
+    assert_allclose(found, power, rtol=0.1)
+
+
+def test_without_errors_the_temperature_stays_above_zero(rng):
+    p = rng.dirichlet(np.full(4, 0.2), 200)
+    found = [best_temperature(p, p.argmax(axis=1), np.full(200, w)) for w in (1, 100)]
+    assert found[0] > found[1] > 0.1

@@ -269,4 +269,6 @@ class LocalNeighborhoodSearch(
             means=np.array([r.means for r in results]),
             deviations=np.array([r.deviations for r in results]),
         )
-        self._committee = committee_of(rules, self.pairs_, voting)
+        initial = getattr(start.estimator, "_committee", None)
+        temperature = 1.0 if initial is None else initial.temperature
+        self._committee = committee_of(rules, self.pairs_, voting, temperature)

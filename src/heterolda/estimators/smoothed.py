@@ -280,8 +280,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.path_ = choice.table(candidates)
         self.width_ = best_width(self.path_)
         self.held_out_error_ = choice.estimate
-        self.temperature_ = 1 / choice.sharpness
-        self._committee = committee(rules, k, choice.log_odds, choice.sharpness)
+        self.temperature_ = choice.temperature
+        self._committee = committee(rules, k, choice.log_odds, choice.temperature)
 
 
 def best_width(path):

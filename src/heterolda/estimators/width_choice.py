@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.calibration import Sides, best_power
+from heterolda.estimators.calibration import Sides, best_temperature
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
@@ -113,7 +113,9 @@ class Candidates:
         path = path.without(self.n_skipped)
         if self.ridges:
             deviations = np.sqrt(inside.squares.sum(axis=0))
-            units = np.where(deviations > 0, deviations / np.sqrt(rows.total), 1.0)
+            units = np.where(
+                deviations > 0, deviations / np.sqrt(rows.totals.sum()), 1.0
+            )
             ridges = ridge_rules(rows, problem.moments, units, np.array(self.ridges))
             path = Path.joined(path, ridges)
         if span is None:
@@ -142,8 +144,8 @@ class Choice:
     log_odds : SidedLogOdds or None
         Log-odds of the pairs as functions of the scores; None if no row can be held
         out.
-    sharpness : float
-        Power of the coupled probabilities.
+    temperature : float
+        Number by which the logarithms of coupled probabilities are divided.
     """
 
     chosen: Index
@@ -152,7 +154,7 @@ class Choice:
     deviations: Array
     estimate: float
     log_odds: SidedLogOdds | None
-    sharpness: float
+    temperature: float
 
     def table(self, candidates: Candidates) -> list[dict[str, float | None]]:
         """Return the candidates with their errors and their weights in the mean."""
@@ -209,7 +211,7 @@ def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
     None leaves features as they are. The former only brings outliers closer. There is
     none if there are no more rows than features.
     """
-    if rows.total <= rows.X.shape[1]:
+    if rows.totals.sum() <= rows.X.shape[1]:
         return None, None
     powers = PowerTransformation.fit(rows.X, rows.codes, rows.weights)
     plain = powers.without_powers() if powers.has_outliers(rows.X) else None
@@ -246,7 +248,7 @@ class _Held:
     def of(cls, rows: Rows, priors: Array) -> _Held:
         """Deal rows to folds; those of classes too small for it stay in the fit."""
         counts, needed = rows.frequencies, len(rows.classes) * (rows.X.shape[1] + 1)
-        many = rows.total >= max(_MANY_ROWS, _MANY_EACH * needed)
+        many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_EACH * needed)
         n_folds = _FEW_FOLDS if many else _N_FOLDS
         fold = deal(rows.X, rows.codes, counts, n_folds)
         for k, total in enumerate(rows.totals):
@@ -254,12 +256,12 @@ class _Held:
             parts = np.bincount(fold[own], counts[own], minlength=n_folds)
             if total - parts.max() <= 1:
                 fold[own] = -1
-        if many and rows.total >= _VERY_MANY_ROWS:
+        if many and rows.totals.sum() >= _VERY_MANY_ROWS:
             fold[fold == n_folds - 1] = -1
         held = np.flatnonzero(fold >= 0)
         numbers = np.unique(fold[held])  # without gaps
         fold[held] = np.searchsorted(numbers, fold[held])
-        costs = priors * rows.total / rows.totals
+        costs = priors * rows.totals.sum() / rows.totals
         codes = rows.codes[held]
         return cls(fold, held, codes, fold[held], counts[held], costs[codes])
 
@@ -370,7 +372,7 @@ class _Contest:
         return chosen, self.errors_of(chosen)
 
     def calibrated(self, chosen: Index) -> tuple[SidedLogOdds, float]:
-        """Return log-odds and sharpness that fit the rows held out best."""
+        """Return log-odds and temperature that fit the rows held out best."""
         held, folds = self.held, range(self.held.n_folds)
         order = np.concatenate([np.flatnonzero(held.fold == f) for f in folds])
         parts = [self.scored(chosen, f) for f in folds]
@@ -390,7 +392,7 @@ class _Contest:
             )
             for part, error in parts
         ]
-        return log_odds, best_power(np.concatenate(coupled), codes, weight)
+        return log_odds, best_temperature(np.concatenate(coupled), codes, weight)
 
 
 def _decide(contests: list[_Contest], held: _Held) -> Choice:
@@ -416,7 +418,7 @@ def _decide(contests: list[_Contest], held: _Held) -> Choice:
     errors = contest.wrong @ held.weight / total
     squares = contest.wrong @ (held.weight * held.costs) / total
     deviations = np.sqrt(np.maximum(squares - errors**2, 0.0) / held.counts.sum())
-    log_odds, sharpness = contest.calibrated(chosen)
+    log_odds, temperature = contest.calibrated(chosen)
     return Choice(
         chosen=chosen,
         powers=shape > 0,
@@ -424,7 +426,7 @@ def _decide(contests: list[_Contest], held: _Held) -> Choice:
         deviations=deviations,
         estimate=float(lost / total),
         log_odds=log_odds,
-        sharpness=sharpness,
+        temperature=temperature,
     )
 
 
@@ -432,12 +434,12 @@ def committee(
     rules: Rules,
     n_classes: int,
     log_odds: SidedLogOdds | None = None,
-    sharpness: float = 1.0,
+    temperature: float = 1.0,
 ) -> Committee:
     """Return how rules of pairs decide together, by weighted votes."""
     if n_classes == 2:
-        return Binary(rules, log_odds)
-    return OneVsOne(rules, n_classes, "weighted", log_odds, sharpness)
+        return Binary(rules, log_odds, evidence=temperature)
+    return OneVsOne(rules, n_classes, "weighted", log_odds, evidence=temperature)
 
 
 def _winners(scores: Array, error: Array, n_classes: int) -> Index:

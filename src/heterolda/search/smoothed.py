@@ -161,11 +161,11 @@ class _Pair:
         two = [classes[k] for k in moments.pairs[pair]]
         priors = moments.take(slice(pair, pair + 1)).pair_priors[0]
         share = [
-            p * part.frequencies / part.total
+            p * part.frequencies / part.frequencies.sum()
             for p, part in zip(priors, two, strict=True)
         ]
         X = np.concatenate([part.X for part in two])
-        total = sum(part.total for part in two)
+        total = float(sum(part.frequencies.sum() for part in two))
         return cls(X, len(two[0].codes), np.concatenate(share), total)
 
     def scale(self, path: Path, pair: int) -> None:
