@@ -33,23 +33,25 @@ def draw(rng, n=80, r=4, *, apart=1.5, kind="smoothed"):
     if kind == "ridge":
         columns += np.where(first, 0.5, -0.5) * c[:, None]
         return PairRows(columns, n_first, share)
-    return PairRows(columns, n_first, share, (c, alpha, 1 - alpha))
+    mixed = rng.normal(size=(r, r)) / r  # axes of the two classes that differ
+    first = np.diag(alpha) + 0.1 * mixed @ mixed.T
+    return PairRows(columns, n_first, share, (c, first, np.diag(1 - alpha)))
 
 
 def start_of(rows):
     r = len(rows.columns)
-    return np.append(rows.axes[0] if rows.axes else np.zeros(r), 0.1)
+    return np.append(rows.moments[0] if rows.moments else np.zeros(r), 0.1)
 
 
 def test_the_error_is_the_formula(rng):
     rows = draw(rng)
-    (c, alpha, beta), v = rows.axes, rng.normal(size=5)
+    (c, *S), v = rows.moments, rng.normal(size=5)
     u, w0 = v[:-1], v[-1]
     for h in (1.0, 0.4, 0.05):
         error = 0.0
         for j, share in enumerate(rows.share):
             side = 1 if j < rows.n_first else -1
-            sigma = np.sqrt(np.sum((alpha if side == 1 else beta) * u**2))
+            sigma = np.sqrt(u @ S[side != 1] @ u)
             s = side * c @ u / 2 + np.sqrt(1 - h**2) * rows.columns[:, j] @ u
             error += share * norm.cdf(side * (w0 - s) / (h * sigma))
         assert_allclose(np.exp(log_smoothed_error(rows, h, v)[0]), error, rtol=1e-12)
@@ -96,15 +98,19 @@ def test_compiled_descent_is_the_one_in_numpy(rng, monkeypatch, n, r, kind):
 @pytest.mark.usefixtures("kernels")
 def test_rules_of_separable_classes_settle(rng):
     rows = draw(rng, 60, 2, apart=0)
-    rows = PairRows(rows.columns, 20, rows.share, (np.array([9.0, 1]), *rows.axes[1:]))
+    rows = PairRows(
+        rows.columns, 20, rows.share, (np.array([9.0, 1]), *rows.moments[1:])
+    )
     widths = np.geomspace(0.7, 0.002, 12)
     rules, values = smoothed_path(rows, widths, start_of(rows), tol=1e-9, max_iter=300)
     assert np.isfinite(rules).all()
     assert np.isfinite(values).all()
     u, w0 = rules[-1, :2], rules[-1, 2]
     side = np.where(rows.first, 1, -1)
-    s = side * (rows.axes[0] @ u) / 2 + u @ rows.columns
-    sigma = np.sqrt(np.where(rows.first, rows.axes[1] @ u**2, rows.axes[2] @ u**2))
+    s = side * (rows.moments[0] @ u) / 2 + u @ rows.columns
+    sigma = np.sqrt(
+        np.where(rows.first, u @ rows.moments[1] @ u, u @ rows.moments[2] @ u)
+    )
     margins = side * (s - w0) / sigma
     assert margins.min() > 0
     # Far on the right sides of all rows, a rule stays.
@@ -126,19 +132,19 @@ def test_arguments_that_do_not_fit_are_refused(rng):
     rows = draw(rng)
     start, rules, values = start_of(rows), np.empty((4, 5)), np.empty(4)
 
-    def call(n_first=26, axes=rows.axes, start=start):
+    def call(n_first=26, moments=rows.moments, start=start):
         kernels.compiled.smoothed_path(
-            *(rows.columns, n_first, rows.share, *axes, WIDTHS, start, 1e-6, 9),
+            *(rows.columns, n_first, rows.share, *moments, WIDTHS, start, 1e-6, 9),
             *(rules, values),
         )
 
     call()
-    call(axes=(None, None, None))
+    call(moments=(None, None, None))
     for bad in (
         {"n_first": -1},
         {"n_first": 81},
         {"start": start[:-1]},
-        {"axes": (rows.axes[0], None, None)},
+        {"moments": (rows.moments[0], None, None)},
     ):
         with pytest.raises(ValueError, match=r"do not fit|shape"):
             call(**bad)

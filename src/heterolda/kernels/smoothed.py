@@ -1,15 +1,15 @@
 r"""Minima of the smoothed error of a rule, from width to width, and of a ridge loss.
 
-In the coordinates of a pencil the two classes have variances alpha and beta along the
-axes, and means that differ by c: +-c / 2 from the origin. The rows z_j are those less
-the mean of their class. For the width h, the rule (u, w0) has the smoothed error
+The two classes have covariances S_1 and S_2, and means that differ by c: +-c / 2 from
+the origin. The rows z_j are those less the mean of their class. For the width h, the
+rule (u, w0) has the smoothed error
 
     p_h = sum_j q_j Phi(a_j),
     a_j = +-(w0 - s_j) / (h sigma_k),    s_j = +-c.u / 2 + sqrt(1 - h^2) z_j.u,
 
-with the upper sign in the first class and sigma_1^2 = sum alpha u^2, sigma_2^2 =
-sum beta u^2. The share q_j of a row is the prior of its class, times its weight in the
-class. The descent is on ln p_h, so that rows far on their right sides still count.
+with the upper sign in the first class and sigma_k^2 = u'S_k u. The share q_j of a row
+is the prior of its class, times its weight in the class. The descent is on ln p_h, so
+that rows far on their right sides still count.
 
 The ridge loss is the logistic one, sum_j q_j ln(1 + exp(a_j)) + penalty |u|^2 with
 a_j = +-(w0 - z_j.u), in any coordinates.
@@ -59,16 +59,15 @@ class PairRows:
         Number of rows of the first class.
     share : ndarray of shape (n,)
         Share q_j of each row in the error; they sum to one.
-    axes : tuple of ndarray of shape (r,)
-        Difference c of the means, and variances alpha and beta of the two classes, for
-        rows less the mean of their class in the coordinates of a pencil; empty for the
-        ridge loss.
+    moments : tuple of ndarray
+        Difference c of the means, and covariances of the two classes, for rows less the
+        mean of their class; empty for the ridge loss.
     """
 
     columns: Array
     n_first: int
     share: Array
-    axes: tuple[Array, ...] = ()
+    moments: tuple[Array, ...] = ()
 
     @property
     def first(self) -> Mask:
@@ -85,7 +84,7 @@ def smoothed_path(
     The descent for a width begins at the minimum of the width before, at first at
     `start`, whose u must not be zero. The error is not convex: the minimum is the one
     that descent leads to. It ends when a step promises to decrease the objective by a
-    relative `tol` at most, or after `max_iter` steps. Without axes, the widths are
+    relative `tol` at most, or after `max_iter` steps. Without moments, the widths are
     penalties of the ridge loss, and the values are the losses.
     """
     rules, values = np.empty((len(widths), len(start))), np.empty(len(widths))
@@ -94,7 +93,7 @@ def smoothed_path(
             kernels.ready(rows.columns),
             rows.n_first,
             kernels.ready(rows.share),
-            *(map(kernels.ready, rows.axes) if rows.axes else [None] * 3),
+            *(map(kernels.ready, rows.moments) if rows.moments else [None] * 3),
             *map(kernels.ready, (widths, start)),
             tol,
             max_iter,
@@ -102,11 +101,11 @@ def smoothed_path(
             values,
         )
         return rules, values
-    objective = log_smoothed_error if rows.axes else ridge_loss
+    objective = log_smoothed_error if rows.moments else ridge_loss
     for k, h in enumerate(widths.tolist()):
-        if rows.axes:  # the smoothed error depends on the direction only
+        if rows.moments:  # the smoothed error depends on the direction only
             start = start / np.linalg.norm(start[:-1])
-        settled = rows.axes and k and values[k - 1] < _SETTLED
+        settled = rows.moments and k and values[k - 1] < _SETTLED
         most = 0 if settled else max_iter
         start, values[k] = _minimum(partial(objective, rows, h), start, tol, most)
         rules[k] = start
@@ -115,10 +114,11 @@ def smoothed_path(
 
 def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array]:
     """Return ln p_h of the rule v = (u, w0), and its gradient."""
-    u, w0, (c, alpha, beta) = v[:-1], v[-1], rows.axes
+    u, w0, (c, *covariances) = v[:-1], v[-1], rows.moments
     first = rows.first
     side = np.where(first, 1.0, -1.0)
-    variances = alpha @ u**2, beta @ u**2
+    turned = [S @ u for S in covariances]
+    variances = [u @ part for part in turned]
     with np.errstate(divide="ignore", invalid="ignore"):
         over = side / (h * np.sqrt(np.where(first, *variances)))
         narrow = np.sqrt((1 - h) * (1 + h))
@@ -130,7 +130,8 @@ def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array
         in_w0 = density * over
         turn = [density[part] @ a[part] for part in (first, ~first)]
         gradient = -narrow * (rows.columns @ in_w0) - c / 2 * (side @ in_w0)
-        gradient -= (turn[0] / variances[0] * alpha + turn[1] / variances[1] * beta) * u
+        gradient -= turn[0] / variances[0] * turned[0]
+        gradient -= turn[1] / variances[1] * turned[1]
     return value, np.append(gradient, in_w0.sum())
 
 

@@ -16,13 +16,14 @@ of a width is found by descent from that of the next larger one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from heterolda.foundations.arrays import Array, Index, blocks
+from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
 from heterolda.solvers import Moments
-from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
 
@@ -31,10 +32,9 @@ WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
 # Relative decrease of the error that is not worth a step, and steps for a width.
-_TOLERANCE = 1e-4
-_MOST_STEPS = 100
-# Numbers in the matrices of pairs that are diagonalized together.
-_BATCH = 1 << 18
+_SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
+# Least variance of a class, in units of the mean covariance.
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -80,27 +80,54 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
 
     The rows are dense and in the coordinates of the moments; `optimum` has the rules
     for the width 1. Pairs that are separated without any variance keep theirs, and so
-    do pairs without a direction to start from.
+    do pairs without a direction to start from. All pairs are in coordinates in which
+    the mean of the covariances is the identity.
     """
-    (n_pairs, d), n_widths = optimum.coef.shape, len(widths)
+    n_widths = len(widths)
     path = Path(
         np.tile(optimum.coef, (n_widths, 1, 1)),
         np.tile(optimum.intercept, (n_widths, 1)),
         np.tile(optimum.error, (n_widths, 1)),
     )
-    classes = [rows.of_class(k) for k in range(len(moments.means))]
-    fisher = optimum.fisher
-    for batch in blocks(n_pairs, max(1, _BATCH // d**2)):
-        pencil = moments.take(batch).pencil()
-        for k, pair in enumerate(range(n_pairs)[batch]):
-            two = _Pair.of(classes, moments, pair)
-            if n_widths > 1 and optimum.status[pair] != Status.SEPARABLE:
-                start = optimum.coef[pair], optimum.intercept[pair]
-                if not start[0].any():  # always the likelier class
-                    start = fisher[0][pair], fisher[1][pair]
-                _descend(path, pair, two, pencil, k, start, widths)
-            two.scale(path, pair)
+    pairs = _Pairs.of(rows, moments)
+    if n_widths > 1:
+        basis, inverse = _whitening(moments.covariances)
+        Z = [(X - m) @ basis for X, m in zip(pairs.X, moments.means, strict=True)]
+        S = basis.T @ moments.covariances @ basis + _LEAST * np.eye(basis.shape[1])
+        for pair in np.flatnonzero(optimum.status != Status.SEPARABLE).tolist():
+            i, j = moments.pairs[pair]
+            start = optimum.coef[pair], optimum.intercept[pair]
+            if not start[0].any():  # always the likelier class
+                start = optimum.fisher[0][pair], optimum.fisher[1][pair]
+            u, w0 = -inverse @ start[0], start[1]
+            if not u.any():
+                continue
+            middle = (moments.means[i] + moments.means[j]) / 2
+            c = (moments.means[i] - moments.means[j]) @ basis
+            two = pairs.rows(pair, Z, (c, S[i], S[j]))
+            first = np.append(u, w0 + start[0] @ middle)
+            found, log_error = smoothed_path(two, widths[1:], first, **_SETTINGS)
+            w = found[:, :-1] @ basis.T
+            path.coef[1:, pair] = -w
+            path.intercept[1:, pair] = found[:, -1] + w @ middle
+            path.error[1:, pair] = np.exp(log_error)
+    pairs.scale(path)
     return path
+
+
+def _whitening(covariances: Array) -> tuple[Array, Array]:
+    """Return a basis in which the mean covariance is the identity, and its inverse.
+
+    Directions without variance are left out.
+    """
+    mean = covariances.mean(axis=0)
+    scale = np.sqrt(np.diag(mean))
+    scale[scale == 0] = 1.0
+    values, vectors = np.linalg.eigh(mean / scale / scale[:, None])
+    kept = values > RANK_TOLERANCE * values[-1]
+    root = np.sqrt(values[kept])
+    vectors = vectors[:, kept]
+    return vectors / root / scale[:, None], (vectors * root * scale[:, None]).T
 
 
 def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Path:
@@ -113,98 +140,67 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     n_pairs, d = len(moments.pairs), rows.X.shape[1]
     shape = len(ridges), n_pairs
     path = Path(np.zeros((*shape, d)), np.zeros(shape), np.zeros(shape))
-    classes = [rows.of_class(k) for k in range(len(moments.means))]
+    pairs = _Pairs.of(rows, moments)
+    origin = moments.means.mean(axis=0)
+    Z = [(X - origin) / units for X in pairs.X]
     for pair in range(n_pairs):
-        two = _Pair.of(classes, moments, pair)
-        middle = moments.means[moments.pairs[pair]].mean(axis=0)
-        part = PairRows(((two.X - middle) / units).T, two.n_first, two.share)
-        rules, _ = smoothed_path(
-            part,
-            ridges / two.total,
-            np.zeros(d + 1),
-            tol=_TOLERANCE,
-            max_iter=_MOST_STEPS,
-        )
-        w = rules[:, :-1] / units
+        two = pairs.rows(pair, Z)
+        penalties = ridges / moments.weights[moments.pairs[pair]].sum()
+        found, _ = smoothed_path(two, penalties, np.zeros(d + 1), **_SETTINGS)
+        w = found[:, :-1] / units
         path.coef[:, pair] = -w
-        path.intercept[:, pair] = rules[:, -1] + w @ middle
-        two.scale(path, pair)
-        scores = two.X @ path.coef[:, pair].T + path.intercept[:, pair]
-        wrong = (scores > 0) == part.first[:, None]
-        path.error[:, pair] = two.share @ wrong
+        path.intercept[:, pair] = found[:, -1] + w @ origin
+        scores = found[:, -1:] - found[:, :-1] @ two.columns
+        path.error[:, pair] = ((scores > 0) == two.first) @ two.share
+    pairs.scale(path)
     return path
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """Rows of two classes, those of the first one first.
+class _Pairs:
+    """Rows of classes, to be put together pair by pair.
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
-        The rows.
-    n_first : int
-        Number of rows of the first class.
-    share : ndarray of shape (n,)
-        Prior of the class of each row, times its weight in the class.
-    total : float
-        Total weight.
+    X, shares : list of ndarray
+        The rows of each class, and the weight of each row in its class.
+    pairs, priors : ndarray of shape (n_pairs, 2)
+        Classes of each pair, and their priors.
     """
 
-    X: Array
-    n_first: int
-    share: Array
-    total: float
+    X: list[Array]
+    shares: list[Array]
+    pairs: Index
+    priors: Array
 
     @classmethod
-    def of(cls, classes: list[Rows], moments: Moments, pair: int) -> _Pair:
-        two = [classes[k] for k in moments.pairs[pair]]
-        priors = moments.take(slice(pair, pair + 1)).pair_priors[0]
-        share = [
-            p * part.frequencies / part.frequencies.sum()
-            for p, part in zip(priors, two, strict=True)
-        ]
-        X = np.concatenate([part.X for part in two])
-        total = float(sum(part.frequencies.sum() for part in two))
-        return cls(X, len(two[0].codes), np.concatenate(share), total)
+    def of(cls, rows: Rows, moments: Moments) -> _Pairs:
+        classes = [rows.of_class(k) for k in range(len(moments.means))]
+        weights = [part.frequencies for part in classes]
+        return cls(
+            [part.X for part in classes],
+            [weight / weight.sum() for weight in weights],
+            moments.pairs,
+            moments.pair_priors,
+        )
 
-    def scale(self, path: Path, pair: int) -> None:
+    def rows(
+        self, pair: int, Z: list[Array], moments: tuple[Array, ...] = ()
+    ) -> PairRows:
+        """Return the rows of a pair in the coordinates Z, those of each class."""
+        i, j = self.pairs[pair]
+        p, q = self.priors[pair]
+        share = np.concatenate([p * self.shares[i], q * self.shares[j]])
+        columns = np.concatenate([Z[i].T, Z[j].T], axis=1)
+        return PairRows(columns, len(Z[i]), share, moments)
+
+    def scale(self, path: Path) -> None:
         """Divide rules by the mean sizes of their scores, which weighs them alike."""
-        scores = self.X @ path.coef[:, pair].T + path.intercept[:, pair]
-        size = self.share @ np.abs(scores)
-        size = np.where(size > 0, size, 1.0)
-        path.coef[:, pair] /= size[:, None]
-        path.intercept[:, pair] /= size
-
-
-def _descend(
-    path: Path,
-    pair: int,
-    two: _Pair,
-    pencil: Pencil,
-    k: int,
-    start: tuple[Array, Array],
-    widths: Array,
-) -> None:
-    """Write the rules of one pair for all widths but the first."""
-    kept = pencil.basis[k].any(axis=0)
-    basis, means = pencil.basis[k][:, kept], pencil.means[k]
-    w, w0 = -start[0], start[1]
-    u = basis.T @ (pencil.covariances[k].sum(axis=0) @ w)
-    if not u.any():
-        return
-    middle = means.mean(axis=0)
-    own = np.where(np.arange(len(two.X))[:, None] < two.n_first, *means)
-    axes = tuple(part[k][kept] for part in (pencil.c, pencil.alpha, pencil.beta))
-    rows = PairRows(((two.X - own) @ basis).T, two.n_first, two.share, axes)
-    rules, log_error = smoothed_path(
-        rows,
-        widths[1:],
-        np.append(u, w0 - w @ middle),
-        tol=_TOLERANCE,
-        max_iter=_MOST_STEPS,
-    )
-    w = rules[:, :-1] @ basis.T
-    path.coef[1:, pair] = -w
-    path.intercept[1:, pair] = rules[:, -1] + w @ middle
-    path.error[1:, pair] = np.exp(log_error)
+        for pair, two in enumerate(self.pairs):
+            size = np.zeros(len(path.error))
+            for k, prior in zip(two, self.priors[pair], strict=True):
+                scores = self.X[k] @ path.coef[:, pair].T + path.intercept[:, pair]
+                size += prior * (self.shares[k] @ np.abs(scores))
+            size[size == 0] = 1.0
+            path.coef[:, pair] /= size[:, None]
+            path.intercept[:, pair] /= size

@@ -25,11 +25,12 @@ typedef struct {
     const double *columns;
     const double *share;        /* of each row in the error */
     const double *c;            /* difference of the means */
-    const double *alpha, *beta; /* variances of the two classes along the axes */
+    const double *first_covariance, *second_covariance; /* of the classes, (r, r) */
     int64_t n, first, r;
     double h;       /* width of the smoothed error, or */
     double penalty; /* that of the logistic loss */
     double *a;      /* room for n numbers */
+    double *turned; /* room for 2 r numbers: covariances times a rule */
 } Problem;
 
 /* (1 + 2 z) exp(z^2) erfc(z) as a polynomial in (z - 4) / (z + 4), to 1e-15. */
@@ -121,11 +122,12 @@ INLINE Sums sums_of(const Problem *p, int64_t from, int64_t to, double lift, dou
 INLINE double log_error(const Problem *p, const double *v, double *gradient)
 {
     int64_t r = p->r;
-    double w0 = v[r], D = dot(p->c, v, r), variance1 = 0, variance2 = 0;
+    double w0 = v[r], D = dot(p->c, v, r), *turned1 = p->turned, *turned2 = turned1 + r;
     for (int64_t i = 0; i < r; i++) {
-        variance1 += p->alpha[i] * v[i] * v[i];
-        variance2 += p->beta[i] * v[i] * v[i];
+        turned1[i] = dot(p->first_covariance + i * r, v, r);
+        turned2[i] = dot(p->second_covariance + i * r, v, r);
     }
+    double variance1 = dot(turned1, v, r), variance2 = dot(turned2, v, r);
     double over1 = 1 / (p->h * sqrt(variance1)), over2 = 1 / (p->h * sqrt(variance2));
     double narrow = sqrt((1 - p->h) * (1 + p->h));
     double f1 = -narrow * over1, f2 = narrow * over2;
@@ -141,7 +143,7 @@ INLINE double log_error(const Problem *p, const double *v, double *gradient)
     double turn1 = one.moment / variance1, turn2 = two.moment / variance2;
     for (int64_t i = 0; i < r; i++) {
         double along = dot(p->a, p->columns + i * p->n, p->n) + shift * p->c[i];
-        along -= (turn1 * p->alpha[i] + turn2 * p->beta[i]) * v[i];
+        along -= turn1 * turned1[i] + turn2 * turned2[i];
         gradient[i] = along * over;
     }
     gradient[r] = (one.density * over1 - two.density * over2) * over;
@@ -262,7 +264,8 @@ static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
     int64_t q = problem->r + 1;
     double *work = calloc((size_t)q, (4 + 2 * MEMORY) * sizeof(double));
     problem->a = calloc((size_t)problem->n + 1, sizeof(double));
-    bool room = work && problem->a;
+    problem->turned = calloc((size_t)q, 2 * sizeof(double));
+    bool room = work && problem->a && problem->turned;
     for (Py_ssize_t k = 0; k < n_steps && room; k++) {
         double *v = rules + k * q, length = 1;
         if (problem->c) /* the smoothed error depends on the direction only */
@@ -277,6 +280,7 @@ static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
     }
     free(work);
     free(problem->a);
+    free(problem->turned);
     return room;
 }
 
@@ -284,7 +288,7 @@ PyObject *py_smoothed_path(PyObject *self, PyObject *const *args, Py_ssize_t n_a
 {
     Argument a[] = {
         {"columns", "d", "rn"}, {"n_first", "l"},      {"share", "d", "n"},
-        {"c", "d", "r?"},       {"alpha", "d", "r?"},  {"beta", "d", "r?"},
+        {"c", "d", "r?"},       {"first", "d", "rr?"}, {"second", "d", "rr?"},
         {"steps", "d", "p"},    {"start", "d", "q"},   {"tol", "d"},
         {"max_iter", "l"},      {"rules", "d!", "pq"}, {"values", "d!", "p"},
     };
@@ -294,14 +298,14 @@ PyObject *py_smoothed_path(PyObject *self, PyObject *const *args, Py_ssize_t n_a
         return NULL;
     Problem problem = {
         .columns = a[0].data, .first = a[1].integer, .share = a[2].data,
-        .c = a[3].data, .alpha = a[4].data, .beta = a[5].data, .n = SIZE('n'),
-        .r = SIZE('r'),
+        .c = a[3].data, .first_covariance = a[4].data, .second_covariance = a[5].data,
+        .n = SIZE('n'), .r = SIZE('r'),
     };
-    bool all = problem.c && problem.alpha && problem.beta;
-    bool none = !problem.c && !problem.alpha && !problem.beta;
+    bool all = a[3].data && a[4].data && a[5].data;
+    bool none = !a[3].data && !a[4].data && !a[5].data;
     if (SIZE('q') != problem.r + 1 || problem.first < 0 || problem.first > problem.n ||
         !(all || none)) {
-        PyErr_SetString(PyExc_ValueError, "start, n_first or variances do not fit");
+        PyErr_SetString(PyExc_ValueError, "start, n_first or covariances do not fit");
         return give_back(a, COUNT(a));
     }
     bool done;
