@@ -487,3 +487,20 @@ def test_fewer_rows_than_features(rng, tmp_path):
     result = invoke("fit", tmp_path / "other.csv", "-t", "absent")
     assert result.exit_code
     assert "'hg19' and 242 more; name the column" in result.stderr
+
+
+def test_of_many_rows_the_recommended_model_takes_a_sample(
+    frame, tmp_path, monkeypatch
+):
+    data = write(frame, tmp_path / "data.csv")
+    arguments = "fit", data, "-t", "kind", "--exclude", "id", "--recommended"
+    monkeypatch.setattr("heterolda.cli.fit_files.MOST_ROWS", 100)
+    models = []
+    for seed in ("0", "0", "1"):
+        path = tmp_path / f"{len(models)}.json"
+        result = invoke(*arguments, "--seed", seed, "--out", path)
+        assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
+        models.append(heterolda.load(path))
+    assert models[0].estimator_.statistics_.weights.sum() == 100
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    assert not np.array_equal(models[0].coef_, models[2].coef_)
