@@ -16,7 +16,6 @@ from heterolda.estimators.width_choice import (
     Candidates,
     choose,
     committee,
-    shapes_of,
     transformed,
 )
 from heterolda.foundations.arrays import device_of, on_host
@@ -232,8 +231,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         candidates = self._candidates(rows)
         transforms = self.transformation is not None
         choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
-        self.transformation_ = shapes_of(rows)[choice.powers] if transforms else None
-        self._fit_rules(transformed(rows, self.transformation_), candidates, choice)
+        self.transformation_ = choice.shape
+        self._fit_rules(transformed(rows, choice.shape), candidates, choice)
         settle(self.estimator_, device)
         return settle(self, device)
 

@@ -135,8 +135,8 @@ class Choice:
     ----------
     chosen : ndarray of int
         Candidates of which the mean is taken.
-    powers : bool
-        Whether features are transformed by powers.
+    shape : PowerTransformation or None
+        How features are transformed.
     errors, deviations : ndarray of shape (n_candidates,)
         Errors of the candidates on rows held out, and their standard errors.
     estimate : float
@@ -149,7 +149,7 @@ class Choice:
     """
 
     chosen: Index
-    powers: bool
+    shape: Shape
     errors: Array
     deviations: Array
     estimate: float
@@ -182,9 +182,11 @@ def choose(
     shrinkage is that of all rows.
     """
     held = _Held.of(rows, candidates.priors)
+    whole = shapes_of(rows) if transforms else (None, None)
     if not len(held.rows):
         empty = np.full(len(candidates.names), np.nan)
-        return Choice(np.zeros(1, np.intp), transforms, empty, empty, np.nan, None, 1.0)
+        first = np.zeros(1, np.intp)
+        return Choice(first, whole[1], empty, empty, np.nan, None, 1.0)
     parts = [rows.take(held.fold_of_all != f) for f in range(held.n_folds)]
     shapes: list[tuple[Shape, ...]] = [(None,) * held.n_folds]
     if transforms:
@@ -192,17 +194,19 @@ def choose(
         if shapes[0] == shapes[1]:
             shapes.pop()
     with no_warnings(), one_blas_thread():
-        amounts = candidates.amounts(rows)
+        amounts = [
+            candidates.amounts(transformed(rows, whole[k])) for k in range(len(shapes))
+        ]
         paths = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(candidates.fit)(transformed(part, one), amounts)
-            for shape in shapes
+            delayed(candidates.fit)(transformed(part, one), amount)
+            for shape, amount in zip(shapes, amounts, strict=True)
             for part, one in zip(parts, shape, strict=True)
         )
     contests = [
         _Contest.of(rows, held, shape, paths[k * len(parts) : (k + 1) * len(parts)])
         for k, shape in enumerate(shapes)
     ]
-    return _decide(contests, held)
+    return _decide(contests, held, whole)
 
 
 def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
@@ -395,9 +399,12 @@ class _Contest:
         return log_odds, best_temperature(np.concatenate(coupled), codes, weight)
 
 
-def _decide(contests: list[_Contest], held: _Held) -> Choice:
+def _decide(
+    contests: list[_Contest], held: _Held, whole: tuple[Shape, Shape]
+) -> Choice:
     """Return what rows held out choose, and the error to be expected of it.
 
+    Transformations of all rows are `whole`, without powers and with powers.
     Each fold is judged by what the others choose: the fewest errors of several
     candidates would be too good to be true.
     """
@@ -421,7 +428,7 @@ def _decide(contests: list[_Contest], held: _Held) -> Choice:
     log_odds, temperature = contest.calibrated(chosen)
     return Choice(
         chosen=chosen,
-        powers=shape > 0,
+        shape=whole[shape],
         errors=errors,
         deviations=deviations,
         estimate=float(lost / total),
