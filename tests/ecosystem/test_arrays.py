@@ -23,6 +23,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
 )
 from heterolda.estimators import base, gathering
 from heterolda.estimators.placement import host_of, place_of, settle
@@ -49,7 +50,7 @@ MODELS = [
     GaussianLinearDiscriminant(shrinkage="cv", criterion="minimax"),
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     LocalNeighborhoodSearch(max_iter=5, class_weight="balanced"),
-    LocalNeighborhoodSearch(transformation="auto", max_iter=5),
+    SmoothedLinearDiscriminant(0.5),
 ]
 
 

@@ -18,12 +18,11 @@ from heterolda.estimators.votes import (
     Committee,
     OneVsOne,
     vote_weights,
-    winners_of_votes,
 )
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.kernels.votes import count_votes
+from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
 from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules
@@ -454,7 +453,8 @@ def _winners(scores: Array, error: Array, n_classes: int) -> Index:
     if n_classes == 2:
         return (scores[:, 0] > 0).astype(np.intp)
     weights = vote_weights(error, n_classes, "weighted")
-    return winners_of_votes(count_votes(scores, weights), scores)
+    winners: Index = winners_of_votes(count_votes(scores, weights), scores)
+    return winners
 
 
 def _rules_of_votes(error: Array) -> Rules:

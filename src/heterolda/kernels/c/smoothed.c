@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "elementary.h"
+#include "vectors.h"
 
 #define MEMORY 6
 #define ARMIJO 1e-4
