@@ -15,10 +15,7 @@ import numpy as np
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import (
     Array,
-    Device,
     Index,
-    device_of,
-    is_numpy,
     put_like,
     xp_of,
 )
@@ -105,8 +102,7 @@ def pair_sums(second: Any, first: Any = None, *, in_order: bool = False) -> Any:
     """
     xp, n_classes = xp_of(second), n_classes_of(second)
     if n_classes <= _FEW_CLASSES and not in_order:
-        where = None if is_numpy(second) else device_of(second, always=True)
-        to_first, to_second = _ends(n_classes, where)
+        to_first, to_second = (put_like(one, second) for one in _ends(n_classes))
         if first is None:
             return second @ (to_second - to_first)
         return second @ to_second + first @ to_first
@@ -128,13 +124,12 @@ def n_classes_of(scores: Any) -> int:
 
 
 @lru_cache(maxsize=8)
-def _ends(n_classes: int, device: Device | None) -> list[Any]:
+def _ends(n_classes: int) -> list[Array]:
     """Return matrices of ones where a class is the first, or the second, of a pair."""
-    ends = [
+    return [
         (one[:, None] == np.arange(n_classes)).astype(np.float64)
         for one in np.triu_indices(n_classes, 1)
     ]
-    return ends if device is None else [device.put(one) for one in ends]
 
 
 def leaders(votes: Array) -> Index:
