@@ -64,7 +64,7 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     if shape.n_classes <= 3:
         search = LocalNeighborhoodSearch(max_iter=100)
         yield "algorithm2", lambda: search.fit(X, y)
-        yield "descend", lambda: recommended().fit(X, y)
+        yield "smoothed_path", lambda: recommended().fit(X, y)
 
 
 def seconds(call: Call) -> float:

@@ -144,11 +144,17 @@ SPECIAL: dict[str, Special] = {
             "most": lambda rng, s: 30.0,
         },
     ),
-    "descend": Special(
-        after=(lambda rng, s: None if rng.random() < 0.5 else lambda *of: None,),
+    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
+    "smoothed_path": Special(
+        sizes={"q": lambda s: s["r"] + 1},
+        values={
+            "n_first": lambda rng, s: int(rng.integers(s["n"] + 1)),
+            "c": _drawn("r", unless=lambda s: s["n"] % 2),
+            "first": _drawn("r", "r", unless=lambda s: s["n"] % 2),
+            "second": _drawn("r", "r", unless=lambda s: s["n"] % 2),
+        },
         steady=("max_iter",),
     ),
-    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
     "solve_pairs": Special(
         values={
             "pairs": _below("k", "p", "2"),
