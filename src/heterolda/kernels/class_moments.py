@@ -20,8 +20,8 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 
-# Below this a sum of squares has lost digits to underflow.
-SMALLEST_SQUARE = 1e-305
+# Below this a sum of squares begins to lose digits: numbers are 5e-324 apart there.
+SMALLEST_SQUARE = 1e-307
 
 # With no more features, or no more rows in a class, loops of our own are faster than
 # the linear algebra library.
