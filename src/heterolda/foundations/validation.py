@@ -99,7 +99,7 @@ def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
         attributes.pop("feature_names_in_", None)  # of an earlier fit
         attributes["n_features_in_"] = n_features
     named = "feature_names_in_" in attributes
-    return attributes["n_features_in_"] == n_features and not named
+    return attributes.get("n_features_in_") == n_features and not named
 
 
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
