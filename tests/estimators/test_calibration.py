@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from heterolda.estimators.calibration import Sides, best_temperature
+from heterolda.estimators.calibration import Sides
+from heterolda.estimators.temperature import best_temperature
 
 
 def log_odds_of(scores, second, weight=None):
@@ -78,11 +79,12 @@ def test_temperature_undoes_a_power(rng, power):
     p = rng.dirichlet(np.ones(4), 20_000)
     truth = np.array([rng.choice(4, p=row) for row in p])
     other = p**power / np.sum(p**power, axis=1, keepdims=True)
-    found = best_temperature(other, truth, np.ones(len(p)))
+    found = best_temperature(other, truth, np.ones(len(p)), 0.1)
     assert_allclose(found, power, rtol=0.1)
 
 
 def test_without_errors_the_temperature_stays_above_zero(rng):
     p = rng.dirichlet(np.full(4, 0.2), 200)
-    found = [best_temperature(p, p.argmax(axis=1), np.full(200, w)) for w in (1, 100)]
-    assert found[0] > found[1] > 0.1
+    rows = p, p.argmax(axis=1), np.ones(200)
+    found = [best_temperature(*rows, 0.1, doubt) for doubt in (0.01, 0.001, 0.0)]
+    assert found[0] > found[1] > found[2] == 0.1

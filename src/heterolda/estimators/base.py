@@ -98,6 +98,12 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """Refuse to predict before `fit`."""
         check_is_fitted(self)
 
+    @property
+    def temperature_(self):
+        """Number by which the logarithms of probabilities are divided."""
+        self._check_ready()
+        return self._committee.temperature
+
     def _blockwise(self, X, method: str):
         """Apply a method of the committee to X, which may have missing values."""
         self._check_ready()
@@ -238,10 +244,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             Gaussian model. It ranks rows as the score does, as far as float64 can tell,
             and is calibrated if the classes are Gaussian. For more, the pairwise
             probabilities, coupled (one-vs-one) or scaled (one-vs-all), with the largest
-            swapped to the class that `predict` returns; these need not be calibrated.
-            `SmoothedLinearDiscriminant` calibrates on held-out rows, for any number of
-            classes. Computed in float64; if X is float32, float32 and at
-            least 1.2e-38.
+            swapped to the class that `predict` returns. `temperature_` makes up for a
+            model that is too sure on average; `SmoothedLinearDiscriminant` calibrates
+            on held-out rows. Computed in float64; if X is float32, float32 and at least
+            1.2e-38.
         """
         return self._blockwise(X, "probabilities")
 

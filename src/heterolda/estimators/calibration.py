@@ -1,4 +1,4 @@
-"""Probabilities that fit rows held out: log-odds beside rules, and a temperature.
+"""Probabilities that fit rows held out: log-odds beside rules.
 
 On each side of a rule, the log-odds that a row there is on its right side are an offset
 and a slope times the distance from the threshold, by logistic regression. Rows at about
@@ -11,14 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.foundations.arrays import Array, Index, Mask
 
-# Limits of the logarithm of a temperature.
-_MOST_LOG = 2.0
 # Weight of the wrong row that is added to those held out on each side of a rule.
 _WRONG = 0.5
 _NO_WEIGHT = 1e-12
@@ -183,24 +180,3 @@ def _logistic_regressions(
         if not going.any():
             break
     return theta[:, 0], theta[:, 1] / unit
-
-
-def best_temperature(probabilities: Array, truth: Index, weight: Array) -> float:
-    """Return the temperature of positive probabilities under which rows are likeliest.
-
-    Half a row is added whose class is anything, so that it stays above zero where no
-    row is wrong.
-    """
-    logs = np.log(probabilities)
-    logs -= logs.max(axis=1, keepdims=True)
-    any_class = _WRONG / (weight.sum() + _WRONG)
-    own = (1 - any_class) * logs[np.arange(len(truth)), truth]
-    own += any_class * logs.mean(axis=1)
-
-    def loss(log_temperature: float) -> float:
-        inverse = np.exp(-log_temperature)
-        total = np.log(np.exp(inverse * logs).sum(axis=1))
-        return float(weight @ (total - inverse * own))
-
-    limits = (-_MOST_LOG, _MOST_LOG)
-    return float(np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))

@@ -511,12 +511,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
             )
 
     @property
-    def temperature_(self):
-        """Number by which the logarithms of probabilities are divided, at least 1."""
-        self._check_ready()
-        return self._committee.temperature
-
-    @property
     def means_(self):
         """Class means, of shape (n_classes, n_features)."""
         self._check_ready()

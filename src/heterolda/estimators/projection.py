@@ -152,7 +152,7 @@ class HeteroscedasticProjection(
 
     See Also
     --------
-    GaussianLinearDiscriminant : The classifier; its `transform` is this projection.
+    GaussianLinearDiscriminant : The classifier.
     ClassMapDisplay : Plot of all classes in two or three components.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
 

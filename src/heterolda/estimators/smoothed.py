@@ -12,10 +12,10 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import settle
+from heterolda.estimators.votes import committee_of
 from heterolda.estimators.width_choice import (
     Candidates,
     choose,
-    committee,
     transformed,
 )
 from heterolda.foundations.arrays import device_of, on_host
@@ -279,8 +279,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.path_ = choice.table(candidates)
         self.width_ = best_width(self.path_)
         self.held_out_error_ = choice.estimate
-        self.temperature_ = choice.temperature
-        self._committee = committee(rules, k, choice.log_odds, choice.temperature)
+        probable = choice.temperature, choice.log_odds
+        self._committee = committee_of(rules, pairs, "weighted", *probable)
 
 
 def best_width(path):

@@ -84,21 +84,34 @@ class Evidence:
     def temperature(self, probabilities: Array) -> float:
         """Return the temperature, at least 1, that suits the probabilities of the rows.
 
-        The derivative of the log likelihood by the inverse temperature b is the mean of
-        ``log p_y - E log p``, E by the probabilities at b, which falls with b.
+        Below 1 it would harm small sets.
         """
-        log_p = np.log(probabilities)
-        true = log_p[np.arange(len(log_p)), self.codes]
+        return best_temperature(probabilities, self.codes, self.weights, 1.0)
 
-        def slope(b: float) -> float:
-            q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
-            expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
-            return float(self.weights @ (true - expected))
 
-        if slope(1.0) >= 0:
-            return 1.0
-        low = 1 / HIGHEST
-        return 1 / float(brentq(slope, low, 1.0)) if slope(low) > 0 else HIGHEST
+def best_temperature(
+    probabilities: Array, codes: Index, weights: Array, least: float, doubt: float = 0.0
+) -> float:
+    """Return the temperature of positive probabilities under which rows are likeliest.
+
+    It lies between `least` and `HIGHEST`. The derivative of the log likelihood by the
+    inverse temperature b is the mean of ``log p_y - E log p``, E by the probabilities
+    at b, which falls with b. A share of `doubt` is of rows whose class is anything, so
+    that b stays bounded where no row is wrong.
+    """
+    log_p = np.log(probabilities)
+    true = (1 - doubt) * log_p[np.arange(len(log_p)), codes]
+    true += doubt * log_p.mean(axis=1)
+
+    def slope(b: float) -> float:
+        q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
+        expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
+        return float(weights @ (true - expected))
+
+    low, high = 1 / HIGHEST, 1 / least
+    if slope(high) >= 0:
+        return least
+    return 1 / float(brentq(slope, low, high)) if slope(low) > 0 else HIGHEST
 
 
 def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:

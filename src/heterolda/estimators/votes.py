@@ -236,14 +236,19 @@ class OneVsAll(Committee):
 
 
 def committee_of(
-    rules: Rules, pairs: Index, voting: str, evidence: Evidence | float = 1.0
+    rules: Rules,
+    pairs: Index,
+    voting: str,
+    evidence: Evidence | float = 1.0,
+    log_odds: Callable[[Array], Array] | None = None,
 ) -> Committee:
     """Return how the rules of pairs decide together."""
     if len(pairs) == 1:
-        return Binary(rules, evidence=evidence)
+        return Binary(rules, log_odds, evidence=evidence)
     if pairs[0, 0] < 0:
-        return OneVsAll(rules, evidence=evidence)
-    return OneVsOne(rules, int(pairs.max()) + 1, voting, evidence=evidence)
+        return OneVsAll(rules, log_odds, evidence=evidence)
+    k = int(pairs.max()) + 1
+    return OneVsOne(rules, k, voting, log_odds, evidence=evidence)
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.calibration import Sides, best_temperature
+from heterolda.estimators.calibration import Sides
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import SidedLogOdds
-from heterolda.estimators.votes import (
-    Binary,
-    Committee,
-    OneVsOne,
-    vote_weights,
-)
+from heterolda.estimators.temperature import best_temperature
+from heterolda.estimators.votes import committee_of, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 from heterolda.kernels.ordered_scores import linear_scores
@@ -42,6 +38,9 @@ _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # more than so many.
 _NEAR = 1.0
 _CLEARLY_FEWER = 0.5
+# Least temperature, and weight of a row of any class that is added to those held out.
+_LEAST_TEMPERATURE = 0.1
+_WRONG = 0.5
 
 Shape = PowerTransformation | None
 
@@ -382,20 +381,20 @@ class _Contest:
         scores = np.concatenate([part for part, _ in parts])
         codes, weight = held.codes[order], held.weight[order]
         weight = weight * (held.counts.sum() / weight.sum())
-        sides = []
-        for pair, (i, j) in enumerate(all_pairs(self.n_classes)):
+        sides, pairs = [], all_pairs(self.n_classes)
+        for pair, (i, j) in enumerate(pairs):
             two = np.flatnonzero((codes == i) | (codes == j))
             sides.append(Sides.of(scores[two, pair], codes[two] == j, weight[two]))
         log_odds = Sides.stacked(sides).log_odds()
         if self.n_classes == 2:
             return log_odds, 1.0
-        coupled = [
-            committee(_rules_of_votes(error), self.n_classes, log_odds).probabilities(
-                part
-            )
-            for part, error in parts
-        ]
-        return log_odds, best_temperature(np.concatenate(coupled), codes, weight)
+        coupled = []
+        for part, error in parts:
+            votes = _rules_of_votes(error), pairs, "weighted"
+            coupled.append(committee_of(*votes, 1.0, log_odds).probabilities(part))
+        doubt = _WRONG / (weight.sum() + _WRONG)
+        given = np.concatenate(coupled), codes, weight, _LEAST_TEMPERATURE, doubt
+        return log_odds, best_temperature(*given)
 
 
 def _decide(
@@ -434,18 +433,6 @@ def _decide(
         log_odds=log_odds,
         temperature=temperature,
     )
-
-
-def committee(
-    rules: Rules,
-    n_classes: int,
-    log_odds: SidedLogOdds | None = None,
-    temperature: float = 1.0,
-) -> Committee:
-    """Return how rules of pairs decide together, by weighted votes."""
-    if n_classes == 2:
-        return Binary(rules, log_odds, evidence=temperature)
-    return OneVsOne(rules, n_classes, "weighted", log_odds, evidence=temperature)
 
 
 def _winners(scores: Array, error: Array, n_classes: int) -> Index:

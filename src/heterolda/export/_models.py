@@ -241,7 +241,6 @@ def _smoothed(values: Values, fitted: Values, where: str) -> Any:
     check_priors(values["priors"], where)
     values["start"] = _read_start(values["start"], fitted, where)
     fitted["smoothed_error_"] = committee.planes.error
-    fitted["temperature_"] = committee.temperature
     del fitted["n_iter_"]
     return unfitted(SmoothedLinearDiscriminant, values["parameters"])
 
