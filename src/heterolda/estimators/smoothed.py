@@ -251,7 +251,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         start.fit(rows.X, rows.labels, sample_weight=rows.weights)
         if hasattr(self, "feature_names_in_"):
             start.feature_names_in_ = self.feature_names_in_
-        path = candidates.needed(choice.chosen).fit(rows)
+        path = candidates.needed(choice.chosen).fit(rows, choice.amount)
         coef, intercept, error = path.mean(choice.chosen)
         scores = linear_scores(rows.X, coef.T, intercept)
         pairs = all_pairs(k)

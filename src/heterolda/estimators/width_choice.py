@@ -135,6 +135,8 @@ class Choice:
         Candidates of which the mean is taken.
     shape : PowerTransformation or None
         How features are transformed.
+    amount : Shrinkage or None
+        Shrinkage that all rows, transformed, chose; None if the parameter says it.
     errors, deviations : ndarray of shape (n_candidates,)
         Errors of the candidates on rows held out, and their standard errors.
     estimate : float
@@ -148,6 +150,7 @@ class Choice:
 
     chosen: Index
     shape: Shape
+    amount: Shrinkage | None
     errors: Array
     deviations: Array
     estimate: float
@@ -184,7 +187,7 @@ def choose(
     if not len(held.rows):
         empty = np.full(len(candidates.names), np.nan)
         first = np.zeros(1, np.intp)
-        return Choice(first, whole[1], empty, empty, np.nan, None, 1.0)
+        return Choice(first, whole[1], None, empty, empty, np.nan, None, 1.0)
     parts = [rows.take(held.fold_of_all != f) for f in range(held.n_folds)]
     shapes: list[tuple[Shape, ...]] = [(None,) * held.n_folds]
     if transforms:
@@ -204,7 +207,9 @@ def choose(
         _Contest.of(rows, held, shape, paths[k * len(parts) : (k + 1) * len(parts)])
         for k, shape in enumerate(shapes)
     ]
-    return _decide(contests, held, whole)
+    return _decide(
+        contests, held, list(zip(whole[: len(shapes)], amounts, strict=True))
+    )
 
 
 def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
@@ -398,11 +403,13 @@ class _Contest:
 
 
 def _decide(
-    contests: list[_Contest], held: _Held, whole: tuple[Shape, Shape]
+    contests: list[_Contest],
+    held: _Held,
+    whole: list[tuple[Shape, Shrinkage | None]],
 ) -> Choice:
     """Return what rows held out choose, and the error to be expected of it.
 
-    Transformations of all rows are `whole`, without powers and with powers.
+    Transformations and shrinkage of all rows are `whole`, without powers and with them.
     Each fold is judged by what the others choose: the fewest errors of several
     candidates would be too good to be true.
     """
@@ -426,7 +433,8 @@ def _decide(
     log_odds, temperature = contest.calibrated(chosen)
     return Choice(
         chosen=chosen,
-        shape=whole[shape],
+        shape=whole[shape][0],
+        amount=whole[shape][1],
         errors=errors,
         deviations=deviations,
         estimate=float(lost / total),

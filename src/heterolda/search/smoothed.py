@@ -32,7 +32,7 @@ WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
 # Relative decrease of the error that is not worth a step, and steps for a width.
-_SETTINGS: dict[str, Any] = {"tol": 1e-5, "max_iter": 100}
+_SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
 # Least variance of a class, in units of the mean covariance.
 _LEAST = 1e-9
 
