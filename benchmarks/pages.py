@@ -84,6 +84,28 @@ def section(
     return "\n".join([*lines, ""])
 
 
+def section_table(head: str, rows: list[tuple[str, ...]]) -> str:
+    """Return a table in markdown."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head.split("|"), *rows)]
+    lines.insert(1, "|" + "---|" * (head.count("|") + 1))
+    return "\n".join(lines)
+
+
+def filled(page: str, parts: dict[str, str]) -> str:
+    """Return a page with parts between the comments that name them written again.
+
+    A part stands between ``<!-- made: name -->`` and ``<!-- end -->``.
+    """
+    for name, part in parts.items():
+        begin = f"<!-- made: {name} -->\n"
+        head, found, rest = page.partition(begin)
+        _, end, tail = rest.partition("<!-- end -->")
+        if not (found and end):
+            raise ValueError(f"the page has no part {name!r}")
+        page = f"{head}{begin}\n{part}\n\n{end}{tail}"
+    return page
+
+
 def listed(words: list[str]) -> str:
     """Words as a sentence lists them."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -1,146 +1,121 @@
-"""Compare accuracies by cross-validation, then write the page and the picture.
+"""Compare accuracies by cross-validation, then write the tables of docs/accuracy.md.
 
-python -m benchmarks.accuracy [--datasets NAMES] [--methods NAMES] [--trials N]
-    [--jobs N] [--out FOLDER] [--published] [--report] [--development]
-    [--join FOLDER] [--page FOLDER]
+python -m benchmarks.accuracy [--jobs N] [--report]
 
-Names are those of sets and methods, or of groups of them. --published computes, in the
-folder `published` of the results, the recommended recipe alone by the protocol of
-published figures, on the sets that have some.
-
-The page is docs/accuracy.md only for the full protocol; a selection has a page only
-with --page.
+Every method on every set, on the same five stratified folds; five shuffles of sets with
+fewer than 1,000 rows, one of the others. Results are appended to
+benchmarks/results/accuracy.csv, a line for each shuffle of a method on a set: a run
+that was stopped goes on. --report computes nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
+import time
+import warnings
 from pathlib import Path
+from typing import Any
 
-from benchmarks.accuracy.comparisons import Comparisons, covers, joined
-from benchmarks.accuracy.methods import METHODS, RECOMMENDED, resolve
-from benchmarks.accuracy.picture import pictures
-from benchmarks.accuracy.report import pages
-from benchmarks.accuracy.sets import SET_ASIDE, SETS, published
-from benchmarks.accuracy.sets import resolve as resolve_sets
-from benchmarks.accuracy.study import (
-    FOLDS,
-    PUBLISHED_FOLDS,
-    TRIALS,
-    AccuracyStudy,
-    Score,
-    run,
-)
-from benchmarks.pages import write
-from heterolda.cli.progress import StudyProgress
-from heterolda.experiments.results import read_results
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
-# In the folder of results: the recommended recipe by the protocol of published figures.
-PUBLISHED = "published"
-DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+from benchmarks.accuracy.methods import METHODS
+from benchmarks.accuracy.page import write
+from benchmarks.accuracy.sets import SETS, SIZES, load
+
+RESULTS = Path(__file__).parents[1] / "results" / "accuracy.csv"
+FIELDS = "set", "method", "shuffle", "correct", "log_loss", "seconds", "claimed"
+FOLDS, SHUFFLES, FEW_ROWS = 5, 5, 1000
+# Without it: one-vs-one methods would fit 100,000 rules to its 100 classes.
+LEFT_OUT = ("plant_margin",)
+Key = tuple[str, str, int]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Compute what is missing, then write the page and its picture."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    selection = "a selection is not the page of the full protocol: name its --page"
-    pageless = options.page is None and _is_selection(options)
-    if pageless and options.report:
-        parser.error(selection)
-    if not options.report:
-        with StudyProgress() as display:
-            try:
-                run(*_asked(options), display, options.jobs)
-            except (OSError, ValueError) as error:
-                parser.error(str(error))
-            except KeyboardInterrupt:
-                print("interrupted; the same command goes on", file=sys.stderr)
-                return 1
-    if pageless or options.published:
-        print(options.out)
-        return 0
-    folders = [options.out, *options.join]
-    results = joined([read_results(f, Score) for f in folders], options.trials)
-    if options.page is None and not covers(results.run["plan"]):
-        parser.error(f"{selection} (the folders of results have less)")
-    target = options.page or DOCS
-    beside = options.out / PUBLISHED
-    fourfold = read_results(beside, Score) if beside.is_dir() else None
-    comparisons = Comparisons(results, options.development, fourfold)
-    images = {f"images/{k}": data for k, data in pictures(comparisons).items()}
-    write(target, pages(comparisons) | images)
-    print(target / "accuracy.md")
+def planned() -> list[Key]:
+    """Return all that is to be run, the quick first."""
+    names = [name for name in SETS if name not in LEFT_OUT]
+    work = {name: n * d * k**2 for name, (n, d, k) in SIZES.items()}
+    return [
+        (name, method, shuffle)
+        for name in sorted(names, key=work.__getitem__)
+        for shuffle in range(SHUFFLES if SIZES[name][0] < FEW_ROWS else 1)
+        for method in METHODS
+    ]
+
+
+def run(name: str, method: str, shuffle: int) -> dict[str, Any]:
+    """Return the line of a shuffle: hits in each fold, log loss, seconds of a fit."""
+    X, y = load(name, shuffle if name in ("D1", "D2") else 0)
+    hits, losses, seconds, claimed = [], [], [], []
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=shuffle)
+        for train, test in folds.split(X, y):
+            model = METHODS[method](shuffle)
+            begin = time.process_time()
+            model.fit(X[train], y[train])
+            seconds.append(time.process_time() - begin)
+            hits.append(int(np.sum(model.predict(X[test]) == y[test])))
+            claimed.append(getattr(model, "held_out_error_", np.nan))
+            if hasattr(model, "predict_proba"):
+                losses.append(_losses(model.predict_proba(X[test]), model, y[test]))
+    return {
+        "set": name,
+        "method": method,
+        "shuffle": shuffle,
+        "correct": " ".join(map(str, hits)),
+        "log_loss": f"{np.concatenate(losses).mean():.5g}" if losses else "",
+        "seconds": f"{np.median(seconds):.4g}",
+        "claimed": "" if np.isnan(claimed).any() else f"{np.mean(claimed):.5g}",
+    }
+
+
+def _losses(proba: Any, model: Any, y: Any) -> Any:
+    """Return the log loss of each row; that of a class without training rows is 36."""
+    place = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
+    known = model.classes_[place] == y
+    p = np.where(known, proba[np.arange(len(y)), place], 0.0)
+    return -np.log(np.maximum(p, np.finfo(float).eps))
+
+
+def done() -> dict[Key, dict[str, str]]:
+    """Return the lines that there are."""
+    if not RESULTS.is_file():
+        return {}
+    with open(RESULTS, encoding="utf-8", newline="") as file:
+        lines = csv.DictReader(file)
+        return {(r["set"], r["method"], int(r["shuffle"])): r for r in lines}
+
+
+def main() -> int:
+    """Compute what is missing, and write the page."""
+    parser = argparse.ArgumentParser("benchmarks.accuracy")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--report", action="store_true", help="compute nothing")
+    options = parser.parse_args()
+    lines = done()
+    missing = [key for key in planned() if key not in lines]
+    if missing and not options.report:
+        RESULTS.parent.mkdir(exist_ok=True)
+        with open(RESULTS, "a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            if not lines:
+                writer.writeheader()
+            work = Parallel(options.jobs, return_as="generator_unordered")
+            jobs = (delayed(run)(*key) for key in missing)
+            for number, line in enumerate(work(jobs), 1):
+                writer.writerow(line)
+                file.flush()
+                name = f"{line['set']} {line['method']}"
+                print(f"[{number}/{len(missing)}] {name}", file=sys.stderr)
+    elif missing:
+        parser.error(f"{len(missing)} lines are missing, such as {missing[0]}")
+    write(done())
     return 0
-
-
-def _is_selection(options: argparse.Namespace) -> bool:
-    """Whether less, or anything else, is asked for than the full protocol."""
-    return (
-        options.development
-        or options.datasets is not None
-        or set(resolve(options.methods.split(","))) != set(METHODS)
-        or (options.trials, options.folds) != (TRIALS, FOLDS)
-    )
-
-
-def _asked(options: argparse.Namespace) -> tuple[AccuracyStudy, Path]:
-    """The study, and its folder."""
-    if options.published:
-        hidden = SET_ASIDE if options.development else ()
-        sets = resolve_sets([name for name in published() if name not in hidden])
-        study = AccuracyStudy(sets, [RECOMMENDED], 1, PUBLISHED_FOLDS)
-        return study, options.out / PUBLISHED
-    methods = resolve(options.methods.split(","))
-    datasets = [n for n in SETS if not (options.development and n in SET_ASIDE)]
-    if options.datasets:
-        datasets = resolve_sets(options.datasets.split(","))
-    study = AccuracyStudy(datasets, methods, options.trials, options.folds)
-    return study, options.out
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "benchmarks.accuracy", description=__doc__.partition("\n")[0]
-    )
-    add = parser.add_argument
-    add(
-        "--datasets",
-        help=f"of {', '.join(SETS)}; or all, study, development (the new ones but for "
-        "those that are set aside), aside",
-    )
-    add(
-        "--methods",
-        default="all",
-        help=f"of {', '.join(METHODS)}; or all, ours, peers, default, tuned, "
-        "landmarks, plain, power",
-    )
-    add("--trials", type=int, default=TRIALS, help="shuffles")
-    add("--folds", type=int, default=FOLDS, help="parts of each shuffle")
-    add("--jobs", type=int, default=1, help="processes")
-    add("--out", type=Path, default=Path("build/accuracy"), help="folder of results")
-    add("--published", action="store_true", help="compute what compares with those")
-    add("--report", action="store_true", help="compute nothing, write the page")
-    add(
-        "--join",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="a further folder of results for the page, for instance of the peers",
-    )
-    add(
-        "--page",
-        type=Path,
-        help="folder of the page (default: docs, and none for a selection)",
-    )
-    add(
-        "--development",
-        action="store_true",
-        help=f"leave out what is set aside: {', '.join(SET_ASIDE)}",
-    )
-    return parser
 
 
 if __name__ == "__main__":

@@ -22,11 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.guard import read
-from heterolda.experiments.catalogue import (
-    CATALOGUE,
-    resolve_datasets,
-    resolve_names,
-)
+from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
 from heterolda.experiments.datasets import VARIABLE, dataset_file, load_dataset
 
 # What earlier work had seen: the study's sets, and those that scikit-learn has.
@@ -115,17 +111,6 @@ SIZES = {
     "waveform_noise": (5000, 40, 3),
     "wine_red": (1599, 11, 6),
 }
-_GROUPS = {
-    "all": list(SETS),
-    "study": list(STUDY),
-    "development": list(NEW_DEVELOPMENT),
-    "aside": list(SET_ASIDE),
-}
-
-
-def resolve(names: list[str]) -> list[str]:
-    """Names of sets from names and groups."""
-    return resolve_names("data set", names, list(SETS), _GROUPS)
 
 
 @cache

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.accuracy.comparisons import Against, p_value
 from benchmarks.gaps.methods import EM, METHODS, PEERS
 from benchmarks.gaps.regimes import REGIMES
 from benchmarks.gaps.study import Results
@@ -15,6 +14,24 @@ from benchmarks.gaps.study import Results
 ACCURACY, LOSS = "accuracy", "log_loss"
 # The mean over the ways of removing values.
 OVERALL = "all four"
+
+
+class Against(NamedTuple):
+    """EM and a peer, on the sets that have both.
+
+    Wilcoxon's signed-rank test over the sets is one-sided: a small `p_ours` says that
+    ours is better, a small `p_peer` that the peer is.
+    """
+
+    sets: int
+    won: int
+    tied: int
+    lost: int
+    points: float
+    p_ours: float
+    p_peer: float
+    ranks: tuple[float, ...]  # mean ranks of both
+    means: tuple[float, ...]  # mean accuracies of both, or log losses
 
 
 class Comparisons:
@@ -112,3 +129,17 @@ def _ranks(table: Any, what: str) -> Any:
     """Mean rank of each column; rounded figures, so that equal ones tie."""
     sign = -1 if what == ACCURACY else 1
     return rankdata(np.round(sign * table, 9), axis=1).mean(axis=0)
+
+
+def p_value(d: Any) -> float:
+    """One-sided p-value of Wilcoxon's signed-rank test: small if `d` is positive.
+
+    Exact for every number of differences, with ties too; those of zero do not count.
+    """
+    d = d[d != 0]
+    ranks = (2 * rankdata(np.abs(d))).astype(int)  # twice, so that they are whole
+    chances = np.zeros(ranks.sum() + 1)
+    chances[0] = 1
+    for rank in ranks:
+        chances = (chances + np.roll(chances, rank)) / 2
+    return float(min(1, chances[ranks[d > 0].sum() :].sum()))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.comparisons import Against
-from benchmarks.gaps.comparisons import ACCURACY, LOSS, OVERALL, Comparisons
+from benchmarks.gaps.comparisons import ACCURACY, LOSS, OVERALL, Against, Comparisons
 from benchmarks.gaps.methods import DROP, EM, MANY_FEATURES, NEAREST
 from benchmarks.gaps.regimes import ABOVE, DEPENDENT, ELSEWHERE, RANDOM, REGIMES
 from benchmarks.gaps.study import ASIDE, ENOUGH_ROWS, FEWER_ROWS, FOLDS, SMALLEST
