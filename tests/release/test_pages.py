@@ -8,9 +8,9 @@ import pytest
 from helpers.pages import ordered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-WITHOUT_PICTURE = "trust", "certificate"
+WITHOUT_PICTURE = "trust", "certificate", "benchmarks_gpu"
 PAGES = (
-    *("accuracy", "accuracy_tables", "benchmarks", "benchmarks_gpu"),
+    *("accuracy", "benchmarks", "benchmarks_gpu"),
     *("benchmarks_scale", "certificate", "gaps_accuracy", "guard", "hostile"),
     *("outliers", "projection_accuracy", "trust", "wide_accuracy"),
 )

@@ -180,10 +180,11 @@ def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> 
         known = before >= more
         origin = put_like(mean, z) if known else z[0, :] + 0.0
         z -= origin
-        if weight is None:
-            shift = xp.sum(z, axis=0) / more
-        else:
-            shift = _product(weight[:, None], z)[0, :] / more
+        if weight is None and is_numpy(z):
+            shift = z.sum(axis=0) / more
+        else:  # a product takes CuPy a hundredth of the time of a sum over rows
+            column = xp.ones_like(z[:, :1]) if weight is None else weight[:, None]
+            shift = _product(column, z)[0, :] / more
         if not known:
             z -= shift
             shift += origin - put_like(mean, z)

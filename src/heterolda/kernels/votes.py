@@ -87,7 +87,7 @@ def winners_of_votes(votes: Any, scores: Any) -> Any:
     """
     xp = xp_of(votes)
     leads = votes == xp.max(votes, axis=1, keepdims=True)
-    if not bool(xp.any(xp.count_nonzero(leads, axis=1) > 1)):
+    if int(xp.count_nonzero(leads)) == votes.shape[0]:
         return xp.argmax(votes, axis=1)
     confidence = pair_sums(scores, in_order=True)
     return xp.argmax(xp.where(leads, confidence, -xp.inf), axis=1)
