@@ -12,7 +12,13 @@ import pytest
 from scipy.stats import norm
 
 from helpers.browsing import overflow, set_scheme
-from heterolda import ClassStatistics, Frontier, GaussianLinearDiscriminant, Global
+from heterolda import (
+    ClassStatistics,
+    Frontier,
+    GaussianLinearDiscriminant,
+    Global,
+    SmoothedLinearDiscriminant,
+)
 
 for module in ("sphinx", "myst_parser", "pydata_sphinx_theme"):
     pytest.importorskip(module, reason="the site needs heterolda[docs]")
@@ -215,6 +221,28 @@ def test_the_curves_are_drawn_where_the_rules_are(page, rng):
             assert (e1[0], e2[0], e1[-1], e2[-1]) == pytest.approx((0, 1, 1, 0))
             assert np.abs(np.diff([e1, e2])).sum(axis=0).max() <= 0.02
             np.testing.assert_allclose(e2, known, atol=1e-9)
+
+
+def test_the_dial_has_the_smoothed_errors_of_the_library(page):
+    found = page.execute_script("return heteroldaExplore.dial()")
+    X = np.array([row["x"] for row in found["rows"]])
+    y = np.array([row["k"] for row in found["rows"]])
+    settings = {"transformation": None, "shrinkage": 0, "priors": "equal"}
+    for one in found["rules"][::4]:
+        model = SmoothedLinearDiscriminant(one["h"], **settings).fit(X, y)
+        assert one["error"] == pytest.approx(model.smoothed_error_[0], rel=1e-3)
+        assert abs(one["wrong"] - np.mean(model.predict(X) != y)) < 1.5 / len(y)
+    first, last = found["rules"][0], found["rules"][-1]
+    assert min(one["others"] for one in found["rules"]) < min(
+        first["others"] - 0.05, last["others"] - 0.01
+    )
+    dial = page.find_element("css selector", ".dial input")
+    before = text(page, ".dial [role=status]")
+    assert before.startswith("Width 1:")
+    dial.send_keys("\ue014")  # to the right
+    assert f"{100 * found['rules'][1]['others']:.1f} %" in text(
+        page, ".dial [role=status]"
+    )
 
 
 def test_singular_covariances_are_no_obstacle(page):

@@ -52,7 +52,7 @@ def errors(X, y, coef, intercept):
 
 
 def test_small_widths_have_no_more_training_errors_than_algorithm_2(rng):
-    # 49 or 50 of 50 in trials, mostly fewer.
+    # 47 to 49 of 50 in trials, mostly fewer.
     wins = 0
     for _ in range(50):
         X, y = non_normal(rng, int(rng.integers(60, 400)), int(rng.integers(2, 8)))
