@@ -35,7 +35,6 @@ from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_r
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
-from heterolda.estimators.votes import Binary
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, refuse_device
 from heterolda.foundations.sklearn_private import (
@@ -511,14 +510,11 @@ def _scores(estimator, X) -> Array:
 
 def _with_threshold(model, threshold: float, bound: ErrorBound | None):
     """A copy of a discriminant of two classes that decides at another threshold."""
-    moved, planes = copy(model), model._committee.planes
-    planes = replace(planes.less(threshold), gap=np.full(1, np.nan))
-    rates = error_rates(planes)
-    planes = replace(planes, error=rates @ model.priors_)
-    moved._committee = Binary(planes, evidence=model._committee.temperature)
-    moved.intercept_, moved.gap_ = planes.intercept, planes.gap
-    moved.error_rates_ = rates
-    moved.bayes_error_ = moved.risk_ = planes.error
+    rules = replace(model._committee.planes.less(threshold), gap=np.full(1, np.nan))
+    rates = error_rates(rules)
+    rules = replace(rules, error=rates @ model.priors_)
+    moved = copy(model)
+    moved._decide_by(rules, rates, rules.error, model._committee.temperature)
     moved.bound_ = bound
     moved._settings = {**model._settings, "costs": None}
     moved._moved_from = model, threshold  # for incomplete rows

@@ -474,24 +474,28 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.shrinkage_ = chosen.shrinkage
         self.priors_ = problem.priors
         self.pairs_ = problem.pairs
-        self.coef_ = rules.coef
-        self.intercept_ = rules.intercept
-        self.bayes_error_ = rules.error
-        self.error_rates_ = rated.error_rates
-        self.risk_ = rated.risk
-        self.gap_ = rules.gap
-        self.trivial_ = rules.trivial
         self.guarded_ = chosen.guarded
-        self.n_iter_ = rules.n_iter
-        decide = rules.alone(), self.pairs_, self.voting
-        self._committee = committee_of(*decide, chosen.evidence)
-        self._by_pattern = {}  # rules of incomplete rows, once solved
+        self._decide_by(rules, rated.error_rates, rated.risk, chosen.evidence)
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         vars(self).pop("_thresholds", None)
         if chosen.thresholds is not None:  # for other operating points
             self._thresholds = chosen.thresholds
         return self
+
+    def _decide_by(self, rules, error_rates, risk, evidence):
+        """Write the attributes of the rules, and what predicts by them."""
+        self.coef_ = rules.coef
+        self.intercept_ = rules.intercept
+        self.bayes_error_ = rules.error
+        self.error_rates_ = error_rates
+        self.risk_ = risk
+        self.gap_ = rules.gap
+        self.trivial_ = rules.trivial
+        self.n_iter_ = rules.n_iter
+        decide = rules.alone(), self.pairs_, self.voting
+        self._committee = committee_of(*decide, evidence)
+        self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):
         """Refuse to predict while `partial_fit` still waits for some class."""
