@@ -269,6 +269,5 @@ class LocalNeighborhoodSearch(
             means=np.array([r.means for r in results]),
             deviations=np.array([r.deviations for r in results]),
         )
-        initial = getattr(start.estimator, "_committee", None)
-        temperature = 1.0 if initial is None else initial.temperature
-        self._committee = committee_of(rules, self.pairs_, voting, temperature)
+        evidence = getattr(start.estimator, "_committee", 1.0)
+        self._committee = committee_of(rules, self.pairs_, voting, evidence)

@@ -43,13 +43,13 @@ class Committee(ABC):
     ----------
     planes : Rules
         The rules.
-    evidence : Evidence or float
-        Rows for the temperature by which log probabilities are divided, or the
-        temperature itself.
+    evidence : Evidence, Committee or float
+        Rows for the temperature by which log probabilities are divided, a committee
+        that has it, or the temperature itself.
     """
 
     planes: Rules
-    evidence: Evidence | float = field(default=1.0, kw_only=True)
+    evidence: Evidence | Committee | float = field(default=1.0, kw_only=True)
 
     @abstractmethod
     def winners(self, scores: Any) -> Any:
@@ -64,6 +64,8 @@ class Committee(ABC):
         """The temperature, found when it is first asked for."""
         if isinstance(self.evidence, float):
             return self.evidence
+        if isinstance(self.evidence, Committee):
+            return self.evidence.temperature
         plain = replace(self, evidence=1.0)
         return self.evidence.temperature(plain.probabilities(self.evidence.scores))
 
@@ -239,7 +241,7 @@ def committee_of(
     rules: Rules,
     pairs: Index,
     voting: str,
-    evidence: Evidence | float = 1.0,
+    evidence: Evidence | Committee | float = 1.0,
     log_odds: Callable[[Array], Array] | None = None,
 ) -> Committee:
     """Return how the rules of pairs decide together."""
