@@ -203,56 +203,35 @@ def _draw_trade_off(
 
 
 def _ranks(results: Results) -> list[str]:
-    """Return critical-difference diagrams of the study and of the paper's Table 3."""
-    parts = []
-    methods, datasets = _complete(results)
-    if len(datasets) < 2 or len(methods) < 2:
-        parts.append(
-            note(
-                "Ranks need at least two methods with complete results on at least two "
-                "data sets."
-            )
+    """Return critical-difference diagrams of the study and of the paper's Table 3.
+
+    Ours has the sets on which all methods are complete. Those whose rows are among the
+    rows of another set would count twice.
+    """
+    datasets = [
+        d
+        for d in results.datasets
+        if PART_OF.get(d) not in results.datasets
+        and all(
+            (d, m) in results.cells and results.cells[d, m].complete
+            for m in results.methods
+        )
+    ]
+    if len(datasets) < 2 or len(results.methods) < 2:
+        ours = note(
+            "Ranks need at least two data sets on which at least two methods are "
+            "complete."
         )
     else:
         scores = [
-            [float(results.cells[d, m].accuracies.mean()) for m in methods]
+            [results.cells[d, m].accuracies.mean() for m in results.methods]
             for d in datasets
         ]
-        left_out = [n for n in results.methods if n not in methods]
-        left_out += [n for n in results.datasets if n not in datasets]
-        more = f" Left out: {', '.join(left_out)}." if left_out else ""
-        ours = compare_ranks(methods, np.array(scores))
-        parts.append(
-            _ranking(ours, f"This study: accuracy on {', '.join(datasets)}.{more}")
-        )
-    accuracies = np.array(list(paper.TABLES[3].values()))
-    printed = compare_ranks(paper.METHODS, accuracies)
-    parts.append(_ranking(printed, "The paper's Table 3: its printed accuracies."))
-    return parts
-
-
-def _complete(results: Results) -> tuple[list[str], list[str]]:
-    """Return methods and data sets that are complete with each other.
-
-    Sets whose rows are among those of another one would count twice.
-    """
-    datasets = [d for d in results.datasets if PART_OF.get(d) not in results.datasets]
-
-    def shared(methods: list[str]) -> list[str]:
-        return [
-            d
-            for d in datasets
-            if all(
-                (d, m) in results.cells and results.cells[d, m].complete
-                for m in methods
-            )
-        ]
-
-    # Methods with many sets first; so many of them that most figures take part.
-    ranked = sorted(results.methods, key=lambda m: -len(shared([m])))
-    choices = [ranked[:k] for k in range(1, len(ranked) + 1)]
-    chosen = max(choices, key=lambda some: len(some) * len(shared(some)))
-    return [m for m in results.methods if m in chosen], shared(chosen)
+        comparison = compare_ranks(results.methods, np.array(scores))
+        ours = _ranking(comparison, f"This study: accuracy on {', '.join(datasets)}.")
+    printed = compare_ranks(paper.METHODS, np.array(list(paper.TABLES[3].values())))
+    heading = "The paper's Table 3: its printed accuracies."
+    return [ours, _ranking(printed, heading)]
 
 
 def _ranking(comparison: Comparison, heading: str) -> str:
