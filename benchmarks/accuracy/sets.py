@@ -22,8 +22,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.guard import read
-from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.datasets import VARIABLE, dataset_file, load_dataset
+from heterolda.experiments.datasets import (
+    CATALOGUE,
+    VARIABLE,
+    dataset_file,
+    load_dataset,
+    resolve_datasets,
+)
 
 # What earlier work had seen: the study's sets, and those that scikit-learn has.
 # optdigits is the set whose size the paper prints in row (j), and pendigits the one

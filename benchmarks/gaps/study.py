@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.accuracy.sets import NEW_DEVELOPMENT, SET_ASIDE, SIZES, STUDY, load
 from benchmarks.gaps.methods import METHODS, filled, fitted
 from benchmarks.gaps.regimes import REGIMES, gaps
-from heterolda.experiments.catalogue import resolve_names
+from heterolda.experiments.datasets import resolve_names
 from heterolda.foundations.files import written_whole
 
 FOLDS = 5

@@ -390,21 +390,21 @@ RESULTS = [
         ROWS.replace(LINE, LINE.replace(",0,0,", f",{10**20},0,")),
         "count",
     ),
-    ("results.csv", ROWS.replace(LINE, LINE.replace("75,75", f"75,{9**99}")), "larger"),
-    ("results.csv", ROWS.replace(LINE, f"{'z' * 9000},LDA"), "2 fields instead of 11"),
+    ("results.csv", ROWS.replace(LINE, LINE.replace("75,75", f"75,{9**99}")), "count"),
+    ("results.csv", ROWS.replace(LINE, f"{'z' * 9000},lda"), "2 fields instead of 11"),
     (
         "results.csv",
         ROWS.replace(LINE, LINE.replace("75,75", f"75,{'z' * 9000}")),
         "zz",
     ),
-    ("results.csv", ROWS + LINE + "\n", "the same fold stands on an earlier line"),
-    ("results.csv", ROWS.replace("iris,LDA,0", ",LDA,0"), "names no data set"),
+    ("results.csv", ROWS + LINE + "\n", "the same fold is on an earlier line"),
+    ("results.csv", ROWS.replace("iris,c-hld,0", ",c-hld,0"), "names no data set"),
     ("results.csv", ROWS.replace("\n", "\n\0"), "results.csv"),
     ("results.csv", "\ufeff" + ROWS, "not a file of results"),
     ("results.csv", "", "not a file of results"),
     ("run.json", "", "not the description of a run"),
     ("run.json", "[" * 100_000, "not the description of a run"),
-    ("run.json", RUN.replace('"LDA": 1', f'"LDA": {10**20}'), "at least 1"),
+    ("run.json", RUN.replace('"c-hld": 1', f'"c-hld": {10**20}'), "at least 1"),
     ("run.json", RUN.replace('"folds": 2', f'"folds": {10**20}'), "at least 1"),
     ("run.json", RUN.replace('"folds": 2', '"folds": true'), "at least 1"),
     ("run.json", json.dumps(json.loads(RUN) | {"plan": {"iris": [["a", 1]]}}), "plan"),
@@ -427,7 +427,7 @@ def test_results_that_are_none(name, content, message):
 
 
 def test_a_plan_of_very_many_trials_is_only_incomplete():
-    plan = RUN.replace('"LDA": 1', f'"LDA": {10**9}')
+    plan = RUN.replace('"c-hld": 1', f'"c-hld": {10**9}')
     with a_folder(results_csv=ROWS.encode(), run_json=plan.encode()) as folder:
         succeed("report", ".")
         assert "This run is incomplete" in (folder / "report.html").read_text("utf-8")

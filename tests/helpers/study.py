@@ -9,10 +9,18 @@ HEADER = (
     "predict_seconds,iterations"
 )
 SIZES = {"D2": 6000, "liver": 345, "wine_white": 4898, "iris": 150, "wine": 178}
-METHODS = ["LDA", "C-HLD", "GLD", "LNS", "SVM", "GLD-global", "LogisticRegression"]
-WITH_ERROR = {"LDA", "C-HLD", "GLD", "GLD-global"}
+METHODS = [
+    "pairwise-lda",
+    "c-hld",
+    "algorithm-1",
+    "algorithm-2",
+    "svm",
+    "gld",
+    "logistic-regression",
+]
+WITH_ERROR = {"pairwise-lda", "c-hld", "algorithm-1", "gld"}
 FOLDS, TRIALS = 5, 3
-LIMITS = {"SVM:wine_white": 1}
+LIMITS = {"svm:wine_white": 1}
 
 
 def make_rows(rng):
@@ -41,7 +49,6 @@ def write_run(folder, rows, **changes):
     """Write rows and the description of their run."""
     folder.mkdir(exist_ok=True)
     run = {
-        "command": "heterolda reproduce --trials 3 --folds 5",
         "folds": FOLDS,
         "seed": 0,
         "plan": {

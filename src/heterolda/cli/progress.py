@@ -1,19 +1,15 @@
-"""How far a command is: a live line on a terminal, and lines elsewhere for a study."""
+"""How far a command is: a live line on a terminal."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from heterolda.cli.messages import print_to_stderr
 from heterolda.foundations.threads import shown_by
-
-if TYPE_CHECKING:
-    from heterolda.experiments.protocol import Task
 
 
 class StatusLine:
@@ -72,30 +68,3 @@ class StatusLine:
         """Begin something of known length; call the result with the share done."""
         update = self._begin(text)
         return lambda done: update(total=1.0, completed=done, figure=f"{done:.0%}")
-
-
-class StudyProgress(StatusLine):
-    """An observer of a study: a bar on a terminal, elsewhere a line for each trial."""
-
-    def notice(self, text: str) -> None:
-        """Print a line."""
-        self.console.print(text, markup=False, soft_wrap=True)
-
-    def begin(self, tasks: list[Task], n_done: int) -> None:
-        """Say what is to come."""
-        self._total, self._done = sum(task.work for task in tasks), 0.0
-        self._left = Counter((task.dataset, task.trial) for task in tasks)
-        if n_done:
-            self.notice(f"{n_done} rows are already there")
-        self.notice(f"{len(tasks)} folds to compute")
-        self._show = self.share("computing")
-
-    def finish(self, task: Task) -> None:
-        """Move the bar, or print a line when a trial of a data set is complete."""
-        self._done += task.work
-        self._left[task.dataset, task.trial] -= 1
-        share = self._done / self._total
-        self._show(share)
-        if not (self._shown or self._left[task.dataset, task.trial]):
-            trial = f"{task.dataset}, trial {task.trial + 1}"
-            self.notice(f"{trial}: done ({share:.0%} of all)")

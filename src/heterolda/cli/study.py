@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import check_outputs
-from heterolda.cli.messages import errors_in_one_line, usage_errors
+from heterolda.cli.data_source import check_outputs, reading_of, source_of
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_to_stderr,
+    usage_errors,
+    warnings_as_notes,
+)
 from heterolda.cli.options import FIT, READ, WRITE, Debug, one_of
 from heterolda.cli.parsing import split_names
-from heterolda.experiments.catalogue import CATALOGUE, resolve_datasets
-from heterolda.experiments.formats import FORMATS
-from heterolda.experiments.methods import METHODS, resolve_methods, title
-
-PAPER_TRIALS = 20
 
 DataDir = Annotated[
     Path | None,
@@ -27,50 +31,57 @@ DataDir = Annotated[
     ),
 ]
 Datasets = Annotated[
-    list[str] | None,
+    str | None,
     typer.Option(
         **READ,
         metavar="NAMES",
         help="Data sets, separated by commas, or the groups all, paper, embedded. "
-        "By default all that need no download. heterolda datasets lists them.",
+        "By default all that need no download, or none with --data. heterolda datasets "
+        "lists them.",
+    ),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        **READ,
+        metavar="FILE",
+        help="A table of your own, text, Excel or Parquet, under the name of the file. "
+        "May be given several times.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        **READ,
+        metavar="COLUMN",
+        help="Column of the classes in --data.",
     ),
 ]
 Methods = Annotated[
-    list[str] | None,
+    str | None,
     typer.Option(
         **FIT,
         metavar="NAMES",
-        help="Methods, separated by commas: "
-        + ", ".join(METHODS)
-        + "; or the groups all, paper. In tables and pictures: "
-        + ", ".join(f"{m} is {title(m)}" for m in METHODS if title(m) != m)
-        + ".",
+        help="Methods, separated by commas: pairwise-lda, c-hld, r-hld-1, r-hld-2, "
+        "algorithm-1, algorithm-2, svm, gld, gld+algorithm-2, lda, "
+        "logistic-regression, linear-svc; the groups all, paper; or a classifier of "
+        "your own as MODULE:CLASS. By default all.",
     ),
 ]
 Trials = Annotated[
-    int | None,
+    int,
     typer.Option(
         **FIT,
         metavar="NUMBER",
         min=1,
-        help="How often to shuffle the rows and split them again. By default 1.",
+        help="How often to shuffle the rows and split them again; 20 in the paper.",
     ),
-]
-Full = Annotated[
-    bool,
-    typer.Option("--full", **FIT, help=f"Run the paper's {PAPER_TRIALS} trials."),
 ]
 Folds = Annotated[
     int,
     typer.Option(**FIT, metavar="NUMBER", min=2, help="Folds of each trial."),
-]
-Limit = Annotated[
-    list[str] | None,
-    typer.Option(
-        **FIT,
-        metavar="METHOD:DATASET=TRIALS",
-        help="Run fewer trials of a slow method on a large set.",
-    ),
 ]
 Jobs = Annotated[
     int | None,
@@ -91,18 +102,18 @@ Out = Annotated[
 ]
 TableFormat = Annotated[
     str,
-    one_of(tuple(FORMATS), "Format of the tables.", "--format", **WRITE),
+    one_of(("text", "markdown"), "Format of the tables.", "--format", **WRITE),
 ]
 
 
 def reproduce(
     datasets: Datasets = None,
+    data: Data = None,
+    target: Target = None,
     data_dir: DataDir = None,
     methods: Methods = None,
-    trials: Trials = None,
-    full: Full = False,
+    trials: Trials = 1,
     folds: Folds = 10,
-    limit: Limit = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     out: Out = Path("heterolda-results"),
@@ -112,50 +123,51 @@ def reproduce(
     """Run the paper's study and print its Tables 2, 3 and 4.
 
     - `heterolda reproduce --datasets D1,wine`
-    - `heterolda reproduce --datasets iris --methods LDA,GLD --trials 5`
-    - `heterolda reproduce --full --out results`
+    - `heterolda reproduce --data mine.csv -t y --methods lda,gld,mine.module:MyClass`
+    - `heterolda reproduce --datasets paper --trials 20 --out results`
 
     The results are kept in a folder. Run the same command again to continue after an
     interrupt, or another one to add data sets, methods or trials.
     """
-    with errors_in_one_line(debug):
+    with errors_in_one_line(debug), warnings_as_notes():
         from joblib import cpu_count
 
-        from heterolda.cli.progress import StudyProgress
-        from heterolda.experiments.protocol import Study, run_study
+        from heterolda.experiments.results import RESULTS, RUN
+        from heterolda.experiments.study import Study
+        from heterolda.experiments.tables import render_table
 
         with usage_errors():
-            if full and trials not in (None, PAPER_TRIALS):
-                raise ValueError(
-                    f"--full means --trials {PAPER_TRIALS}, got {trials}: use only one "
-                    "of them"
-                )
+            if bool(data) != bool(target):
+                raise ValueError("--data and --target belong together: give both")
+            sets = _catalogue_sets(datasets, data, data_dir)
             study = Study(
-                datasets=_chosen_datasets(datasets, data_dir),
-                methods=resolve_methods(_split(methods) if methods else ["all"]),
-                trials=PAPER_TRIALS if full else trials or 1,
+                datasets=sets,
+                methods=_methods(methods),
+                trials=trials,
                 folds=folds,
                 seed=seed,
-                limits=dict(map(_limit, limit or [])),
+                data_dir=data_dir,
             )
-        check_outputs({}, *_read_in(out))
-        with StudyProgress() as display:
-            try:
-                run_study(
-                    study, out, display, jobs=jobs or cpu_count(), data_dir=data_dir
-                )
-            except KeyboardInterrupt:
-                raise RuntimeError(
-                    f"interrupted; finished folds are in {str(out)!r}, and the same "
-                    "command continues from there"
-                ) from None
-        _print_tables(out, table_format)
+        check_outputs({}, out / RESULTS, out / RUN, *(data or []))
+        study.datasets = sets | _own_sets(data, target)
+        try:
+            with _progress() as progress:
+                results = study.run(out, jobs=jobs or cpu_count(), progress=progress)
+        except KeyboardInterrupt:
+            raise RuntimeError(
+                f"interrupted; finished folds are in {str(out)!r}, and the same "
+                "command continues from there"
+            ) from None
+        for number in (2, 3, 4):
+            print(render_table(results, number, table_format))
+        if results.n_complete < results.n_planned:
+            raise RuntimeError("some methods failed, see the notes above")
 
 
 def datasets(
     details: Annotated[
         bool,
-        typer.Option("--details", **READ, help="Show origin, licence and notes."),
+        typer.Option("--details", **READ, help="Show origin, license and notes."),
     ] = False,
     data_dir: DataDir = None,
     write: Annotated[
@@ -183,6 +195,7 @@ def datasets(
     texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
     with errors_in_one_line(debug):
         from heterolda.experiments.datasets import (
+            CATALOGUE,
             dataset_file,
             dataset_source,
             write_sample,
@@ -196,9 +209,9 @@ def datasets(
                         "datasets"
                     )
             read = dataset_file(write, data_dir)
-            target = Path(f"{write}.csv") if out is None else out
-            check_outputs({"--out": target}, *filter(None, [read]))
-            print(write_sample(write, target, data_dir))
+            path = Path(f"{write}.csv") if out is None else out
+            check_outputs({"--out": path}, *filter(None, [read]))
+            print(write_sample(write, path, data_dir))
             return
         print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
         for row in CATALOGUE.values():
@@ -207,8 +220,8 @@ def datasets(
             available = absent if source is None else f"yes: {texts[source]}"
             print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
             if details:
-                openml = f" OpenML: {row.openml.data_id}." if row.openml else ""
-                print(f"    {row.origin}. Licence: {row.licence}.{openml}")
+                openml = f" OpenML: {row.openml['data_id']}." if row.openml else ""
+                print(f"    {row.origin}. License: {row.license}.{openml}")
                 print(f"    {row.notes}\n" if row.notes else "")
 
 
@@ -235,53 +248,89 @@ def report(
     - `heterolda report results --data-dir data`
     """
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import dataset_file
+        from heterolda.experiments.datasets import CATALOGUE, dataset_file
         from heterolda.experiments.report import write_report
+        from heterolda.experiments.results import RESULTS, RUN
 
-        target = folder / "report.html" if out is None else out
+        path = folder / "report.html" if out is None else out
         files = [dataset_file(name, data_dir) for name in CATALOGUE if out is not None]
-        check_outputs({"--out": target}, *_read_in(folder), *filter(None, files))
-        print(write_report(folder, target, data_dir))
+        read = folder / RESULTS, folder / RUN, *filter(None, files)
+        check_outputs({"--out": path}, *read)
+        print(write_report(folder, path, data_dir))
 
 
-def _read_in(folder: Path) -> tuple[Path, Path]:
-    """What is read of a folder of results."""
-    from heterolda.experiments.results import RESULTS, RUN
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """Show a bar on a terminal, elsewhere a line for each trial of a data set."""
+    from heterolda.cli.progress import StatusLine
 
-    return folder / RESULTS, folder / RUN
+    last = ""
+
+    def show(text: str, share: float) -> None:
+        nonlocal last
+        if status.console.is_terminal:
+            draw(share)
+        elif text != last:
+            print_to_stderr(f"{text} ({share:.0%} of all)")
+        last = text
+
+    with StatusLine() as status:
+        draw = status.share("computing")
+        yield show
 
 
-def _split(names: list[str]) -> list[str]:
-    """Names of an option that may be repeated and may have commas."""
-    return [name for text in names for name in split_names(text)]
+def _catalogue_sets(
+    names: str | None, data: list[str] | None, data_dir: Path | None
+) -> dict[str, Any]:
+    """Return the sets that were asked for, or all that need no download."""
+    from heterolda.experiments.datasets import (
+        CATALOGUE,
+        dataset_source,
+        resolve_datasets,
+    )
+
+    if names is not None:
+        return dict.fromkeys(resolve_datasets(split_names(names)))
+    if data:
+        return {}
+    return dict.fromkeys(
+        name for name in CATALOGUE if dataset_source(name, data_dir) is not None
+    )
 
 
-def _chosen_datasets(names: list[str] | None, data_dir: Path | None) -> list[str]:
-    """The sets that were asked for, or all that need no download."""
-    if names:
-        return resolve_datasets(_split(names))
-    from heterolda.experiments.datasets import dataset_source
+def _own_sets(data: list[str] | None, target: str | None) -> dict[str, Any]:
+    """Return rows and labels of files, by the names of the files."""
+    from heterolda.data.table import Table
 
-    return [name for name in CATALOGUE if dataset_source(name, data_dir) is not None]
+    sets = {}
+    for path in data or []:
+        with source_of([path], reading_of(None, None, False, None)) as source:
+            X, y, _, _ = Table(source, target, takes_gaps=False).in_memory()
+        sets[Path(path).name.partition(".")[0]] = X, y
+    return sets
 
 
-def _limit(text: str) -> tuple[str, int]:
-    """Key and number of an option METHOD:DATASET=TRIALS."""
-    pair, _, number = text.partition("=")
-    method, _, dataset = pair.partition(":")
-    known = method in METHODS and dataset in CATALOGUE
-    if not known or not number.isdecimal() or int(number) < 1:
+def _methods(names: str | None) -> dict[str, Any]:
+    """Return the methods that were asked for, None for those of the study."""
+    from heterolda.experiments.study import resolve_methods
+
+    given = split_names(names or "all")
+    listed = resolve_methods([name for name in given if ":" not in name])
+    own = [_imported(name) for name in given if ":" in name]
+    return dict.fromkeys(listed) | {type(model).__name__: model for model in own}
+
+
+def _imported(name: str) -> Any:
+    """Return the classifier of MODULE:CLASS, from the current folder or installed."""
+    from importlib import import_module
+
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(import_module(module), attribute)()
+    except Exception as error:
         raise ValueError(
-            f"--limit {text}: write METHOD:DATASET=TRIALS, for instance SVM:shuttle=2"
-        )
-    return pair, int(number)
-
-
-def _print_tables(folder: Path, form: str) -> None:
-    """Print the paper's Tables 2, 3 and 4."""
-    from heterolda.experiments.results import read_results
-    from heterolda.experiments.tables import render_table
-
-    results = read_results(folder)
-    for table in (2, 3, 4):
-        print(render_table(results, table, form))
+            f"--methods {name}: cannot make this classifier: "
+            f"{type(error).__name__}: {error}"
+        ) from error

@@ -1,4 +1,4 @@
-"""The data sets of the study, drawn, bundled, read from files or downloaded.
+"""The data sets of the study: drawn, bundled with scikit-learn, or read from files.
 
 D1 and D2 are the paper's artificial sets, drawn with the parameters that its
 equations (42) and (43) print: Gaussian classes with S1 = I and a diagonal S2. The real
@@ -13,11 +13,12 @@ import gzip
 import hashlib
 import io
 import os
+import tomllib
 import warnings
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +26,97 @@ from sklearn import datasets as bundled
 from sklearn.utils import check_random_state
 
 from heterolda.exceptions import ParameterError
-from heterolda.experiments.catalogue import CATALOGUE, DataSet, OpenML
 from heterolda.foundations.files import written_whole
 
-__all__ = ["dataset_source", "load_dataset", "make_d1", "make_d2", "write_sample"]
-
 Data = tuple[NDArray[np.float64], NDArray[Any]]
-DataDir = str | Path | None
+DataDir = str | os.PathLike[str] | None
+
+__all__ = ["CATALOGUE", "DataSet", "load_dataset", "make_d1", "make_d2", "write_sample"]
 
 # The environment variable that names the folder of the files.
 VARIABLE = "HETEROLDA_DATA"
-_BUNDLED = {
-    "breast_cancer": bundled.load_breast_cancer,
-    "wine": bundled.load_wine,
-    "iris": bundled.load_iris,
-    "digits": bundled.load_digits,
+# Sets whose rows are among those of another one.
+PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the catalogue.
+
+    Attributes
+    ----------
+    name : str
+        Name for `load_dataset`, for files and for the results.
+    n, d, k : int
+        Rows, features and classes.
+    kind : {"drawn", "bundled", "file"}
+        Drawn at random, bundled with scikit-learn, or read from a file or OpenML.
+    origin, license, notes : str
+        Where it comes from, on which terms, and what to know about it.
+    label : str
+        Row of the paper's Table 1; empty for sets that are not in the paper.
+    sha256 : str
+        Digest of the file ``<name>.csv.gz``.
+    openml : dict or None
+        ``data_id`` of the set at OpenML, with ``target``, the column of the labels, and
+        ``features``, the beginning of the names of the features, where they are not
+        the default ones; None if OpenML does not have the set in this form.
+    """
+
+    name: str
+    n: int
+    d: int
+    k: int
+    kind: Literal["drawn", "bundled", "file"]
+    origin: str
+    license: str
+    label: str = ""
+    notes: str = ""
+    sha256: str = ""
+    openml: dict[str, Any] | None = None
+
+
+CATALOGUE = {
+    name: DataSet(name, **row)
+    for name, row in tomllib.loads(
+        Path(__file__).with_name("catalogue.toml").read_text("utf-8")
+    ).items()
 }
+_GROUPS = {
+    "all": list(CATALOGUE),
+    "paper": [row.name for row in CATALOGUE.values() if row.label],
+    "embedded": [row.name for row in CATALOGUE.values() if row.kind != "file"],
+}
+
+
+def resolve_datasets(names: Sequence[str]) -> list[str]:
+    """Return names of data sets from names and groups, in the catalogue's order.
+
+    The groups are "all", "paper" (the paper's twelve) and "embedded" (those that need
+    no file).
+    """
+    return resolve_names("data set", names, list(CATALOGUE), _GROUPS)
+
+
+def resolve_names(
+    kind: str,
+    names: Sequence[str],
+    choices: Sequence[str],
+    groups: dict[str, list[str]],
+) -> list[str]:
+    """Return names from names and groups, each once and in the order of `choices`.
+
+    `kind` says what they name, for the errors.
+    """
+    chosen: set[str] = set()
+    for name in names:
+        if name not in choices and name not in groups:
+            raise ValueError(
+                f"unknown {kind} {name!r}: choose from {', '.join(choices)}, or from "
+                f"the groups {', '.join(groups)}"
+            )
+        chosen.update(groups.get(name, [name]))
+    return [name for name in choices if name in chosen]
 
 
 def make_d1(random_state: Any = None) -> Data:
@@ -49,7 +125,7 @@ def make_d1(random_state: Any = None) -> Data:
     Parameters
     ----------
     random_state : int, RandomState instance or None, default=None
-        For the draw.
+        Seed of the draw.
 
     Returns
     -------
@@ -76,7 +152,7 @@ def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
     Parameters
     ----------
     random_state : int, RandomState instance or None, default=None
-        For the draw.
+        Seed of the draw.
     shift : float, default=0.75
         Difference of the means in every coordinate; the default is as printed.
 
@@ -111,7 +187,7 @@ def _draw(
     counts: tuple[int, int],
     random_state: Any,
 ) -> Data:
-    """Class 1 is N(mean2 - shift, I), class 2 is N(mean2, diag(variance2))."""
+    """Draw class 1 from N(mean2 - shift, I) and class 2 from N(mean2, S2)."""
     rng = check_random_state(random_state)
     d = len(mean2)
     first = rng.normal(np.array(mean2) - shift, 1.0, (counts[0], d))
@@ -131,7 +207,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
         variable HETEROLDA_DATA names. A set that has no file there is fetched from
         OpenML, or taken from scikit-learn's copy of what it fetched before.
     random_state : int, RandomState instance or None, default=0
-        For the sets that are drawn.
+        Seed of the sets that are drawn.
 
     Returns
     -------
@@ -143,7 +219,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     Raises
     ------
     ValueError
-        If the name is not known, or the data is not what the catalogue says: files
+        If the name is unknown, or the data are not what the catalogue says: files
         must have its sha256, and all data its numbers of rows, features and classes.
     OSError
         If the set is neither in the folder nor can be fetched.
@@ -161,10 +237,12 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
         )
     row = CATALOGUE[name]
     if row.kind == "drawn":
-        return _DRAWN[name](random_state)
+        if name == "D1":
+            return make_d1(random_state)
+        return make_d2(random_state, shift=0.53 if name == "D2-0.53" else 0.75)
     if row.kind == "bundled":
-        X, y = _BUNDLED[name](return_X_y=True)
-        return _checked(row, X, y, "scikit-learn's copy")
+        bunch = _bundled(name)
+        return _checked(row, bunch.data, bunch.target, "scikit-learn's copy")
     path = dataset_file(name, data_dir)
     if path is not None and path.is_file():
         return _checked(row, *_read(row, path), f"the file {str(path)!r}")
@@ -172,25 +250,25 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
 
 
 def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
-    """Say where a data set comes from, if no download is needed.
-
-    Parameters
-    ----------
-    name : str
-        A name of the catalogue.
-    data_dir : path-like, default=None
-        As for `load_dataset`.
-
-    Returns
-    -------
-    str or None
-        "drawn", "bundled" or "file"; None if it has to be fetched.
-    """
+    """Return "drawn", "bundled" or "file"; None for a set that must be fetched."""
     kind = CATALOGUE[name].kind
-    if kind == "file":
-        path = dataset_file(name, data_dir)
-        return "file" if path is not None and path.is_file() else None
-    return kind
+    if kind != "file":
+        return kind
+    path = dataset_file(name, data_dir)
+    return "file" if path is not None and path.is_file() else None
+
+
+def dataset_file(name: str, data_dir: DataDir) -> Path | None:
+    """Return the file of a set, which may not exist; None if no folder is named."""
+    folder = os.environ.get(VARIABLE) if data_dir is None else data_dir
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        problem = f": {os.fspath(folder)!r} is not a folder"
+        if data_dir is None:
+            raise NotADirectoryError(VARIABLE + problem)
+        raise ParameterError("data_dir", problem)
+    return Path(folder) / f"{name}.csv.gz"
 
 
 def write_sample(
@@ -221,43 +299,27 @@ def write_sample(
     '14.23,1.71,2.43,15.6,127.0,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065.0,class_0'
     """
     X, y = load_dataset(name, data_dir)
-    columns = [f"x{j + 1}" for j in range(X.shape[1])]
-    labels = y.tolist()
-    # The sets that scikit-learn has come with names.
-    if name in _BUNDLED:
-        bunch = _BUNDLED[name]()
-        columns = [str(column) for column in bunch.feature_names]
+    columns, labels = [f"x{j + 1}" for j in range(X.shape[1])], y.tolist()
+    if CATALOGUE[name].kind == "bundled":  # these come with names
+        bunch = _bundled(name)
+        columns = list(map(str, bunch.feature_names))
         labels = [str(bunch.target_names[k]) for k in labels]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "class"])
-    writer.writerows(
-        [*row, label] for row, label in zip(X.tolist(), labels, strict=True)
-    )
+    writer.writerows([*x, label] for x, label in zip(X.tolist(), labels, strict=True))
     target = Path(f"{name}.csv") if path is None else Path(path)
     with written_whole(target) as file:
         file.write(text.getvalue().encode())
     return target
 
 
-def dataset_file(name: str, data_dir: DataDir) -> Path | None:
-    """The file of a set, whether it exists or not; None if no folder is named."""
-    folder = os.environ.get(VARIABLE) if data_dir is None else data_dir
-    if not folder:
-        return None
-    if not Path(folder).is_dir():
-        problem = f": {os.fspath(folder)!r} is not a folder"
-        if data_dir is None:
-            raise NotADirectoryError(VARIABLE + problem)
-        raise ParameterError(
-            "data_dir",
-            problem,
-        )
-    return Path(folder) / f"{name}.csv.gz"
+def _bundled(name: str) -> Any:
+    return getattr(bundled, f"load_{name}")()
 
 
 def _read(row: DataSet, path: Path) -> Data:
-    """Features and labels of a file whose digest is right."""
+    """Return features and labels of a file whose digest is right."""
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != row.sha256:
@@ -266,74 +328,69 @@ def _read(row: DataSet, path: Path) -> Data:
             f"{digest}, it should be {row.sha256}; replace it, or remove it to fetch "
             "the set from OpenML"
         )
-    text = io.StringIO(gzip.decompress(content).decode("utf-8"), newline="")
-    lines = csv.reader(text)
+    lines = csv.reader(gzip.decompress(content).decode("utf-8").splitlines())
     next(lines)  # names of the columns
     table = np.array(list(lines))
     return table[:, :-1].astype(np.float64), _labels(table[:, -1])
 
 
 def _labels(text: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers where all labels are such, otherwise text."""
+    """Return whole numbers where all labels are such, otherwise text."""
     try:
-        return text.astype(np.int64)
+        return text.astype("int64")
     except ValueError:
         return text.astype(str)
 
 
 def _fetch(row: DataSet, path: Path | None) -> Data:
-    """Features and labels from OpenML, or from scikit-learn's copy of them."""
-    missing = (
+    """Return features and labels from OpenML, or from scikit-learn's copy of them."""
+    problem = f"the data set {row.name} is not available: " + (
         f"there is no file {str(path)!r}"
         if path is not None
         else f"neither data_dir nor {VARIABLE} names a folder of files"
     )
     if row.openml is None:
         raise FileNotFoundError(
-            f"the data set {row.name} is not available: {missing}, and OpenML does not "
-            f"have it in this form; put {row.name}.csv.gz into such a folder"
+            f"{problem}, and OpenML does not have it in this form; put "
+            f"{row.name}.csv.gz into such a folder"
         )
     try:
-        return _fetch_openml(row.openml)
+        return _fetch_openml(**row.openml)
     except Exception as error:  # a failed download raises almost anything
         raise OSError(
-            f"the data set {row.name} is not available: {missing}, and fetching it "
-            f"from OpenML (data set {row.openml.data_id}) failed: {error}; put "
-            f"{row.name}.csv.gz into such a folder, or try again with a connection"
+            f"{problem}, and fetching it from OpenML (data set "
+            f"{row.openml['data_id']}) failed: {error}; put {row.name}.csv.gz into "
+            "such a folder, or try again with a connection"
         ) from error
 
 
-def _fetch_openml(source: OpenML) -> Data:
-    """Features and labels of a set of OpenML, without pandas."""
+def _fetch_openml(
+    data_id: int, target: str = "default-target", features: str = ""
+) -> Data:
+    """Return features and labels of a set of OpenML, without pandas."""
     with warnings.catch_warnings():
         # The labels of liver-disorders are a column that OpenML would ignore.
         warnings.filterwarnings("ignore", ".*has flag is_ignore", UserWarning)
         warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
         fetched = bundled.fetch_openml(
-            data_id=source.data_id,
-            target_column=source.target,
+            data_id=data_id,
+            target_column=target,
             as_frame=False,
             parser="liac-arff",
             n_retries=1,
         )
     names = fetched.feature_names
-    columns = [k for k, name in enumerate(names) if name.startswith(source.features)]
+    columns = [k for k, name in enumerate(names) if name.startswith(features)]
     return fetched.data[:, columns], _labels(np.asarray(fetched.target))
 
 
 def _checked(row: DataSet, X: Any, y: Any, source: str) -> Data:
-    """The data if it has the right size."""
-    found = (*X.shape, len(np.unique(y)))
-    if found != (row.n, row.d, row.k) or len(y) != row.n:
+    """Return the data if they have the right size."""
+    sizes = (*X.shape, len(np.unique(y)))
+    if sizes != (row.n, row.d, row.k) or len(y) != row.n:
         raise ValueError(
-            f"{source} is not the data set {row.name}: it has {found[0]} rows, "
-            f"{found[1]} features and {found[2]} classes, it should have {row.size}"
+            f"{source} is not the data set {row.name}: it has {sizes[0]} rows, "
+            f"{sizes[1]} features and {sizes[2]} classes, it should have {row.n}, "
+            f"{row.d} and {row.k}"
         )
     return np.ascontiguousarray(X, dtype=np.float64), y
-
-
-_DRAWN: dict[str, Callable[[Any], Data]] = {
-    "D1": make_d1,
-    "D2": make_d2,
-    "D2-0.53": partial(make_d2, shift=0.53),
-}

@@ -9,18 +9,18 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["METHODS", "TABLES", "VARIANTS", "paper_slips", "printed_figure"]
+__all__ = ["METHODS", "TABLES", "paper_slips", "printed_figure", "printed_row"]
 
 _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
 # By number, the rows by data set.
 TABLES = {int(number): rows for number, rows in _PAPER["table"].items()}
 # Sets that are not in Table 1 and yet belong beside one of its rows.
-VARIANTS = {"D2-0.53": "D2"}
+_VARIANTS = {"D2-0.53": "D2"}
 
 
 def paper_slips(table: int, datasets: Sequence[str]) -> list[str]:
-    """What to know about the paper's figures when comparing with them.
+    """Return what to know about the paper's figures when comparing with them.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def paper_slips(table: int, datasets: Sequence[str]) -> list[str]:
     list of str
         One or two sentences each; none if none of the sets is in the paper.
     """
-    if not any(VARIANTS.get(name, name) in TABLES[1] for name in datasets):
+    if not any(printed_row(table, name) for name in datasets):
         return []
     slips = _PAPER["slips"]
     notes = slips[str(table)] | slips["any"]
@@ -42,7 +42,7 @@ def paper_slips(table: int, datasets: Sequence[str]) -> list[str]:
 
 
 def printed_figure(table: int, dataset: str, method: str) -> float | None:
-    """A figure of the paper's Tables 2 to 4.
+    """Return a figure of the paper's Tables 2 to 4.
 
     Parameters
     ----------
@@ -59,13 +59,19 @@ def printed_figure(table: int, dataset: str, method: str) -> float | None:
     Examples
     --------
     >>> from heterolda.experiments import printed_figure
-    >>> printed_figure(3, "letters", "GLD")
+    >>> printed_figure(3, "letters", "algorithm-1")
     81.88
     """
     return printed_row(table, dataset).get(method)
 
 
 def printed_row(table: int, dataset: str) -> dict[str, float]:
-    """The figures of a data set in Tables 2 to 4, by method."""
-    row = TABLES[table].get(VARIANTS.get(dataset, dataset), ())
+    """Return the figures of a data set in Tables 2 to 4, by method."""
+    row = TABLES[table].get(_VARIANTS.get(dataset, dataset), ())
     return dict(zip(METHODS, row, strict=False))  # Table 2 has the first five alone
+
+
+def printed_letter(dataset: str) -> str:
+    """Return the letter of a data set in Table 1; an empty string if it has none."""
+    row = TABLES[1].get(_VARIANTS.get(dataset, dataset))
+    return str(row[0]) if row else ""

@@ -27,13 +27,13 @@ class Comparison:
     n_datasets: int
     chi_square: float  # Friedman's, corrected for ties; NaN for two methods,
     p_value: float  # for which the test does not exist
-    critical_difference: float  # average ranks closer than this cannot be told apart
+    critical_difference: float  # average ranks closer than this do not differ
     alpha: float  # level of significance
-    cliques: list[tuple[int, int]]  # first and last index of groups not told apart
+    cliques: list[tuple[int, int]]  # first and last index of groups that do not differ
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
-    """Nemenyi's critical difference of average ranks.
+    """Return Nemenyi's critical difference of average ranks.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
     Returns
     -------
     float
-        q sqrt(k (k + 1) / (6 N)), with q the upper quantile of the studentised range
+        q sqrt(k (k + 1) / (6 N)), with q the upper quantile of the studentized range
         of k values with infinitely many degrees of freedom, divided by sqrt(2).
 
     Examples
@@ -65,7 +65,7 @@ def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Com
     Parameters
     ----------
     methods : list of str
-        Names.
+        Names of the methods.
     scores : ndarray of shape (n_datasets, n_methods)
         A larger score is better. Equal scores share their average rank.
     alpha : float, default=0.05
@@ -104,7 +104,7 @@ def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Com
 
 
 def _cliques(ranks: Array, distance: float) -> list[tuple[int, int]]:
-    """Largest runs of sorted ranks that span less than the distance."""
+    """Return the largest runs of sorted ranks that span less than the distance."""
     last = np.searchsorted(ranks, ranks + distance, side="left") - 1
     groups: list[tuple[int, int]] = []
     for first, end in enumerate(last.tolist()):

@@ -1,40 +1,73 @@
-"""The report of a run: one page with the tables and the pictures, for any browser."""
+"""The report of a study: one page with the tables and pictures, for any browser."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable
-from html import escape
+import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from string import Template
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from heterolda.experiments import figures, paper
-from heterolda.experiments.datasets import DataDir
-from heterolda.experiments.formats import INCOMPLETE, MISSING, ResultTable, TableRow
-from heterolda.experiments.methods import title
-from heterolda.experiments.pairs import PairStudy, study_pair
+from heterolda.exceptions import TrivialRuleWarning
+from heterolda.experiments import paper
+from heterolda.experiments.datasets import (
+    CATALOGUE,
+    PART_OF,
+    DataDir,
+    dataset_source,
+    load_dataset,
+)
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
-from heterolda.experiments.tables import make_table
+from heterolda.experiments.study import METHODS
+from heterolda.experiments.tables import INCOMPLETE, MISSING, Table, make_table
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.wording import count
+from heterolda.inspection.displays.base import pyplot
+from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
+from heterolda.inspection.page import (
+    figure,
+    note,
+    page,
+    paragraph,
+    picture,
+    section,
+    table,
+)
 
 __all__ = ["write_report"]
 
-# Sets whose points are those of another one: ranks must not count them twice.
-_PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
-_SECTIONS = {
-    "table-2": "Bayes error",
-    "table-3": "Accuracy",
-    "table-4": "Training time",
-    "trade-off": "Accuracy against time",
-    "ranks": "Ranks",
-    "curves": "Error against s",
-    "searches": "Algorithm 2",
-}
+_SEARCHES = "algorithm-2", "gld+algorithm-2"
+_MARKERS = "osD^v*PX<>ph"
+_INTRODUCTION = (
+    "Linear classifiers for classes with unequal covariances: Tables 2 to 4 of "
+    "K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), Linear classifier design "
+    "under heteroscedasticity in Linear Discriminant Analysis, Expert Systems with "
+    "Applications 79, 44-52. Where the paper has a data set, its figures follow ours.",
+    "gld is heterolda's discriminant, the certified optimum; algorithm-1 is the "
+    "paper's iterative procedure for the same rule, and algorithm-2 its local "
+    "neighborhood search, which starts from algorithm-1, or in gld+algorithm-2 from "
+    "gld. pairwise-lda, as in the paper, pools the covariances of two classes at a "
+    "time; lda is scikit-learn's, which pools those of all classes.",
+)
+_TRADE_OFFS = (
+    "Mean accuracy on held-out rows against the median training time of a fold. The "
+    "dashed line joins the methods than which no other is both faster and more "
+    "accurate."
+)
+_CURVES = (
+    "One pair of classes of each data set: the pair on which pairwise LDA loses most. "
+    "The curve is the error, if the classes were exactly normal, along the arc of all "
+    "rules that can be optimal."
+)
+_HISTORIES = (
+    "Errors of Algorithm 2 on the training rows of the same pairs. Thin lines are the "
+    "current rule, thick lines the best so far."
+)
 
 
 def write_report(
@@ -61,225 +94,150 @@ def write_report(
     """
     results = read_results(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
-    with written_whole(path) as file:  # before the work, to fail early
+    plt: Any = pyplot()  # type: ignore[no-untyped-call]
+    with (
+        written_whole(path) as file,  # before the work, to fail early
+        # Names are not formulas, and the user's style is for other pictures.
+        plt.style.context(["default", {"text.parse_math": False}]),
+    ):
         file.write(make_page(results, data_dir).encode())
     return path
 
 
 def make_page(results: Results, data_dir: DataDir = None) -> str:
-    """The page of a run, in HTML."""
-    studies = {name: study_pair(name, data_dir) for name in results.datasets}
-    found = [study for study in studies.values() if study is not None]
-    absent = [name for name, study in studies.items() if study is None]
-    plots = [figures.trade_off(results, name) for name in results.datasets]
-    template = Path(__file__).with_name("page.html").read_text("utf-8")
-    return Template(template).substitute(
-        links=" ".join(f'<a href="#{k}">{v}</a>' for k, v in _SECTIONS.items()),
-        facts=_facts(results),
-        warning=_warning(results),
-        tables="\n".join(_table(make_table(results, number)) for number in (2, 3, 4)),
-        legend=_legend(results.methods),
-        trade_offs=_figures((plot, "") for plot in plots if plot is not None),
-        ranks=_ranks(results),
-        curves=_grid(((figures.curve(s), _choices(s)) for s in found), absent),
-        searches=_grid(((figures.history(s), _courses(s)) for s in found), absent),
+    """Return the page of a study, in HTML."""
+    tables = [
+        section(f"Table {number}. {made.title}", *_table(made))
+        for number in (2, 3, 4)
+        for made in [make_table(results, number)]
+    ]
+    return page(
+        "heterolda: the paper's study, reproduced",
+        "The paper's study, reproduced",
+        [*map(paragraph, _INTRODUCTION), *map(note, _facts(results))],
+        [
+            *tables,
+            section("Accuracy against training time", *_trade_offs(results)),
+            section("Ranks over data sets", *_ranks(results)),
+            section("Pairs of classes in detail", *_pairs(results, data_dir)),
+        ],
     )
 
 
-def _facts(results: Results) -> str:
-    """What was run, as the rows of a definition list."""
+def _facts(results: Results) -> list[str]:
+    """Return what was run, and what a run that has not ended lacks."""
     run = results.run
-    facts = {
-        "Command": run["command"],
-        "Protocol": f"{results.folds}-fold cross-validation, "
-        + count(results.trials, "trial"),
-        "Seed": run["seed"],
-        "Versions": run["versions"],
-        "Machine": run["machine"],
-    }
-    return "\n".join(
-        f"<dt>{name}</dt><dd>{escape(_plain(fact))}</dd>"
-        for name, fact in facts.items()
-        if fact not in ({}, "")
-    )
-
-
-def _plain(fact: object) -> str:
-    if isinstance(fact, dict):
-        return ", ".join(f"{key} {_plain(value)}" for key, value in fact.items())
-    return fact if isinstance(fact, str) else json.dumps(fact)
-
-
-def _warning(results: Results) -> str:
-    """A box that says what a run that has not ended lacks."""
-    wanted = sum(len(counts) for counts in results.run["plan"].values())
-    whole = sum(cell.complete for cell in results.cells.values())
-    if whole == wanted:
-        return ""
-    return (
-        f'<p class="warning" role="note">This run is incomplete: {whole} of {wanted} '
-        f"combinations of data set and method are finished. {INCOMPLETE} marks figures "
-        f"from unfinished ones, {MISSING} missing figures. Finish the run, then write "
-        "the report again.</p>"
-    )
-
-
-def _table(table: ResultTable) -> str:
-    """A table with its heading and notes; rows can be sorted by any column."""
-    first = "descending" if table.number == 3 else "ascending"
-    heads = [
-        '<th scope="col" data-first="ascending"><button type="button">Data set'
-        "</button></th>",
-        "<td></td>",
-        *(
-            f'<th scope="col" data-first="{first}"><button type="button">'
-            f"{_in_two_lines(head)}</button></th>"
-            for head in table.heads
-        ),
+    facts = [
+        f"{count(results.trials, 'trial')} of {results.folds} folds, seed {run['seed']}"
     ]
-    rows = [_row(table, i, row) for i, row in enumerate(table.rows)]
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
-    return f"""<section id="table-{table.number}">
-<h2>Table {table.number}. {escape(table.title)}</h2>
-<p class="caption">{escape(table.caption)} The best of each data set is
-shaded; press a heading to sort.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Table {table.number}">
-<table class="sortable"><thead><tr>{"".join(heads)}</tr></thead>
-<tbody>
-{chr(10).join(rows)}
-</tbody></table></div>
-<ul class="notes">{notes}</ul>
-</section>"""
+    for key in ("versions", "machine"):
+        facts.append(", ".join(f"{name} {value}" for name, value in run[key].items()))
+    lines = [f"{'; '.join(filter(None, facts))}."]
+    if results.n_complete < results.n_planned:
+        lines.append(
+            f"This run is incomplete: {results.n_complete} of {results.n_planned} "
+            f"combinations of data set and method are finished. {INCOMPLETE} marks "
+            f"figures of unfinished ones, {MISSING} missing figures."
+        )
+    return lines
 
 
-def _in_two_lines(name: str) -> str:
-    """A long name in two lines, cut at its first space."""
-    return escape(name) if len(name) < 12 else escape(name).replace(" ", "<br>", 1)
+def _table(made: Table) -> list[str]:
+    rows = made.body(lambda text: f"{text}*")
+    notes = [made.caption, *made.notes, "* best of its line"]
+    return [table(["data set", "", *made.methods], rows), *map(note, notes)]
 
 
-def _row(table: ResultTable, position: int, row: TableRow) -> str:
-    """The row of a data set: a stack of figures for each method."""
-    main = table.lines[0]
-    lines = [line for line in table.lines if line is main or row.figures[line.key]]
-    letter = f' <span class="letter">{row.label}</span>' if row.label else ""
-    cells = [
-        f'<th scope="row" data-value="{position}">{escape(row.dataset)}{letter}</th>',
-        '<td class="kind">'
-        + "".join(f"<span>{escape(line.heading)}</span>" for line in lines)
-        + "</td>",
+def _grid(figures: list[str]) -> str:
+    return f'<div class="pictures">{"".join(figures)}</div>'
+
+
+def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
+    """Return the methods than which no other is both faster and more accurate.
+
+    They come from the fastest to the most accurate; of equals all are in.
+    """
+    front = [
+        name
+        for name, (time, score) in points.items()
+        if not any(
+            t <= time and s >= score and (t, s) != (time, score)
+            for t, s in points.values()
+        )
     ]
-    for method in table.methods:
-        value = row.figures[main.key].get(method)
-        stack = "".join(
-            f"<span>{table.entry(row, line, method, lambda t: f'<b>{t}</b>')}</span>"
-            for line in lines
+    return sorted(front, key=lambda name: points[name])
+
+
+def _trade_offs(results: Results) -> list[str]:
+    """Return pictures of accuracy against training time, one for each data set."""
+    pictures = []
+    for dataset in results.datasets:
+        points = {
+            method: (max(cell.fit_seconds, 1e-9), round(cell.accuracies.mean(), 9))
+            for (name, method), cell in results.cells.items()
+            if name == dataset and cell.complete
+        }
+        if points:
+            draw = partial(_draw_trade_off, dataset, points, results.methods)
+            caption = f"{dataset}. No other is both faster and more accurate: "
+            caption += ", ".join(pareto_front(points))
+            pictures.append(figure(picture(draw, (6.4, 5.2)), caption))
+    return [note(_TRADE_OFFS), _grid(pictures)]
+
+
+def _draw_trade_off(
+    title: str, points: dict[str, tuple[float, float]], methods: list[str], canvas: Any
+) -> None:
+    axes = canvas.subplots()
+    front = [points[method] for method in pareto_front(points)]
+    axes.step(*zip(*front, strict=True), "--", where="post", color="0.5", zorder=1)
+    for k, method in enumerate(methods):
+        if method in points:
+            style = f"{_MARKERS[k % len(_MARKERS)]}C{k % 10}"
+            axes.plot(*points[method], style, ms=8, label=method)
+    axes.set(xscale="log", title=title)
+    axes.set(xlabel="training time of a fold, s", ylabel="accuracy, %")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("{x:g}")
+    canvas.legend(loc="outside lower center", ncols=3, fontsize="small")
+
+
+def _ranks(results: Results) -> list[str]:
+    """Return critical-difference diagrams of the study and of the paper's Table 3.
+
+    Ours has the sets on which all methods are complete. Those whose rows are among the
+    rows of another set would count twice.
+    """
+    datasets = [
+        d
+        for d in results.datasets
+        if PART_OF.get(d) not in results.datasets
+        and all(
+            (d, m) in results.cells and results.cells[d, m].complete
+            for m in results.methods
         )
-        best = ' class="best"' if method in row.best else ""
-        data = "" if value is None else f' data-value="{value!r}"'
-        cells.append(f"<td{best}{data}>{stack}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _legend(methods: list[str]) -> str:
-    items = []
-    for method in methods:
-        css = figures.css_class(method).split()[-1]
-        items.append(
-            f'<li><button type="button" aria-pressed="false" data-method="{css}">'
-            f"{figures.marker(method)}{escape(title(method))}</button></li>"
-        )
-    return "\n".join(items)
-
-
-def _figures(pictures: Iterable[tuple[str, str]]) -> str:
-    """Pictures with their captions."""
-    return "\n".join(
-        f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
-        for picture, caption in pictures
-    )
-
-
-def _choices(study: PairStudy) -> str:
-    errors = [f"{title(m)} {100 * e:.3g}" for m, (_, e) in study.choices.items()]
-    return f"Error under the Gaussian model, in %: {', '.join(errors)}"
-
-
-def _courses(study: PairStudy) -> str:
-    courses = [f"{title(m)} {h[0]:g} → {h.min():g}" for m, h in study.histories.items()]
-    return f"Errors on the training rows: {', '.join(courses)}"
-
-
-def _grid(pictures: Iterable[tuple[str, str]], absent: list[str]) -> str:
-    """Pictures in a grid, and for which sets there are none."""
-    note = ""
-    if absent:
-        note = (
-            f'<p class="caption">Not drawn, because the data are not on this machine: '
-            f"{escape(', '.join(absent))}. Set --data-dir or HETEROLDA_DATA to their "
-            "folder and write the report again.</p>"
-        )
-    return f'<div class="grid-of-plots">{_figures(pictures)}</div>{note}'
-
-
-def _ranks(results: Results) -> str:
-    """Critical-difference diagrams of the run and of the paper's Table 3."""
-    parts = []
-    methods, datasets, left_out = _complete(results)
-    if len(datasets) < 2 or len(methods) < 2:
-        parts.append(
-            '<p class="caption">Ranks need at least two methods with complete results '
-            "on at least two data sets.</p>"
+    ]
+    if len(datasets) < 2 or len(results.methods) < 2:
+        ours = note(
+            "Ranks need at least two data sets on which at least two methods are "
+            "complete."
         )
     else:
         scores = [
-            [float(results.cells[d, m].accuracies.mean()) for m in methods]
+            [results.cells[d, m].accuracies.mean() for m in results.methods]
             for d in datasets
         ]
-        ours = compare_ranks(methods, np.array(scores))
-        heading = f"This run: accuracy on {', '.join(datasets)}"
-        parts.append(_ranking(ours, heading, left_out))
-    accuracies = np.array(list(paper.TABLES[3].values()))
-    printed = compare_ranks(paper.METHODS, accuracies)
-    parts.append(_ranking(printed, "The paper's Table 3: its printed accuracies", []))
-    return "\n".join(parts)
+        comparison = compare_ranks(results.methods, np.array(scores))
+        ours = _ranking(comparison, f"This study: accuracy on {', '.join(datasets)}.")
+    printed = compare_ranks(paper.METHODS, np.array(list(paper.TABLES[3].values())))
+    heading = "The paper's Table 3: its printed accuracies."
+    return [ours, _ranking(printed, heading)]
 
 
-def _complete(results: Results) -> tuple[list[str], list[str], list[str]]:
-    """Methods and sets that are complete with each other, and what is left out."""
-    datasets = [
-        name for name in results.datasets if _PART_OF.get(name) not in results.datasets
-    ]
-    left_out = [
-        f"{name}, whose rows are among those of {_PART_OF[name]}"
-        for name in results.datasets
-        if name not in datasets
-    ]
-
-    def there(dataset: str, method: str) -> bool:
-        cell = results.cells.get((dataset, method))
-        return cell is not None and cell.complete
-
-    def shared(methods: list[str]) -> list[str]:
-        return [d for d in datasets if all(there(d, m) for m in methods)]
-
-    # Methods with many sets first; so many of them that most figures take part.
-    ranked = sorted(results.methods, key=lambda m: -len(shared([m])))
-    choices = [ranked[:k] for k in range(1, len(ranked) + 1)]
-    chosen = max(choices, key=lambda some: len(some) * len(shared(some)), default=[])
-    methods = [m for m in results.methods if m in chosen]
-    whole = shared(methods)
-    left_out += [
-        f"{title(name)} (incomplete)"
-        for name in [*results.methods, *datasets]
-        if name not in methods and name not in whole
-    ]
-    return methods, whole, left_out
-
-
-def _ranking(comparison: Comparison, heading: str, left_out: list[str]) -> str:
-    """A diagram with the result of the tests in words."""
+def _ranking(comparison: Comparison, heading: str) -> str:
+    """Return a diagram with the result of the tests in words."""
     k, n = len(comparison.methods), comparison.n_datasets
-    words = f"{k} methods on {n} data sets. "
+    words = f"{heading} {k} methods on {n} data sets. "
     if not np.isnan(comparison.p_value):
         words += (
             f"Friedman's test: chi-square {comparison.chi_square:.2f} with {k - 1} "
@@ -287,13 +245,86 @@ def _ranking(comparison: Comparison, heading: str, left_out: list[str]) -> str:
         )
     words += (
         "Average ranks; 1 is best. Thick lines join methods that Nemenyi's test cannot "
-        f"tell apart at the {100 * comparison.alpha:g} % level (critical difference "
+        f"separate at the {100 * comparison.alpha:g} % level (critical difference "
         f"{comparison.critical_difference:.2f})."
     )
-    if left_out:
-        words += f" Left out: {'; '.join(left_out)}."
-    return (
-        '<figure class="wide" tabindex="0"><figcaption><strong>'
-        f"{escape(heading)}.</strong> "
-        f"{escape(words)}</figcaption>{figures.ranking(comparison, heading)}</figure>"
-    )
+    return figure(picture(lambda canvas: draw_ranks(canvas, comparison), (9, 3)), words)
+
+
+def draw_ranks(canvas: Any, comparison: Comparison) -> None:
+    """Draw the average ranks, with a thick line over groups that do not differ."""
+    axes = canvas.subplots()
+    ranks, names = comparison.ranks, comparison.methods
+    half = (len(names) + 1) // 2
+    top = 0.5 * len(comparison.cliques) + 0.5
+    for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        left = k < half
+        y = top + (k if left else len(names) - 1 - k)
+        end = 0.9 if left else len(names) + 0.1
+        axes.plot([rank, rank, end], [0, y, y], color="0.4", lw=1)
+        text = f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
+        axes.text(end, y, text, ha="right" if left else "left", va="center")
+    for k, (first, last) in enumerate(comparison.cliques):
+        ends = ranks[first] - 0.05, ranks[last] + 0.05
+        axes.plot(ends, [0.5 * k + 0.4] * 2, color="C3", lw=4, solid_capstyle="round")
+    axes.set(xlim=(0.9, len(names) + 0.1), ylim=(top + half - 0.5, 0))
+    axes.xaxis.tick_top()
+    axes.set_yticks([])
+    axes.spines[["left", "right", "bottom"]].set_visible(False)
+
+
+def _pairs(results: Results, data_dir: DataDir) -> list[str]:
+    """Return the pictures of single pairs, where the data are on this machine."""
+    curves, histories, absent = [], [], []
+    for name in results.datasets:
+        if name not in CATALOGUE or dataset_source(name, data_dir) is None:
+            absent.append(name)
+            continue
+        curve, history, caption = _pair(name, data_dir)
+        curves.append(figure(picture(curve), name))
+        histories.append(figure(picture(history), caption))
+    parts = [note(_CURVES), _grid(curves), note(_HISTORIES), _grid(histories)]
+    if absent:
+        parts.append(
+            note(
+                "Not drawn, because the data are not in the catalogue or not on this "
+                f"machine: {', '.join(absent)}. Set --data-dir or HETEROLDA_DATA to "
+                "their folder and write the report again."
+            )
+        )
+    return parts
+
+
+def _pair(
+    name: str, data_dir: DataDir
+) -> tuple[Callable[[Any], None], Callable[[Any], None], str]:
+    """Return two drawings of the pair on which LDA's rule costs most, and a caption."""
+    X, y = load_dataset(name, data_dir)
+    with warnings.catch_warnings():
+        # Rare classes are part of the paper's study.
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        lda, best = (clone(METHODS[m]).fit(X, y) for m in ("pairwise-lda", "gld"))
+        loss = lda.bayes_error_ - best.bayes_error_
+        loss *= lda.statistics_.weights[lda.pairs_].sum(axis=1)
+        pair = lda.classes_[lda.pairs_[np.argmax(loss)]]
+        rows = np.isin(y, pair)
+        searches = {m: clone(METHODS[m]).fit(X[rows], y[rows]) for m in _SEARCHES}
+    errors = {method: model.history_[0] for method, model in searches.items()}
+
+    def curve(canvas: Any) -> None:
+        display: Any = ErrorCurveDisplay
+        display.from_estimator(best, pair=tuple(pair), ax=canvas.subplots())
+
+    def history(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for color, (method, counts) in zip(("C0", "C1"), errors.items(), strict=True):
+            iterations = np.arange(1, len(counts) + 1)
+            best_so_far = np.minimum.accumulate(counts)
+            axes.plot(iterations, counts, color=color, lw=0.8)
+            axes.plot(iterations, best_so_far, color=color, lw=2.5, label=method)
+        axes.set(xlabel="iteration", ylabel=f"training errors of {rows.sum()} rows")
+        axes.set_title(f"{pair[0]} or {pair[1]}")
+        axes.legend()
+
+    courses = [f"{m} {counts[0]:g} → {counts.min():g}" for m, counts in errors.items()]
+    return curve, history, f"{name}. Training errors: {', '.join(courses)}"

@@ -1,13 +1,14 @@
-"""The results of a run: one row for each data set, method, trial and fold.
+"""The results of a study: one row for each data set, method, trial and fold.
 
 A folder of results has ``results.csv``, to which rows are appended as folds finish,
-and ``run.json``, which says what was asked for. What was asked for and is not there is
+and ``run.json``, which says what was asked for. What was asked for and is missing is
 incomplete, and everything that is made from the results says so.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
@@ -15,37 +16,40 @@ from collections import defaultdict
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heterolda.experiments.catalogue import CATALOGUE
-from heterolda.experiments.methods import METHODS
+from heterolda.foundations.arrays import Array
 
-__all__ = ["RESULTS", "RUN", "Cell", "Results", "Row", "read_results"]
+__all__ = ["Cell", "Results", "Row", "read_results"]
 
 RESULTS, RUN = "results.csv", "run.json"
 # Nobody has more trials or rows than this.
 _LARGEST = 10**12
+_PARSERS: dict[str, Any] = {
+    "str": str,
+    "int": int,
+    "float": lambda text: float(text or "nan"),
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a method did on a fold.
+    """What a method did on a fold; trials and folds count from 0.
 
-    A method that has no Bayes error or no iterations has NaN there.
+    A method without a Bayes error or without iterations has NaN there.
     """
 
     dataset: str
     method: str
-    trial: int  # from 0, like the fold
+    trial: int
     fold: int
     n_train: int
     n_test: int
     n_correct: int
     bayes_error: float  # mean over the pairs of classes, a fraction
-    fit_seconds: float
+    fit_seconds: float  # to three digits
     predict_seconds: float
     iterations: float
 
@@ -54,57 +58,52 @@ class Row:
         """What identifies a row."""
         return self.dataset, self.method, self.trial, self.fold
 
-    # Digits of the figures, and those that a method may lack.
-    FORMATS: ClassVar[dict[str, str]] = {
-        "bayes_error": ".9g",
-        "fit_seconds": ".3g",
-        "predict_seconds": ".3g",
-        "iterations": ".0f",
-    }
-    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"bayes_error", "iterations"})
-
     @classmethod
-    def header(cls) -> tuple[str, ...]:
-        """Names of the fields."""
-        return tuple(field.name for field in fields(cls))
+    def header(cls) -> list[str]:
+        """Return the names of the fields."""
+        return [field.name for field in fields(cls)]
 
     def line(self) -> str:
-        """The row as text, with its end of line."""
-
-        def text(name: str, value: object) -> str:
-            if not isinstance(value, float):
-                return str(value)
-            return "" if math.isnan(value) else format(value, self.FORMATS[name])
-
-        return ",".join(text(*item) for item in vars(self).items()) + "\n"
+        """Return the row as text, with its end of line."""
+        entries = [
+            value if not isinstance(value, float) else f"{value:.9g}".replace("nan", "")
+            for value in map(self.__getattribute__, self.header())
+        ]
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerow(entries)
+        return file.getvalue()
 
     @classmethod
-    def parse(cls, record: list[str]) -> Self:
-        """Read the fields of a line; ValueError says what is wrong with them."""
+    def parse(cls, record: list[str]) -> Row:
+        """Return the row of a record of text.
+
+        Raises
+        ------
+        ValueError
+            If the record is not that of a row; the message says what is wrong.
+        """
         wanted = fields(cls)
         if len(record) != len(wanted):
             raise ValueError(f"it has {len(record)} fields instead of {len(wanted)}")
-        kinds: dict[str, type] = {"str": str, "int": int, "float": float}
         values: dict[str, Any] = {}
-        for field, value in zip(wanted, record, strict=True):
-            if field.name in cls.OPTIONAL and not value:
-                value = "nan"
+        for field, text in zip(wanted, record, strict=True):
             try:
-                values[field.name] = kinds[str(field.type)](value)
+                values[field.name] = _PARSERS[str(field.type)](text)
             except ValueError:
                 raise ValueError(
-                    f"{field.name} is {value[:50]!r}, not a number"
+                    f"{field.name} is {text[:50]!r}, not a number"
                 ) from None
         row = cls(**values)
-        if not all(name and name.isprintable() for name in (row.dataset, row.method)):
+        names = row.dataset, row.method
+        counts = row.trial, row.fold, row.n_train, row.n_test, row.n_correct
+        times = row.fit_seconds, row.predict_seconds
+        if not all(name and name.isprintable() for name in names):
             raise ValueError("it names no data set or no method")
-        if not (0 <= row.n_correct <= row.n_test and row.n_test > 0):
-            raise ValueError(f"{row.n_correct} of {row.n_test} points are correct")
-        if min(row.trial, row.fold, row.n_train) < 0:
-            raise ValueError("a count is negative")
-        if max(row.trial, row.fold, row.n_train, row.n_test) > _LARGEST:
-            raise ValueError(f"a count is larger than {_LARGEST}")
-        if not all(0 <= t < math.inf for t in (row.fit_seconds, row.predict_seconds)):
+        if not all(0 <= number <= _LARGEST for number in counts):
+            raise ValueError("a count is negative or very large")
+        if row.n_correct > row.n_test or row.n_test == 0:
+            raise ValueError(f"{row.n_correct} of {row.n_test} rows are correct")
+        if not all(0 <= seconds < math.inf for seconds in times):
             raise ValueError("a time is negative or not finite")
         if row.bayes_error < 0 or row.bayes_error > 1:
             raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
@@ -113,16 +112,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """All folds of a method on a data set: those that are there, by trial and fold.
+    """All rows of a method on a data set, by trial and fold.
 
-    `folds` and `trials` were asked for; `planned_trials` is less than `trials` where
-    the run limits the method on this set.
+    `folds` and `trials` were asked for; `most_trials` is the largest number of trials
+    that the study has for any method and set.
     """
 
     rows: tuple[Row, ...]
     folds: int
     trials: int
-    planned_trials: int
+    most_trials: int
 
     @property
     def n_trials(self) -> int:
@@ -131,23 +130,23 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether every fold of every planned trial is there."""
-        # No two rows have the same trial and fold.
-        there = sum(
-            row.trial < self.planned_trials and row.fold < self.folds
+        """Whether every fold of every trial is there."""
+        wanted = [
+            row
             for row in self.rows
-        )
-        return there == self.planned_trials * self.folds
+            if row.trial < self.trials and row.fold < self.folds
+        ]
+        return len(wanted) == self.trials * self.folds  # keys are unique
 
     @property
     def n(self) -> int:
-        """Number of points of the data set."""
+        """Number of rows of the data set."""
         return self.rows[0].n_train + self.rows[0].n_test
 
     @property
-    def accuracies(self) -> NDArray[np.float64]:
-        """Share of correct points of each trial, in %."""
-        counts: dict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, int))
+    def accuracies(self) -> Array:
+        """Share of correct rows of each trial, in %."""
+        counts: dict[int, Any] = defaultdict(lambda: np.zeros(2, int))
         for row in self.rows:
             counts[row.trial] += row.n_correct, row.n_test
         return np.array([100 * correct / n for correct, n in counts.values()])
@@ -159,42 +158,42 @@ class Cell:
 
     @property
     def fit_seconds(self) -> float:
-        """Median over folds of the time of training."""
+        """Median over folds of the training time."""
         return float(np.median([row.fit_seconds for row in self.rows]))
 
-    def time_ratio(self, peer: Cell) -> float | None:
-        """Median over the folds that both have of the quotient of training times."""
-        theirs = {(row.trial, row.fold): row.fit_seconds for row in peer.rows}
+    def time_ratio(self, peer: Cell) -> float:
+        """Return the median ratio of training times on the folds that both have."""
+        other = {(row.trial, row.fold): row.fit_seconds for row in peer.rows}
         ratios = [
-            row.fit_seconds / theirs[row.trial, row.fold]
+            row.fit_seconds / other[row.trial, row.fold]
             for row in self.rows
-            if theirs.get((row.trial, row.fold), 0) > 0
+            if other.get((row.trial, row.fold), 0) > 0
         ]
-        return float(np.median(ratios)) if ratios else None
+        return float(np.median(ratios)) if ratios else math.nan
 
     def remark(self) -> str:
-        """What is less than was asked for, or an empty string."""
+        """Return what is less than was asked for, or an empty string."""
         if not self.complete:
-            wanted = self.folds * self.planned_trials
+            wanted = self.folds * self.trials
             return f"incomplete, {len(self.rows)} of {wanted} folds"
-        if self.n_trials < self.trials:
-            return f"{self.n_trials} of {self.trials} trials (--limit)"
+        if self.n_trials < self.most_trials:
+            return f"{self.n_trials} of {self.most_trials} trials"
         return ""
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a run.
+    """The results of a study.
 
     Attributes
     ----------
     folder : Path
-        Where they were read.
+        Where they are.
     rows : tuple of Row
         In the order of the file.
     run : dict
-        The content of ``run.json``. Its ``plan`` has the number of trials of each
-        method on each set.
+        The content of ``run.json``: ``folds``, ``seed``, ``versions``, ``machine`` and
+        ``plan``, the number of trials of each method on each set.
     """
 
     folder: Path
@@ -215,40 +214,48 @@ class Results:
     @cached_property
     def datasets(self) -> list[str]:
         """Names of the data sets that have results or should have."""
-        named = [*self.run["plan"], *(row.dataset for row in self.rows)]
-        return _ordered(named, list(CATALOGUE))
+        return list(dict.fromkeys([*self.run["plan"], *(r.dataset for r in self.rows)]))
 
     @cached_property
     def methods(self) -> list[str]:
         """Names of the methods that have results or should have."""
-        wanted = [m for counts in self.run["plan"].values() for m in counts]
-        named = [*wanted, *(row.method for row in self.rows)]
-        return _ordered(named, list(METHODS))
+        planned = [m for counts in self.run["plan"].values() for m in counts]
+        return list(dict.fromkeys([*planned, *(row.method for row in self.rows)]))
 
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
         """Results by data set and method, where there are any."""
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in self.rows:
+        for row in sorted(self.rows, key=lambda row: (row.trial, row.fold)):
             rows[row.dataset, row.method].append(row)
-        cells = {}
-        for (dataset, method), found in rows.items():
-            planned = self.run["plan"].get(dataset, {}).get(method, self.trials)
-            found.sort(key=lambda row: (row.trial, row.fold))
-            cell = Cell(tuple(found), self.folds, self.trials, planned)
-            cells[dataset, method] = cell
-        return cells
+        return {
+            (dataset, method): Cell(
+                tuple(some),
+                self.folds,
+                self.run["plan"].get(dataset, {}).get(method, self.trials),
+                self.trials,
+            )
+            for (dataset, method), some in rows.items()
+        }
+
+    @property
+    def n_planned(self) -> int:
+        """Number of combinations of data set and method that were asked for."""
+        return sum(len(counts) for counts in self.run["plan"].values())
+
+    @property
+    def n_complete(self) -> int:
+        """Number of combinations that are complete."""
+        return sum(cell.complete for cell in self.cells.values())
 
 
-def read_results(folder: str | os.PathLike[str], kind: type[Row] = Row) -> Results:
+def read_results(folder: str | os.PathLike[str]) -> Results:
     """Read a folder of results.
 
     Parameters
     ----------
     folder : str or path-like
         The folder, with ``results.csv`` and ``run.json``.
-    kind : type, default=Row
-        What its rows are.
 
     Returns
     -------
@@ -259,19 +266,18 @@ def read_results(folder: str | os.PathLike[str], kind: type[Row] = Row) -> Resul
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
-    run = read_run(folder / RUN)
-    return Results(folder, tuple(read_rows(folder / RESULTS, kind)), run)
+    run = _read_run(folder / RUN)
+    return Results(folder, tuple(_read_rows(folder / RESULTS)), run)
 
 
-def read_run(path: Path) -> dict[str, Any]:
-    """Read what was asked for from the file ``run.json``."""
+def _read_run(path: Path) -> dict[str, Any]:
+    """Return what was asked for."""
     try:
-        run = json.loads(_read(path))
+        run = json.loads(_text(path))
         if not isinstance(run, dict):
             raise ValueError("it is not a JSON object")
-        kinds: dict[str, type] = {"folds": int, "seed": int, "plan": dict}
-        kinds |= {"command": str, "versions": dict, "machine": dict}
-        for key, kind in kinds.items():
+        kinds = {"folds": int, "seed": int, "plan": dict, "versions": dict}
+        for key, kind in (kinds | {"machine": dict}).items():
             if not isinstance(run.get(key), kind):
                 raise ValueError(f"it lacks {key!r}")
         plan = list(run["plan"].values())
@@ -285,10 +291,10 @@ def read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def read_rows(path: Path, kind: type[Row] = Row) -> list[Row]:
-    """Read the rows of ``results.csv``, without a last line that a crash has cut."""
-    lines = _read(path).splitlines(keepends=True)
-    header = ",".join(kind.header())
+def _read_rows(path: Path) -> list[Row]:
+    """Return the rows, without a last line that a crash has cut."""
+    lines = _text(path).splitlines(keepends=True)
+    header = ",".join(Row.header())
     if not lines or lines[0].rstrip("\r\n") != header:
         raise ValueError(
             f"{path}: not a file of results, whose first line is {header!r}"
@@ -298,9 +304,9 @@ def read_rows(path: Path, kind: type[Row] = Row) -> list[Row]:
     rows: dict[tuple[str, str, int, int], Row] = {}
     for number, record in enumerate(csv.reader(lines[1:]), start=2):
         try:
-            row = kind.parse(record)
+            row = Row.parse(record)
             if row.key in rows:
-                raise ValueError("the same fold stands on an earlier line")
+                raise ValueError("the same fold is on an earlier line")
         except ValueError as error:
             raise ValueError(
                 f"{path}, line {number}: {error}; delete the line, and `heterolda "
@@ -310,7 +316,7 @@ def read_rows(path: Path, kind: type[Row] = Row) -> list[Row]:
     return list(rows.values())
 
 
-def _read(path: Path) -> str:
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -320,9 +326,3 @@ def _read(path: Path) -> str:
         ) from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not a text file: {error}") from error
-
-
-def _ordered(names: list[str], order: list[str]) -> list[str]:
-    """Each name once: those of `order` first, the others as they come."""
-    place = {name: k for k, name in enumerate(order)}
-    return sorted(dict.fromkeys(names), key=lambda name: place.get(name, len(order)))

@@ -1,132 +1,313 @@
-"""Tables 2, 3 and 4 of the paper from the results of a run: ours beside the paper's."""
+"""Tables 2, 3 and 4 of the paper from the results of a study, compared with its own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from heterolda.experiments import paper
-from heterolda.experiments.formats import (
-    FORMATS,
-    INCOMPLETE,
-    LIMITED,
-    MISSING,
-    Line,
-    ResultTable,
-    TableRow,
-)
-from heterolda.experiments.methods import title
 from heterolda.experiments.results import Cell, Results
 
-__all__ = ["make_table", "render_table"]
+__all__ = ["FORMATS", "Table", "make_table", "render_table"]
 
-# The method that times are compared with.
-PEER = "LDA"
+LIMITED, INCOMPLETE, MISSING = "†", "‡", "–"
+# The method that times are compared with, where a study has it.
+_PEER = "pairwise-lda"
+_WIDTH = 100
 
-Figures = dict[str, float]
-
-
-def _bayes_error(results: Results, dataset: str, method: str, cell: Cell) -> Figures:
-    p_e = cell.bayes_error
-    if math.isnan(p_e):
-        return {}
-    factor = 1000 * p_e / cell.n
-    figures = {"percent": 100 * p_e, "factor": factor}
-    return figures | _beside_paper(2, dataset, method, factor)
+Figures = dict[str, float]  # by method
 
 
-def _accuracy(results: Results, dataset: str, method: str, cell: Cell) -> Figures:
-    trials = cell.accuracies
-    figures = {"accuracy": float(trials.mean())}
-    if len(trials) > 1:
-        figures["deviation"] = float(np.std(trials, ddof=1))
-    return figures | _beside_paper(3, dataset, method, figures["accuracy"])
+@dataclass(frozen=True)
+class Line:
+    """A line of figures of a data set.
+
+    `digits` are decimal places, None means three significant digits. `best` are the
+    methods whose figures are made prominent, and `marks` signs that refer to a note.
+    """
+
+    heading: str
+    figures: Figures
+    digits: int | None = None
+    signed: bool = False
+    best: frozenset[str] = frozenset()
+    marks: dict[str, str] | None = None  # of the main line only
+
+    def text(self, value: float) -> str:
+        """Return a figure as it is printed."""
+        digits = self.digits
+        if digits is None:
+            size = math.floor(math.log10(abs(value))) if value else 0
+            digits = max(0, 2 - size)
+        text = f"{value:.{digits}f}"
+        if float(text) == 0:
+            return text.lstrip("-")
+        return f"+{text}" if self.signed and value > 0 else text
+
+    def entry(self, method: str, best: Callable[[str], str]) -> str:
+        """Return the entry of a method, made prominent by `best` if it is the best."""
+        if method not in self.figures:
+            return "" if self.marks is None else MISSING
+        text = self.text(self.figures[method])
+        text = best(text) if method in self.best else text
+        return text + (self.marks or {}).get(method, "")
 
 
-def _beside_paper(number: int, dataset: str, method: str, ours: float) -> Figures:
-    printed = paper.printed_figure(number, dataset, method)
-    return {} if printed is None else {"paper": printed, "difference": ours - printed}
+@dataclass(frozen=True)
+class Table:
+    """A table of a study: lines of figures for each data set, the main one first."""
 
+    number: int  # the paper's
+    title: str
+    caption: str
+    methods: list[str]
+    rows: dict[str, list[Line]]
+    notes: list[str]
 
-def _time(results: Results, dataset: str, method: str, cell: Cell) -> Figures:
-    peer = results.cells.get((dataset, PEER))
-    ratio = None if peer is None else cell.time_ratio(peer)
-    if ratio is None:
-        return {}
-    seconds = paper.printed_row(4, dataset)
-    if method not in seconds:
-        return {"ratio": ratio}
-    printed = seconds[method] / seconds[PEER]
-    return {"ratio": ratio, "paper": printed, "quotient": ratio / printed}
+    def body(self, best: Callable[[str], str]) -> list[list[str]]:
+        """Return rows of text: data set, line, and an entry for each method."""
+        rows = []
+        for dataset, lines in self.rows.items():
+            name = f"{dataset} {paper.printed_letter(dataset)}".rstrip()
+            for line in lines:
+                entries = [line.entry(method, best) for method in self.methods]
+                rows.append([name, line.heading, *entries])
+                name = ""
+        return rows
 
 
 class _Kind(NamedTuple):
-    """What a table shows."""
+    """What a table shows; `lines` takes cells and printed figures by method."""
 
     title: str
     caption: str
-    lines: list[Line]  # the first has the figures that are compared
-    figures: Callable[[Results, str, str, Cell], Figures]  # by the keys of the lines
-    best: Callable[[Iterable[float]], float]  # of the figures of a line
+    lines: Callable[[dict[str, Cell], Figures, str], list[Line]]
+    best: Callable[..., str]  # min or max
+
+
+def _bayes_errors(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
+    errors = {m: cell.bayes_error for m, cell in cells.items()}
+    errors = {m: error for m, error in errors.items() if not math.isnan(error)}
+    scaled = {m: 1000 * error / cells[m].n for m, error in errors.items() if printed}
+    return [
+        Line("ours, %", {m: 100 * error for m, error in errors.items()}, 3),
+        Line("ours x 10/n", scaled, 4),
+        *_compared(scaled, printed, 4),
+    ]
+
+
+def _accuracies(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
+    trials = {method: cell.accuracies for method, cell in cells.items()}
+    means = {m: float(values.mean()) for m, values in trials.items()}
+    spread = {m: float(v.std(ddof=1)) for m, v in trials.items() if len(v) > 1}
+    return [
+        Line("ours", means, 2),
+        Line("std. dev.", spread, 2),
+        *_compared(means, printed, 2),
+    ]
+
+
+def _compared(ours: Figures, printed: Figures, digits: int) -> list[Line]:
+    """Return the lines of the paper's figures, and of the differences from them."""
+    differences = {m: ours[m] - printed[m] for m in ours if m in printed}
+    return [
+        Line("paper", {m: printed[m] for m in differences}, digits),
+        Line("difference", differences, digits, signed=True),
+    ]
+
+
+def _times(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
+    ratios = {
+        m: cell.time_ratio(cells[peer]) for m, cell in cells.items() if peer in cells
+    }
+    ratios = {m: ratio for m, ratio in ratios.items() if not math.isnan(ratio)}
+    both = [m for m in ratios if m in printed and peer in printed]
+    theirs = {m: printed[m] / printed[peer] for m in both}
+    return [
+        Line("ours", ratios),
+        Line("paper", theirs),
+        Line("ours / paper", {m: ratios[m] / theirs[m] for m in both}),
+    ]
 
 
 _KINDS = {
     2: _Kind(
         "Mean Bayes error of the pairs of classes",
         "The error that the fitted Gaussian model predicts for its rules, averaged "
-        "over pairs, folds and trials: in %, and times 10/n as in the paper. No rows "
-        "are counted.",
-        [
-            Line("percent", "ours, %", 3),
-            Line("factor", "ours x 10/n", 4),
-            Line("paper", "paper", 4, of_paper=True),
-            Line("difference", "difference", 4, signed=True),
-        ],
-        _bayes_error,
+        "over pairs, folds and trials, in %; for sets of the paper also times 10/n, as "
+        "there. No rows are counted.",
+        _bayes_errors,
         min,
     ),
     3: _Kind(
         "Accuracy on the test folds, in %",
         "Share of the held-out rows of a trial that are classified correctly: mean and "
         "standard deviation over trials.",
-        [
-            Line("accuracy", "ours", 2),
-            Line("deviation", "std. dev.", 2),
-            Line("paper", "paper", 2, of_paper=True),
-            Line("difference", "difference", 2, signed=True),
-        ],
-        _accuracy,
+        _accuracies,
         max,
     ),
     4: _Kind(
-        f"Training time, as a ratio to {title(PEER)}",
-        f"Training time of a method divided by that of {title(PEER)} on the same fold "
-        "of the same run: the median over all folds and trials.",
-        [
-            Line("ratio", "ours", None),
-            Line("paper", "paper", None, of_paper=True),
-            Line("quotient", "ours / paper", None),
-        ],
-        _time,
+        "Training time, as a ratio to {peer}",
+        "Training time of a method divided by that of {peer} on the same fold of the "
+        "same run: the median over all folds and trials.",
+        _times,
         min,
     ),
 }
 
 
-def render_table(results: Results, table: int, format: str) -> str:
-    """A table as text.
+def make_table(results: Results, number: int) -> Table:
+    """Make a table of a study, by the paper's number.
+
+    Methods without a figure are left out. Incomplete figures are marked and do not
+    count among the best.
+    """
+    if number not in _KINDS:
+        raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
+    kind = _KINDS[number]
+    peer = _PEER if _PEER in results.methods else results.methods[0]
+    rows = {}
+    for dataset in results.datasets:
+        cells = {
+            method: results.cells[dataset, method]
+            for method in results.methods
+            if (dataset, method) in results.cells
+        }
+        printed = paper.printed_row(number, dataset)
+        main, *others = kind.lines(cells, printed, peer)
+        whole = {m: v for m, v in main.figures.items() if cells[m].complete}
+        marks = {m: _sign(cell) for m, cell in cells.items() if cell.remark()}
+        best = _best({m: main.text(v) for m, v in whole.items()}, kind.best)
+        rows[dataset] = [replace(main, best=best, marks=marks)]
+        best = _best({m: str(v) for m, v in printed.items()}, kind.best)
+        rows[dataset] += [
+            replace(line, best=best) if line.heading == "paper" else line
+            for line in others
+            if line.figures
+        ]
+    methods = [
+        m
+        for m in results.methods
+        if any(m in lines[0].figures for lines in rows.values())
+    ]
+    return Table(
+        number,
+        kind.title.format(peer=peer),
+        kind.caption.format(peer=peer),
+        methods,
+        rows,
+        [
+            *_notes(results, methods or [peer]),
+            *paper.paper_slips(number, results.datasets),
+        ],
+    )
+
+
+def _best(texts: dict[str, str], choose: Callable[..., str]) -> frozenset[str]:
+    """Return the methods with the best figure, ties in the printed digits included."""
+    goal = choose(texts.values(), key=float, default="")
+    return frozenset(method for method, text in texts.items() if text == goal)
+
+
+def _sign(cell: Cell) -> str:
+    return LIMITED if cell.complete else INCOMPLETE
+
+
+def _notes(results: Results, methods: list[str]) -> list[str]:
+    """Return what is missing, what is incomplete and what was limited."""
+    missing: list[str] = []
+    remarks: dict[tuple[str, str], list[str]] = {}
+    for dataset in results.datasets:
+        for method in methods:
+            cell = results.cells.get((dataset, method))
+            if cell is None:
+                missing.append(f"{method} on {dataset}")
+            elif remark := cell.remark():
+                text = f"on {dataset}: {remark}."
+                remarks.setdefault((_sign(cell), text), []).append(method)
+    notes = []
+    for (sign, text), names in remarks.items():
+        everyone = names == methods and len(names) > 1
+        notes.append(f"{sign} {'All methods' if everyone else ', '.join(names)} {text}")
+    if any(sign == INCOMPLETE for sign, _ in remarks):
+        notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
+    if missing:
+        notes.append(f"{MISSING} No results: {', '.join(missing)}.")
+    return notes
+
+
+def as_text(table: Table) -> str:
+    """Return a table for terminals, at most 100 columns wide, asterisks at the best."""
+    signs = LIMITED, INCOMPLETE, "*"
+    rows = [["", "", *table.methods], *table.body(lambda text: f"{text}*")]
+    # A figure without a sign keeps its place, so that digits stand in columns.
+    rows = [
+        [*row[:2], *(text if text.endswith(signs) else f"{text} " for text in row[2:])]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    parts = [f"Table {table.number}. {table.title}", *_wrapped(table.caption), ""]
+    for columns in _panels(widths):
+        for row in rows:
+            if row[0]:
+                parts.append("-" * (sum(widths[j] + 2 for j in columns) - 2))
+            if any(row[j].strip() for j in columns[2:]):
+                cells = [row[j].rjust(widths[j]) for j in columns[2:]]
+                names = row[0].ljust(widths[0]), row[1].ljust(widths[1])
+                parts.append("  ".join([*names, *cells]).rstrip())
+        parts.append("")
+    for note in [*table.notes, "* best of its line"]:
+        parts += _wrapped(note)
+    return "\n".join(parts) + "\n"
+
+
+def _panels(widths: list[int]) -> list[list[int]]:
+    """Return the columns of each panel: the first two, and as many as have room."""
+    panels: list[list[int]] = []
+    room = 0
+    for j in range(2, len(widths)):
+        if not panels or widths[j] + 2 > room:
+            panels.append([0, 1])
+            room = _WIDTH - widths[0] - widths[1] - 2
+        panels[-1].append(j)
+        room -= widths[j] + 2
+    return panels
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH - 12, subsequent_indent="  ")
+
+
+def as_markdown(table: Table) -> str:
+    """Return a table of GitHub's kind, the best figures in bold."""
+    rows = [
+        ["Data set", "", *table.methods],
+        ["---", "---", *("---:" for _ in table.methods)],
+        *table.body(lambda text: f"**{text}**"),
+    ]
+    body = [f"| {' | '.join(row)} |" for row in rows]
+    notes = [f"- {note}" for note in table.notes]
+    head = f"**Table {table.number}. {table.title}.** {table.caption}"
+    return "\n".join([head, "", *body, "", *notes]).rstrip() + "\n"
+
+
+FORMATS = {"text": as_text, "markdown": as_markdown}
+
+
+def render_table(results: Results, table: int, format: str = "text") -> str:
+    """Return a table as text.
 
     Parameters
     ----------
     results : Results
-        From `read_results`.
+        From `read_results` or `Study.run`.
     table : {2, 3, 4}
         The paper's number: Bayes error, accuracy or training time.
-    format : {"text", "markdown", "latex"}
-        What kind of text.
+    format : {"text", "markdown"}, default="text"
+        For terminals, or for pages.
 
     Returns
     -------
@@ -136,117 +317,3 @@ def render_table(results: Results, table: int, format: str) -> str:
     if format not in FORMATS:
         raise ValueError(f"format must be one of {list(FORMATS)}, got {format!r}")
     return FORMATS[format](make_table(results, table))
-
-
-def make_table(results: Results, number: int) -> ResultTable:
-    """Make a table of the study, by the paper's number.
-
-    Table 2 has the methods with a Bayes error on at least one set. Incomplete figures
-    are marked and do not count among the best.
-    """
-    if number not in _KINDS:
-        raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
-    kind = _KINDS[number]
-    figures = {
-        (dataset, method): kind.figures(results, dataset, method, cell)
-        for (dataset, method), cell in results.cells.items()
-    }
-    main = kind.lines[0].key
-    methods = [
-        method
-        for method in results.methods
-        if any(main in figures.get((d, method), {}) for d in results.datasets)
-    ]
-    rows = [
-        _table_row(results, number, name, methods, figures) for name in results.datasets
-    ]
-    return ResultTable(
-        number=number,
-        title=kind.title,
-        caption=kind.caption,
-        methods=methods,
-        lines=[
-            line
-            for line in kind.lines
-            if line.key == main or any(row.figures[line.key] for row in rows)
-        ],
-        rows=rows,
-        notes=[
-            *_notes(results, methods or [PEER]),
-            *_keys(methods),
-            *paper.paper_slips(number, results.datasets),
-        ],
-    )
-
-
-def _table_row(
-    results: Results,
-    number: int,
-    dataset: str,
-    methods: list[str],
-    figures: dict[tuple[str, str], Figures],
-) -> TableRow:
-    """The figures of a data set, turned from columns into lines."""
-    kind = _KINDS[number]
-    lines = {
-        line.key: {
-            method: figures[dataset, method][line.key]
-            for method in methods
-            if line.key in figures.get((dataset, method), {})
-        }
-        for line in kind.lines
-    }
-    cells = {method: results.cells.get((dataset, method)) for method in methods}
-    marks = {
-        method: LIMITED if cell.complete else INCOMPLETE
-        for method, cell in cells.items()
-        if cell is not None and cell.remark()
-    }
-
-    def best(values: Figures, write: Callable[[float], str]) -> set[str]:
-        """Methods with the best figure, ties in the printed digits included."""
-        goal = write(kind.best(values.values())) if values else ""
-        return {method for method, value in values.items() if write(value) == goal}
-
-    main = kind.lines[0]
-    whole = {m: v for m, v in lines[main.key].items() if marks.get(m) != INCOMPLETE}
-    row = paper.TABLES[1].get(paper.VARIANTS.get(dataset, dataset))
-    return TableRow(
-        dataset=dataset,
-        label=row[0] if row else "",
-        figures=lines,
-        best=best(whole, main.write),
-        paper_best=best(paper.printed_row(number, dataset), str),
-        marks=marks,
-    )
-
-
-def _notes(results: Results, methods: list[str]) -> list[str]:
-    """What is missing, what is incomplete and what was limited."""
-    missing: list[str] = []
-    remarks: dict[tuple[str, str], list[str]] = {}
-    for dataset in results.datasets:
-        for method in methods:
-            cell = results.cells.get((dataset, method))
-            if cell is None:
-                missing.append(f"{title(method)} on {dataset}")
-            elif cell.remark():
-                sign = LIMITED if cell.complete else INCOMPLETE
-                text = f"on {dataset}: {cell.remark()}."
-                remarks.setdefault((sign, text), []).append(method)
-    notes = []
-    for (sign, text), names in remarks.items():
-        everyone = names == methods and len(names) > 1
-        who = "All methods" if everyone else ", ".join(map(title, names))
-        notes.append(f"{sign} {who} {text}")
-    if any(sign == INCOMPLETE for sign, _ in remarks):
-        notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
-    if missing:
-        notes.append(f"{MISSING} No results: {', '.join(missing)}.")
-    return notes
-
-
-def _keys(methods: list[str]) -> list[str]:
-    """Which keys stand for methods that tables call something else."""
-    pairs = [f"{m} for {title(m)}" for m in methods if title(m) != m]
-    return [f"Keys in --methods and results.csv: {', '.join(pairs)}."] if pairs else []

@@ -1,0 +1,394 @@
+"""The paper's protocol: repeated stratified cross-validation, every method alike.
+
+All methods of a fold run in the same process, one after the other, on the same rows
+and with one thread, so that their times compare. A trial is a shuffle with a seed of
+its own, and for D1 and D2 a new draw.
+
+Folds are stratified. A class with fewer rows than folds is spread over as many folds
+as it has rows: each of its rows is tested once, and in the other folds all of them
+belong to the training rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import check_X_y
+from threadpoolctl import threadpool_limits
+
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.exceptions import ParameterError, TrivialRuleWarning
+from heterolda.experiments.datasets import (
+    CATALOGUE,
+    Data,
+    DataDir,
+    load_dataset,
+    resolve_names,
+)
+from heterolda.experiments.results import (
+    RESULTS,
+    RUN,
+    Results,
+    Row,
+    read_results,
+)
+from heterolda.foundations.files import written_whole
+from heterolda.foundations.wording import count
+from heterolda.kernels import in_use
+
+__all__ = ["METHODS", "Split", "Study", "Task", "resolve_methods"]
+
+# Is called with what is being done and the share of the work that is done.
+Progress = Callable[[str, float], None]
+
+
+def pure_model(solver: str) -> Any:
+    """Return the discriminant as the paper has it: without shrinkage and guard."""
+    return GaussianLinearDiscriminant(solver=solver, guard=False, shrinkage=0.0)
+
+
+def _search(solver: str) -> Any:
+    start = pure_model(solver)
+    return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
+
+
+# The paper's seven, then two of ours and three of scikit-learn.
+METHODS: dict[str, Any] = {
+    "pairwise-lda": pure_model("fisher"),
+    "c-hld": pure_model("c-hld"),
+    "r-hld-1": pure_model("r-hld-1"),
+    "r-hld-2": pure_model("r-hld-2"),
+    "algorithm-1": pure_model("fixed-point"),
+    "algorithm-2": _search("fixed-point"),
+    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear")),
+    "gld": pure_model("global"),
+    "gld+algorithm-2": _search("global"),
+    "lda": LinearDiscriminantAnalysis(),
+    "logistic-regression": make_pipeline(
+        StandardScaler(), LogisticRegression(max_iter=1000)
+    ),
+    "linear-svc": make_pipeline(StandardScaler(), LinearSVC(dual=False)),
+}
+_GROUPS = {"all": list(METHODS), "paper": list(METHODS)[:7]}
+
+
+def resolve_methods(names: Sequence[str]) -> list[str]:
+    """Return names of methods from names and the groups "all" and "paper"."""
+    return resolve_names("method", names, list(METHODS), _GROUPS)
+
+
+class Task(NamedTuple):
+    """A fold, and the methods to run on it; trial and fold count from 0."""
+
+    dataset: str
+    trial: int
+    fold: int
+    methods: tuple[str, ...]
+
+
+class Split(NamedTuple):
+    """Rows to train with and rows to test with."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[Any]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[Any]
+
+
+@dataclass
+class Study:
+    """A comparison of methods on data sets by repeated cross-validation.
+
+    Parameters
+    ----------
+    datasets : list of str, or dict
+        Names of the catalogue; or data by name, each a pair (X, y), or None for a set
+        of the catalogue.
+    methods : list of str, or dict
+        Names of `METHODS`; or classifiers by name, of scikit-learn's kind, or None for
+        one of `METHODS`.
+    trials : int, default=1
+        Number of shuffles.
+    folds : int, default=10
+        Number of folds of each shuffle.
+    seed : int, default=0
+        Trial t uses the seed ``seed + t``, for the shuffle and for every parameter
+        ``random_state`` of the methods.
+    data_dir : path-like, default=None
+        Folder of the files of the catalogue, as for `load_dataset`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from heterolda.experiments import Study
+    >>> study = Study(
+    ...     datasets={"mine": load_iris(return_X_y=True)},
+    ...     methods={"svm": SVC(kernel="linear"), "gld": None},
+    ... )
+    >>> results = study.run(tempfile.mkdtemp())
+    >>> print(round(results.cells["mine", "gld"].accuracies.mean(), 1))
+    97.3
+    """
+
+    datasets: Mapping[str, Data | None] | Sequence[str]
+    methods: Mapping[str, Any] | Sequence[str]
+    trials: int = 1
+    folds: int = 10
+    seed: int = 0
+    data_dir: DataDir = None
+
+    def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
+        """Return what remains to be computed, trial after trial.
+
+        `done` has the keys of the rows that are there.
+        """
+        tasks = []
+        for key in product(range(self.trials), self.datasets, range(self.folds)):
+            trial, dataset, fold = key
+            methods = [m for m in self.methods if (dataset, m, trial, fold) not in done]
+            if methods:
+                tasks.append(Task(dataset, trial, fold, tuple(methods)))
+        return tasks
+
+    def data(self, name: str, trial: int) -> Data:
+        """Return the rows and labels of a data set in a trial."""
+        given = self.datasets[name] if isinstance(self.datasets, Mapping) else None
+        if given is not None:
+            X, y = check_X_y(*given, dtype=np.float64)
+            return X, y
+        drawn = name in CATALOGUE and CATALOGUE[name].kind == "drawn"
+        folder = None if self.data_dir is None else os.fspath(self.data_dir)
+        return _loaded(name, folder, self.seed + trial if drawn else 0)
+
+    def model(self, name: str, trial: int) -> Any:
+        """Return a new classifier for a trial."""
+        given = self.methods[name] if isinstance(self.methods, Mapping) else None
+        if given is None:
+            (name,) = resolve_methods([name])
+            given = METHODS[name]
+        model = clone(given)
+        seeds = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
+        return model.set_params(**dict.fromkeys(seeds, self.seed + trial))
+
+    def split(self, task: Task) -> Split:
+        """Return the rows of a task, the same for every method."""
+        X, y = self.data(task.dataset, task.trial)
+        seed = self.seed + task.trial
+        folds = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # Classes with fewer rows than folds: see the head of this module.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            train, test = list(folds.split(X, y))[task.fold]
+        return Split(X[train], y[train], X[test], y[test])
+
+    def evaluate(self, task: Task) -> tuple[list[Row], list[tuple[str, str]]]:
+        """Run the methods of a task; return rows, and methods that failed and why."""
+        split = self.split(task)
+        sizes = len(split.y_train), len(split.y_test)
+        rows, failures = [], []
+        with threadpool_limits(1):
+            for method in task.methods:
+                key = task.dataset, method, task.trial, task.fold
+                try:
+                    figures = _measured(self.model(method, task.trial), split)
+                    rows.append(Row(*key, *sizes, **figures))
+                except Exception as error:
+                    failures.append((method, f"{type(error).__name__}: {error}"))
+        return rows, failures
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> Results:
+        """Compute what a folder of results lacks.
+
+        Parameters
+        ----------
+        out : path-like
+            The folder. It keeps what it has: a run that was interrupted goes on where
+            it stopped, and further data sets, methods and trials can be added.
+        jobs : int, default=1
+            Number of processes.
+        progress : callable, default=None
+            Is called with what was done last and the share that is done.
+
+        Returns
+        -------
+        Results
+            What the folder has in the end. Methods that failed are missing there; a
+            warning says why, and the next run tries them again.
+        """
+        self._check()
+        folder = Path(out)
+        done = _open_folder(folder, self.description())
+        tasks = self.tasks(done)
+        failures: Counter[str] = Counter()
+        parallel = Parallel(jobs, return_as="generator", batch_size=1)
+        results = parallel(delayed(self.evaluate)(task) for task in tasks)
+        try:
+            for k, (task, (rows, failed)) in enumerate(
+                zip(tasks, results, strict=True), start=1
+            ):
+                with open(folder / RESULTS, "a", encoding="utf-8") as file:
+                    file.writelines(row.line() for row in rows)
+                failures.update(
+                    f"{method} failed on {task.dataset}: {reason}"
+                    for method, reason in failed
+                )
+                if progress is not None:
+                    text = f"{task.dataset}, trial {task.trial + 1} of {self.trials}"
+                    progress(text, k / len(tasks))
+        except BrokenProcessPool:
+            raise RuntimeError(
+                "a process was killed, perhaps for lack of memory; the same command "
+                "goes on from here, with fewer jobs if memory is short"
+            ) from None
+        finally:
+            # After an interrupt, joblib would warn that tasks are left.
+            with warnings.catch_warnings(action="ignore"):
+                results.close()
+        for text, n in failures.items():
+            warnings.warn(f"{text} ({count(n, 'fold')})", stacklevel=2)
+        return read_results(folder)
+
+    def description(self) -> dict[str, Any]:
+        """Return what ``run.json`` says, free of names and paths of the machine."""
+        libraries = "numpy", "scipy", "scikit-learn"
+        return {
+            "folds": self.folds,
+            "seed": self.seed,
+            "plan": {
+                d: dict.fromkeys(self.methods, self.trials) for d in self.datasets
+            },
+            "versions": {
+                "heterolda": sys.modules["heterolda"].__version__,
+                "python": platform.python_version(),
+                **{name: version(name) for name in libraries},
+            },
+            "machine": {
+                "processors": os.cpu_count(),
+                "architecture": platform.machine(),
+                "system": platform.system(),
+                "kernels": in_use(),
+            },
+        }
+
+    def _check(self) -> None:
+        """Load every set and make every model once, so that errors come first."""
+        for name in [*self.datasets, *self.methods]:
+            if not name or not name.isprintable():
+                raise ValueError(f"{name!r} is not a name that can be printed")
+        for name in self.methods:
+            self.model(name, 0)
+        for name in self.datasets:
+            _, y = self.data(name, 0)
+            largest = np.unique(y, return_counts=True)[1].max()
+            if self.folds > largest:
+                raise ParameterError(
+                    "folds",
+                    f"={self.folds!r} is too many for {name}, whose largest class has "
+                    f"{largest} rows",
+                )
+
+
+def _measured(model: Any, split: Split) -> dict[str, Any]:
+    """Train a model, test it, and return the figures of its row."""
+    with warnings.catch_warnings():
+        # Pairs without a useful rule belong to the paper's data.
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        begin = time.perf_counter()
+        model.fit(split.X_train, split.y_train)
+        fitted = time.perf_counter()
+    predicted = model.predict(split.X_test)
+    end = time.perf_counter()
+    last = model[-1] if isinstance(model, Pipeline) else model
+    errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
+    return {
+        "n_correct": int(np.sum(predicted == split.y_test)),
+        "bayes_error": math.nan if errors is None else float(np.mean(errors)),
+        "fit_seconds": float(f"{fitted - begin:.3g}"),
+        "predict_seconds": float(f"{end - fitted:.3g}"),
+        "iterations": math.nan if n_iter is None else float(np.sum(n_iter)),
+    }
+
+
+_loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
+
+
+def _open_folder(folder: Path, run: dict[str, Any]) -> set[tuple[str, str, int, int]]:
+    """Make a folder ready for further rows; return the keys of those it has.
+
+    `run` is what ``run.json`` shall say; the plan of results that are there is
+    extended, and their folds and seed must be the same.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"cannot write results to {str(folder)!r}: {error.strerror or error}"
+        ) from error
+    path = folder / RESULTS
+    rows: tuple[Row, ...] = ()
+    if path.exists():
+        old = read_results(folder)
+        rows = old.rows
+        run = _extended(old, run) if rows else run
+    with written_whole(folder / RUN) as file:
+        file.write(json.dumps(run, indent=2).encode() + b"\n")
+    if rows:
+        with open(path, "r+b") as file:  # without a line that a crash has cut
+            file.truncate(file.read().rfind(b"\n") + 1)
+    else:
+        path.write_text(",".join(Row.header()) + "\n", encoding="utf-8")
+    return {row.key for row in rows}
+
+
+def _extended(old: Results, run: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of results that are there and of those to come."""
+    for key in ("folds", "seed"):
+        if old.run[key] != run[key]:
+            raise ValueError(
+                f"{str(old.folder)!r} holds results with {key} = {old.run[key]}, which "
+                f"do not go with {key} = {run[key]}: choose another folder"
+            )
+    if any(old.run[key] != run[key] for key in ("versions", "machine")):
+        warnings.warn(
+            f"the rows in {str(old.folder)!r} were computed with other versions or on "
+            f"another kind of machine; {RUN} now states those of this run",
+            stacklevel=4,
+        )
+    plan = dict(old.run["plan"])
+    for dataset, counts in run["plan"].items():
+        plan[dataset] = plan.get(dataset, {}) | counts
+    return run | {"plan": plan}
