@@ -25,7 +25,6 @@ from heterolda import (
     SmoothedLinearDiscriminant,
     compare,
 )
-from heterolda.estimators.warn import warn_of_interruption
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -209,21 +208,6 @@ def test_an_interrupt_keeps_what_is_finished(four):
     assert found.choice == "LDA"
     with pytest.raises(KeyboardInterrupt):
         compare(X, y, models={"stop": Odd(interrupt), "LDA": None}, cv=3)
-
-
-def test_an_interrupted_search_is_not_judged(four):
-    """The search would go on with the rules so far; its figures would be others'."""
-    X, y = four
-
-    class Impatient(LocalNeighborhoodSearch):
-        def fit(self, X, y):
-            warn_of_interruption(0, 6)
-            return self
-
-    models = {"search": Impatient(), "LDA": None}
-    with pytest.warns(SearchInterruptedWarning, match="after 1 of 2 models"):
-        found = compare(X, y, models=models, cv=3)
-    assert list(found.failures) == ["search"]  # although it stands first, it came last
 
 
 def test_classes_that_are_too_small_are_in_every_training_set(four):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from helpers.problems import (
-    count_errors,
     is_first,
     literal_search,
     random_problem,
@@ -127,31 +126,6 @@ def test_weights_too_unequal_to_be_counted_are_refused():
     message = r"^sample_weight times .* 1\.82e-12 for some row .* almost no weight$"
     with pytest.raises(ValueError, match=message):
         algorithm2.check_range_of_weights(weight)
-
-
-def test_interrupt_returns_the_best_so_far(rng, monkeypatch):
-    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_CALL", 0)
-    first = rng.random(200) < 0.5
-    X = rng.normal(size=(200, 3)) + 0.5 * first[:, None]
-    v = np.array([0.1, 1.0, -1.0, 0.3])
-    calls = []
-
-    def stop_at(last):
-        def report(iteration, current, fewest):
-            calls.append((iteration, current, fewest))
-            if iteration == last:
-                raise KeyboardInterrupt
-
-        return report
-
-    for last in (1, 7):
-        calls.clear()
-        result = paper_search(X, first, None, v, report=stop_at(last))
-        assert result.n_iter == last == len(result.history)
-        assert [c[0] for c in calls] == list(range(1, last + 1))
-        assert [c[1] for c in calls] == result.history.tolist()
-        assert result.errors == min(result.history) == calls[-1][2]
-        assert result.errors == count_errors(X, first, None, result.v)
 
 
 def test_the_log_grows(rng, monkeypatch):

@@ -4,24 +4,21 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from itertools import combinations
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import MetaEstimatorMixin
+from sklearn.utils.parallel import Parallel, delayed
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.placement import settle
-from heterolda.estimators.progress import SearchProgress
 from heterolda.estimators.starts import fit_start
 from heterolda.estimators.votes import committee_of
-from heterolda.estimators.warn import warn_of_interruption
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
-    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -36,9 +33,7 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import validated
 
 
-class LocalNeighborhoodSearch(
-    CallbackSupportMixin, MetaEstimatorMixin, LinearClassifier
-):
+class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     r"""Improve any linear classifier by searching for fewer training errors.
 
     Algorithm 2 of [1]_, for data that are not normal. It starts from the rule
@@ -76,8 +71,7 @@ class LocalNeighborhoodSearch(
         Number of threads over pairs, or over rows if there are fewer pairs. -1 means
         all processors. The result does not depend on it.
     verbose : int, default=0
-        1 prints a line for each pair, 2 also the progress of each search. With
-        scikit-learn 1.9 or newer, `set_callbacks(ProgressBar())` shows progress bars.
+        1 prints a line for each pair.
 
     Attributes
     ----------
@@ -117,8 +111,7 @@ class LocalNeighborhoodSearch(
     the priors that put the threshold where the search put it.
 
     Steps are relative to the coefficients, so the result depends on the origin of the
-    data, but not on their units. Once the start is fitted, KeyboardInterrupt ends the
-    fit with the best rules so far and a warning.
+    data, but not on their units.
 
     Rows on a device, such as a GPU, are copied to NumPy for the fit. Fitted arrays are
     on the device, except `history_`.
@@ -202,22 +195,17 @@ class LocalNeighborhoodSearch(
             )
         device = device_of(X)
         data = self._training_data(*on_host(X, y, sample_weight))
-        X, y = data.X, data.labels
-        labels = list(combinations(data.classes.tolist(), 2))
-        progress = SearchProgress(self, labels, self.max_iter, self.verbose)
-        progress.begin(X, y)
         given = self.estimator
         given = GaussianLinearDiscriminant() if given is None else given
         start = fit_start(given, data, self.n_jobs)
-        search = self._search(data, start)
-        results = progress.search_pairs(search, effective_n_jobs(self.n_jobs))
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._search)(data, start, k, *pair)
+            for k, pair in enumerate(all_pairs(len(data.classes)))
+        )
         voting = self.voting
         if voting == "auto":
             voting = getattr(given, "voting", "weighted")
         self._set_fitted_attributes(data, start, results, voting)
-        progress.end(X, y)
-        if progress.stop.is_set():
-            warn_of_interruption(progress.n_done, len(self.pairs_))
         if isinstance(self.estimator_, GaussianLinearDiscriminant):
             settle(self.estimator_, device)
         return settle(self, device)
@@ -228,46 +216,52 @@ class LocalNeighborhoodSearch(
         names = getattr(self, "feature_names_in_", None)
         return TrainingData.from_rows(rows, self.class_weight, names)
 
-    def _search(self, data, start):
-        """Return the search of pair k."""
-        pairs = all_pairs(len(data.classes))
-        options = {
-            "step": self.step,
-            "max_iter": self.max_iter,
-            "patience": self.patience,
-            "threads": max(1, effective_n_jobs(self.n_jobs) // len(pairs)),
-        }
-
-        def search(k, report):
-            v = np.append(start.intercept[k], -start.coef[k])
-            return search_pair(data.pair(*pairs[k]), v, **options, report=report)
-
-        return search
+    def _search(self, data, start, k, i, j):
+        """Search for the rule of pair k, of the classes i and j."""
+        n_pairs = len(start.coef)
+        result, moments = search_pair(
+            data.pair(i, j),
+            np.append(start.intercept[k], -start.coef[k]),
+            step=self.step,
+            max_iter=self.max_iter,
+            patience=self.patience,
+            threads=max(1, effective_n_jobs(self.n_jobs) // n_pairs),
+        )
+        if self.verbose:
+            first, second = data.classes[[i, j]].tolist()
+            print(
+                f"[{k + 1}/{n_pairs}] {first!r} and {second!r}: "
+                f"{result.errors_start:g} -> {result.errors:g} errors in "
+                f"{result.n_iter} iterations"
+            )
+        return result, moments
 
     def _set_fitted_attributes(self, data, start, results, voting):
         """Write what was found."""
-        classes = data.classes
-        kind = np.int64 if data.error_weights() is None else np.float64
+        classes, weights = data.classes, data.error_weights()
+        kind = np.int64 if weights is None else np.float64
+        results, moments = zip(*results, strict=True)
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
         self.pairs_ = all_pairs(len(classes))
-        self.coef_ = np.array([-r.rule[1:] for r in results])
-        self.intercept_ = np.array([r.rule[0] for r in results])
+        self.coef_ = np.array([-r.v[1:] for r in results])
+        self.intercept_ = np.array([r.v[0] for r in results])
         self.n_errors_start_ = np.array([r.errors_start for r in results], kind)
         self.n_errors_ = np.array([r.errors for r in results], kind)
-        self.n_iter_ = np.array([len(r.history) for r in results])
+        self.n_iter_ = np.array([r.n_iter for r in results])
         self.history_ = [r.history for r in results]
         error = start.error
         if error is None:
-            error = np.array([r.error_rate for r in results])
+            totals = np.bincount(data.codes, weights, len(classes))
+            error = self.n_errors_ / totals[self.pairs_].sum(axis=1)
         rules = Rules.from_projections(
             self.coef_,
             self.intercept_,
             error,
             n_iter=self.n_iter_,
-            means=np.array([r.means for r in results]),
-            deviations=np.array([r.deviations for r in results]),
+            means=np.array(moments)[:, :, 0],
+            deviations=np.array(moments)[:, :, 1],
         )
         evidence = getattr(start.estimator, "_committee", 1.0)
         self._committee = committee_of(rules, self.pairs_, voting, evidence)

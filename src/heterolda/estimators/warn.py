@@ -17,7 +17,6 @@ from heterolda.estimators.pair_problem import PairProblem
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
-    SearchInterruptedWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
@@ -366,13 +365,4 @@ def warn_of_plug_in() -> None:
         "with fewer rows than features any labels can be separated: error rates and "
         "thresholds under the fitted model mean little; use cross-validation",
         ModelMisfitWarning,
-    )
-
-
-def warn_of_interruption(n_done: int, n_pairs: int) -> None:
-    """Say for how many of the pairs a search had ended when it was interrupted."""
-    _warn(
-        f"interrupted after {n_done} of {n_pairs} pairs of classes: the others keep "
-        "the best rule so far, or their start; the estimator is fitted and usable",
-        SearchInterruptedWarning,
     )

@@ -16,21 +16,11 @@ from sklearn.utils.parallel import _get_threadpool_controller as threadpool_cont
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # before scikit-learn 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where there are no callbacks."""
-
-
 # As in pyproject.toml: `make stamp`.
 DOCUMENTATION = "https://heterolda.example/docs"
 
-
 __all__ = [
     "DOCUMENTATION",
-    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "Options",

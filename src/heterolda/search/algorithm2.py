@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -30,9 +30,6 @@ from heterolda.kernels.algorithm2 import (
     make_block,
     move,
 )
-
-# Called with the number of iterations so far, the errors now and the fewest so far.
-Reporter = Callable[[int, float, float], object]
 
 # Numbers that a thread must have to itself before a second one pays.
 _NUMBERS_PER_THREAD = 2**20
@@ -156,7 +153,6 @@ def paper_search(
     max_iter: int = 1000,
     patience: int = 100,
     threads: int = 1,
-    report: Reporter | None = None,
 ) -> SearchResult:
     """Algorithm 2 of the paper: from neighbour to neighbour, whatever its errors.
 
@@ -165,13 +161,12 @@ def paper_search(
     first wins, in the order i = 0, ..., d with w0 = v_0 and plus before minus. The
     search stops after `max_iter` iterations, of which evaluating the start v is the
     first, after `patience` iterations without a new lowest count, or as soon as there
-    are no errors. It returns the best rule ever seen, the first of equals; after a
-    KeyboardInterrupt, also one that `report` raises, the best so far.
+    are no errors. It returns the best rule ever seen, the first of equals.
 
     The rows X are finite and C-contiguous; `first` is True for those of class 1. Errors
     have the non-negative weights `weight`, rounded as by `grid_weights`, or are
     counted. Threads share the rows if there are enough to be worth it; the result is
-    the same for any number of them. `report` is called several times a second.
+    the same for any number of them.
     """
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(threads)
@@ -183,19 +178,16 @@ def paper_search(
         start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
-        with suppress(KeyboardInterrupt):
-            _report_progress(report, state, rows.unit)
-            while (
-                state[ITERATIONS] < max_iter
-                and state[STALLED] < patience
-                and state[FEWEST] > 0
-            ):
-                if state[ITERATIONS] == log.shape[1]:
-                    log = np.hstack([log, np.empty_like(log)])
-                more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
-                until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
-                _iterate(blocks, pool, (now, state, log), step, patience, until)
-                _report_progress(report, state, rows.unit)
+        while (
+            state[ITERATIONS] < max_iter
+            and state[STALLED] < patience
+            and state[FEWEST] > 0
+        ):
+            if state[ITERATIONS] == log.shape[1]:
+                log = np.hstack([log, np.empty_like(log)])
+            more = 1 + _NUMBERS_PER_CALL // math.prod(X.shape)
+            until = min(int(state[ITERATIONS]) + more, max_iter, log.shape[1])
+            _iterate(blocks, pool, (now, state, log), step, patience, until)
         n_iter = int(state[ITERATIONS])
         best = _best_rule(v, log[:, :n_iter], step)
         errors = sum(_at_once(pool, [partial(share.count, best) for share in shares]))
@@ -248,10 +240,3 @@ def _best_rule(v: Array, log: Count, step: float) -> Array:
         size = step * abs(now[i])
         now[i] += -size if back else size
     return np.array(now)
-
-
-def _report_progress(report: Reporter | None, state: Count, unit: float) -> None:
-    """Report the number of iterations, the errors and the fewest of `state`."""
-    if report is not None:
-        n_iter, errors, fewest = state[:3].tolist()
-        report(n_iter, unit * errors, unit * fewest)

@@ -2,84 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.search.algorithm2 import paper_search
+from heterolda.search.algorithm2 import SearchResult, paper_search
 from heterolda.search.training_data import TrainingData
 
 # Margins up to two to this power are left as they are.
 _LARGEST_EXPONENT = 300
 
 
-@dataclass(frozen=True)
-class PairResult:
-    """The rule that was found for a pair.
+def search_pair(
+    data: TrainingData, start: Array, **options: Any
+) -> tuple[SearchResult, Array]:
+    """Search from a rule by Algorithm 2, with the options of `paper_search`.
 
-    Attributes
-    ----------
-    rule : ndarray of shape (n_features + 1,)
-        (w0, w), as in :mod:`heterolda.search.algorithm2`.
-    errors_start, errors : float
-        Errors of the start and of the rule.
-    error_rate : float
-        Share of the errors of the rule.
-    history : ndarray of shape (n_iter,)
-        Errors at each iteration.
-    means, deviations : tuple of float
-        Of the scores in the two classes.
+    Also returned are the moments of the scores in both classes, positive for the
+    second: mean and deviation of the first, and then of the other.
     """
-
-    rule: Array
-    errors_start: float
-    errors: float
-    error_rate: float
-    history: Array
-    means: tuple[float, float]
-    deviations: tuple[float, float]
-
-    @classmethod
-    def from_rows(
-        cls,
-        data: TrainingData,
-        rule: Array,
-        *,
-        errors_start: float,
-        errors: float,
-        history: Array,
-    ) -> PairResult:
-        """Complete the record of a rule by the rows of its two classes."""
-        weight = data.error_weights()
-        total = len(data.codes) if weight is None else weight.sum()
-        # Scores that are positive for the second class.
-        scores = linear_scores(data.float_rows(), -rule[1:, None], rule[:1])[:, 0]
-        one, two = score_moments(scores, data.codes == 0, data.weights).tolist()
-        return cls(
-            rule=rule,
-            errors_start=errors_start,
-            errors=errors,
-            error_rate=errors / total,
-            history=history,
-            means=(one[0], two[0]),
-            deviations=(one[1], two[1]),
-        )
-
-
-def search_pair(data: TrainingData, start: Array, **options: Any) -> PairResult:
-    """Search from a rule by Algorithm 2, with the options of `paper_search`."""
-    X, first, weight = data.float_rows(), data.codes == 0, data.error_weights()
-    result = paper_search(X, first, weight, _tamed(start, X), **options)
-    return PairResult.from_rows(
-        data,
-        result.v,
-        errors_start=result.errors_start,
-        errors=result.errors,
-        history=result.history,
-    )
+    X, first = data.float_rows(), data.codes == 0
+    result = paper_search(X, first, data.error_weights(), _tamed(start, X), **options)
+    scores = linear_scores(X, -result.v[1:, None], result.v[:1])[:, 0]
+    return result, score_moments(scores, first, data.weights)
 
 
 def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
