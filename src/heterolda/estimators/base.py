@@ -175,7 +175,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             )
 
     def _of_incomplete(self, X, method: str):
-        """The same for rows of which some have missing values."""
+        """Return the same for rows of which some have missing values."""
         mask = np.isnan(X).any(axis=1)
         some = X[mask].astype(np.float64)
         check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
@@ -365,7 +365,7 @@ def _block_rows(committee, X, coef) -> int:
 
 
 def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
-    """Deviations of the features within the classes of each pair, (n_pairs, d).
+    """Return deviations of the features within the classes of each pair, (n_pairs, d).
 
     They are those within all classes for one class against all others, and for two
     classes of a single row each.

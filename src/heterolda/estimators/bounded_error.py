@@ -65,7 +65,7 @@ _LARGEST_SCORE = 1e300
 
 
 def _inner_has(method):
-    """Whether the classifier inside has a method."""
+    """Return whether the classifier inside has a method."""
     return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
 
 
@@ -291,7 +291,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             self._moved = _with_threshold(bare, threshold, bound)
 
     def _check_bound(self, classes) -> tuple[int, float]:
-        """Index of the bounded class and the bound."""
+        """Return index of the bounded class and the bound."""
         bound = self.max_error
         if not isinstance(bound, dict):
             bound = {classes.tolist()[1]: bound}
@@ -324,13 +324,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         check_readable(X)
 
     def _given(self):
-        """The classifier to be fitted."""
+        """Return the classifier to be fitted."""
         if self.estimator is None:
             return GaussianLinearDiscriminant()
         return self.estimator
 
     def _known_classes(self, y) -> np.ndarray:
-        """Those of the classifier that is fitted already; rows of one will do."""
+        """Return the classes of the fitted classifier; rows of one will do."""
         check_is_fitted(self.estimator)
         known = np.asarray(host_of(self.estimator).classes_)
         labels = check_labels(y)
@@ -459,7 +459,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
 
 def _two_classes(y) -> np.ndarray:
-    """The labels, which must be two."""
+    """Return the labels, which must be two."""
     classes = check_labels(y)
     check_several_classes(len(classes))
     if len(classes) > 2:
@@ -483,7 +483,7 @@ def _warn_of_trivial_rule(label) -> None:
 
 
 def _takes_a_direction(model) -> bool:
-    """Whether the rule of a classifier may become another on its optimal curve."""
+    """Return whether a classifier may take another rule of its optimal curve."""
     if not isinstance(model, GaussianLinearDiscriminant):
         return False
     plain = model.criterion == "bayes" and model.costs is None
@@ -491,7 +491,7 @@ def _takes_a_direction(model) -> bool:
 
 
 def _scores(estimator, X) -> Array:
-    """Finite scores of a binary classifier, in units of its log-odds if it has any."""
+    """Return finite scores of a binary classifier, its log-odds if it has any."""
     linear = isinstance(unfrozen(estimator), GaussianLinearDiscriminant)
     if linear:
         estimator = _with_threshold(unfrozen(estimator), 0.0, None)
@@ -509,7 +509,7 @@ def _scores(estimator, X) -> Array:
 
 
 def _with_threshold(model, threshold: float, bound: ErrorBound | None):
-    """A copy of a discriminant of two classes that decides at another threshold."""
+    """Return a discriminant of two classes that decides at another threshold."""
     rules = replace(model._committee.planes.less(threshold), gap=np.full(1, np.nan))
     rates = error_rates(rules)
     rules = replace(rules, error=rates @ model.priors_)
@@ -522,7 +522,7 @@ def _with_threshold(model, threshold: float, bound: ErrorBound | None):
 
 
 def linear_form(model: Any) -> Any:
-    """The discriminant that decides as a bounded one does; other models as they are.
+    """Return the discriminant that decides as a bounded one; other models as they are.
 
     TypeError if another classifier is inside. It has `bound_` and the model's record.
     """

@@ -63,7 +63,7 @@ def judged_subspaces(
     progress: Progress | None,
     rows: Rows,
 ) -> list[Judged]:
-    """The components of a method and, if rows are told apart badly there, of others.
+    """Return components of a method and, where they separate rows badly, of others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
     are moved towards the pooled one, in steps, until rows find no fault with the
@@ -118,7 +118,7 @@ class _Judge:
         return Judged(subspace, added, ours, fisher, float(np.sqrt(variance)))
 
     def _wrong(self, subspace: Subspace) -> list[Mask]:
-        """Which rows of each class the quadratic rule gives to another."""
+        """Return which rows of each class the quadratic rule gives to another."""
         A, (means, covariances, priors) = subspace.scalings, self._classes
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         return [

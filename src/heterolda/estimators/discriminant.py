@@ -609,13 +609,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return settle(host_of(self)._for_features(there), place_of(self))
 
     def _fitted_with(self):
-        """The parameters of the fit, whatever set_params says since."""
+        """Return the parameters of the fit, whatever set_params says since."""
         multiclass = MULTICLASS[int(self.pairs_[0, 0] < 0)]
         priors = None if self.priors is None else self.priors_
         return self._settings | {"multiclass": multiclass, "priors": priors}
 
     def _for_features(self, there):
-        """The same for a mask, in which no feature may be left."""
+        """Return the same for a mask, in which no feature may be left."""
         statistics = restricted(self.statistics_, there)
         evidence = self._committee.temperature
         chosen = Chosen(self.shrinkage_, self.guarded_, evidence=evidence)
@@ -627,7 +627,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
 
 def solved_again(estimator, parameters, statistics=None, chosen=None):
-    """A copy with other parameters, fitted to the same statistics, or to some."""
+    """Return a copy with other parameters, fitted to the same or given statistics."""
     if statistics is None:
         statistics = estimator.statistics_.copy()
         thresholds = getattr(estimator, "_thresholds", None)

@@ -63,7 +63,7 @@ class ErrorBound:
 
 
 def smallest_rank(n: int, max_error: float, confidence: float) -> int:
-    r"""The smallest rank of n scores that bounds the error rate; n + 1 if none does.
+    r"""Return the smallest rank of n scores that bounds the error rate, n + 1 if none.
 
     Of n independent scores the one of rank k, in increasing order, is exceeded with a
     probability above q = `max_error` with a probability of at most
@@ -80,7 +80,7 @@ def smallest_rank(n: int, max_error: float, confidence: float) -> int:
 
 
 def rows_needed(max_error: float, confidence: float) -> float:
-    """The least number of rows of which the largest score bounds the error rate."""
+    """Return how many rows are needed for their largest score to bound the error."""
     with np.errstate(over="ignore"):
         n = max(1.0, np.ceil(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
     for _ in range(2):  # the quotient is rounded

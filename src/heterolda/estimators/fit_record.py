@@ -184,7 +184,7 @@ class FitRecord:
 
 
 def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
-    """Whether a model is known to come from fewer rows than features.
+    """Return whether a model is known to come from fewer rows than features.
 
     Then any labels can be told apart, and errors under the model mean nothing.
     `statistics` are those of its classes, or None.
@@ -196,7 +196,7 @@ def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
 
 
 def feature_meanings(model: Any) -> list[str] | None:
-    """What each feature of a model is: its name, or which category; if it has names."""
+    """Return the name of each feature, or its category, if the model has names."""
     names, record = (
         getattr(model, key, None) for key in ("feature_names_in_", "fit_record_")
     )

@@ -27,7 +27,7 @@ FEW_NUMBERS = 1 << 17
 
 
 def check_statistics(statistics) -> ClassStatistics:
-    """A copy of class statistics that a user has passed; TypeError for others."""
+    """Return a copy of class statistics from a user; TypeError for anything else."""
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
             "statistics must be a ClassStatistics object, got "
@@ -94,7 +94,7 @@ def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
 
 
 def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
-    """The statistics of earlier chunks, if any, decayed, and those of a new one."""
+    """Return the statistics of a new chunk and, decayed, of earlier ones."""
     if decay is not None:
         check_decay("decay", decay)
     if not hasattr(estimator, "statistics_"):
@@ -104,7 +104,7 @@ def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
 
 
 def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
-    """The statistics of a chunk of rows, for `partial_fit`.
+    """Return the statistics of a chunk of rows, for `partial_fit`.
 
     At the first call the estimator learns the number and names of the features.
     """

@@ -166,11 +166,11 @@ class PairProblem:
         )
 
     def solve(self) -> Rules:
-        """Rules of all pairs, not rated yet."""
+        """Return rules of all pairs, not rated yet."""
         return solve(self.moments, self.criterion.solver, self.seed)
 
     def rate(self, planes: Rules):
-        """The rules with what they cost."""
+        """Return the rules with what they cost."""
         rated = self.criterion.rate(planes, self.moments.priors, self.moments.pairs)
         if not self.one_vs_all:
             return rated

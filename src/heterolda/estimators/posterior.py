@@ -59,7 +59,7 @@ class LogOdds:
 
     @classmethod
     def from_rules(cls, planes: Rules) -> LogOdds:
-        """Log-odds of each pair, from the projected means and deviations.
+        """Return log-odds of each pair, from the projected means and deviations.
 
         The priors are those that make the threshold the Bayes one along w, condition
         (29): the given priors if the rule has the best threshold, and effective ones
@@ -87,7 +87,7 @@ class LogOdds:
         prior -= 0.5 * (wide / sd_wide) ** 2 + np.log(sd_wide)
 
         def excess(i: Index, s: Array) -> Array:
-            """Log-odds at s, less those of the average posterior beyond s."""
+            """Return log-odds at s, less those of the average posterior beyond s."""
             tail: Array = prior[i] + log_ndtr((narrow[i] - s) / sd_narrow[i])
             tail -= log_ndtr((wide[i] - s) / sd_wide[i])
             tail -= s * (slope[i] - np.abs(bend[i]) * s)
@@ -142,7 +142,7 @@ class LogOdds:
 
 
 def _where_large(slope: Array, bend: Array) -> Array:
-    """The positive score at which a parabola becomes large; infinite if nowhere."""
+    """Return the positive score at which a parabola is large; infinite if nowhere."""
     square = slope**2 + 4 * bend * _LARGE
     with np.errstate(divide="ignore", over="ignore"):
         found = 2 * _LARGE / (slope + np.sqrt(np.maximum(square, 0.0)))
@@ -152,7 +152,7 @@ def _where_large(slope: Array, bend: Array) -> Array:
 def _growing(
     offset: Array, slope: Array, bend: Array, low: Array, high: Array, unit: Array
 ) -> Curve:
-    """A curve that goes on beyond its limits, by a small step for each doubling.
+    """Return a curve that goes on beyond its limits, by a small step for each doubling.
 
     Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
     """

@@ -441,13 +441,13 @@ class HeteroscedasticProjection(
 
 
 def _complete_rows(projection, X):
-    """Rows to project, which must have all features."""
+    """Return rows to project, which must have all features."""
     with missing_values_as(None, way=""):
         return validate_more_rows(projection, X, **_CHECKS)
 
 
 def _print_progress(start, n_starts, n_iter, bound):
-    """A line for each start, and for every 20 iterations of a long one."""
+    """Print a line for each start, and for every 20 iterations of a long one."""
     if n_iter == 1 or n_iter % 20 == 0:
         print(
             f"start {start} of {n_starts}, iteration {n_iter}: pairs' errors at most "

@@ -103,7 +103,7 @@ def _frozen_start(estimator: Any, data: TrainingData) -> Start:
 
 
 def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
-    """A clone of the estimator, with the settings of two classes, now 0 and 1."""
+    """Return a clone of the estimator with the settings of two classes, 0 and 1."""
     model = clone(estimator)
     if len(data.classes) == 2:
         return model
@@ -146,7 +146,7 @@ def _fit(model: Any, data: TrainingData) -> Any:
 
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
-    """Normals and offsets for all pairs, from `coef_` and `intercept_`."""
+    """Return normals and offsets for all pairs, from `coef_` and `intercept_`."""
     name = type(unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
@@ -186,20 +186,20 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
 
 
 def unfrozen(estimator: Any) -> Any:
-    """What is in a `FrozenEstimator`."""
+    """Return what is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
 
 
 def _is_libsvm(estimator: Any) -> bool:
-    """Whether this is a support vector machine of `sklearn.svm` on pairs."""
+    """Return whether this is a support vector machine of `sklearn.svm` on pairs."""
     from sklearn.svm import SVC, NuSVC
 
     return isinstance(unfrozen(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:
-    """The models of all pairs as one fitted classifier of scikit-learn."""
+    """Return the models of all pairs as one fitted classifier of scikit-learn."""
     joined = OneVsOneClassifier(estimator)
     joined.classes_ = data.classes
     joined.estimators_ = models

@@ -254,7 +254,7 @@ def committee_of(
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
-    """Weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
+    """Return weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
 
     Weights are rounded to so many binary digits that sums of them are exact in any
     order; so ties are exact, and do not depend on the order of summation.

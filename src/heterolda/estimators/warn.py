@@ -234,7 +234,7 @@ def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> 
 
 
 def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
-    """The few features on which a rule relies most."""
+    """Return the few features on which a rule relies most."""
     spread = np.sqrt(statistics.squares.sum(axis=0))
     sizes = np.abs(coef) * spread
     leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
@@ -352,7 +352,7 @@ def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
 
 
 def _distance(first: Array, second: Array, w: Array) -> float:
-    """Distance of the means of two classes along w, in deviations, from their rows."""
+    """Return the distance of the means of rows of two classes along w, in deviations."""
     origin = first[0].astype(float)
     a, b = (first - origin) @ w, (second - origin) @ w
     deviation = np.sqrt(a.var() + b.var())

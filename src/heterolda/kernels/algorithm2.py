@@ -64,7 +64,7 @@ ITERATIONS, ERRORS, FEWEST, STALLED = range(4)
 
 
 def is_first(X: Array, v: Array) -> Mask:
-    """The canonical side of each row: whether w.x >= w0, summed from left to right."""
+    """Return whether w.x >= w0 for each row, summed from left to right."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = v[1] * X[:, 0]
         for k in range(1, X.shape[1]):
@@ -74,14 +74,14 @@ def is_first(X: Array, v: Array) -> Mask:
 
 
 def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
-    """Errors of v, from scratch; in units of the weights, which may be none."""
+    """Return errors of v, from scratch; in units of the weights, which may be none."""
     if kernels.compiled is None:
         return count_errors_numpy(X, first, weight, v)
     return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
 
 
 def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
-    """The same in NumPy."""
+    """Return the same in NumPy."""
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
 
@@ -111,7 +111,7 @@ def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> Non
 
 
 def make_block(X: Array, first: Mask, weight: Count) -> Block:
-    """A block of rows to search, one or more of them.
+    """Return a block of rows to search, one or more of them.
 
     The compiled form keeps the terms, half the size of the data.
     """
@@ -163,7 +163,7 @@ class Block:
     def _find_changes(
         self, v: Array, step: float, leniency: float, changes: Count
     ) -> None:
-        """How each neighbour changes the errors."""
+        """Return how each neighbour changes the errors."""
         if self.horizon < 0 or not self._ratios(v, step)[2] < self.horizon:
             self._refresh(v, (_STEPS + _LENIENT_STEPS * leniency) * step)
         p, r, reach = self._ratios(v, step)
@@ -192,7 +192,7 @@ class Block:
         changes[1::2] = minus @ weight - now @ weight
 
     def _settle(self, wrong: Mask, rows: Count, in_doubt: Mask, v: Array) -> Mask:
-        """Whether v is wrong about rows, those in doubt done canonically."""
+        """Return whether v is wrong about rows, those in doubt done canonically."""
         if in_doubt.any():
             rows = rows[in_doubt]
             wrong[in_doubt] = is_first(self.X[rows], v) != self.first[rows]
@@ -248,7 +248,7 @@ class _CompiledBlock(Block):
 
 
 def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:
-    """The arrays as they are taken in C: aligned, as some from elsewhere are not."""
+    """Return arrays as C takes them: aligned, as some from elsewhere are not."""
     arrays = X, first, weight, *others
     ready: list[Any] = [kernels.ready(one) for one in arrays]
     if not len(weight):

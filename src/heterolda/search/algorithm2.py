@@ -139,7 +139,7 @@ class PairRows:
         ]
 
     def count(self, v: Array) -> int:
-        """Errors of v, from scratch, in units."""
+        """Return errors of v, from scratch, in units."""
         return count_errors(self.X, self.first, self.weight, v)
 
 
@@ -232,7 +232,7 @@ def _iterate(
 
 
 def _best_rule(v: Array, log: Count, step: float) -> Array:
-    """The first rule with the lowest count, from repeating the moves in the log."""
+    """Return the first rule with the lowest count, by repeating the logged moves."""
     now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
     history, moves = log.tolist()
     for winner in moves[1 : history.index(min(history)) + 1]:

@@ -30,7 +30,7 @@ def search_pair(
 
 
 def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
-    """Mean and deviation of the first class, and then of the other; each has rows.
+    """Return mean and deviation of the first class, then of the other; each has rows.
 
     Weights are frequencies. For a total weight of 1 or less there is no unbiased
     estimate of the deviation.
@@ -50,7 +50,7 @@ def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
 
 
 def _tamed(v: Array, X: Array) -> Array:
-    """The same rule, scaled by a power of two if its margins are extreme.
+    """Return the same rule, scaled by a power of two if its margins are extreme.
 
     All steps are relative, so that the search takes the same path; but squares of
     margins stay in the range of floating point.
