@@ -352,7 +352,7 @@ def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
 
 
 def _distance(first: Array, second: Array, w: Array) -> float:
-    """Return the distance of the means of rows of two classes along w, in deviations."""
+    """Return the distance of the means of two classes along w, in deviations."""
     origin = first[0].astype(float)
     a, b = (first - origin) @ w, (second - origin) @ w
     deviation = np.sqrt(a.var() + b.var())
