@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.held_out.__main__ import PAGES as HELD_OUT
+from benchmarks.held_out.guard import dummies
+from benchmarks.held_out.runner import Study, measure, read
+from benchmarks.held_out.tables import Figures
+from benchmarks.pages import filled
 from helpers.pages import ordered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -23,3 +28,30 @@ def test_a_page_opens_with_what_it_means(name):
     for image in re.findall(r"\]\((images/.*?)\)", text):
         assert (DOCS / image).is_file()
     assert f"({name}.md)" in (DOCS / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", HELD_OUT, ids=lambda page: page.name)
+def test_figures_are_those_of_the_file_of_results(page):
+    text = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
+    tables = page.tables(Figures(page.study, read()))
+    assert filled(text, tables) == text
+    prose = text.partition("## How this page is made")[0]
+    for table in tables.values():
+        prose = prose.replace(table, "")
+    made = set(re.findall(r"\d+\.\d+", "".join(tables.values())))
+    limits = {"1.5"}  # points that are called clear on the page of the guard
+    assert set(re.findall(r"\d+\.\d+", prose)) <= made | limits
+
+
+def test_the_runner_compares_on_the_same_folds():
+    guard = HELD_OUT[0].study
+    study = Study(
+        "small", {"dummy": lambda: dummies(0.1, 0.01)}, guard.methods, guard.fits, 4
+    )
+    ours, lda, alone = measure(study, "dummy")
+    assert (ours.method, ours.behind, ours.error) == ("default", 0, 0)
+    assert ours.size == "1,000 x 4, 2"
+    assert lda.behind == pytest.approx(ours.accuracy - lda.accuracy, abs=0.01)
+    assert alone.accuracy < lda.accuracy
+    assert 0 < lda.log_loss < 1
+    assert lda.seconds > 0
