@@ -84,6 +84,15 @@ class Figures:
         head += [f"{self.methods[0]} - {method}" for method in compared]
         return section_table("|".join(head), rows)
 
+    def by_condition(self) -> str:
+        """Return accuracies on every set under every condition."""
+        rows = []
+        for name in self.sizes:
+            for condition in self.conditions:
+                found = [self.lines[name, condition, m].accuracy for m in self.methods]
+                rows.append((name, condition, *(f"{x:.1f}" for x in found)))
+        return section_table("|".join(["set", "", *self.methods]), rows)
+
     def picture_of_leads(self, condition: str, method: str) -> bytes:
         """Draw the leads over a method, the sets in order."""
         leads = {

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
-from benchmarks.held_out.guard import dummies
+from benchmarks.held_out.guard import GUARD, dummies
 from benchmarks.held_out.runner import Study, measure, read
 from benchmarks.held_out.tables import Figures
-from benchmarks.pages import filled
+from benchmarks.pages import MADE, filled
 from helpers.pages import ordered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -35,7 +35,9 @@ def test_figures_are_those_of_the_file_of_results(page):
     text = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
     tables = page.tables(Figures(page.study, read()))
     assert filled(text, tables) == text
-    prose = text.partition("## How this page is made")[0]
+    if page.name.startswith("guide/"):
+        return  # with examples, whose figures are not of these tables
+    prose = text.partition(f"## {MADE}")[0]
     for table in tables.values():
         prose = prose.replace(table, "")
     made = set(re.findall(r"\d+\.\d+", "".join(tables.values())))
@@ -44,9 +46,8 @@ def test_figures_are_those_of_the_file_of_results(page):
 
 
 def test_the_runner_compares_on_the_same_folds():
-    guard = HELD_OUT[0].study
     study = Study(
-        "small", {"dummy": lambda: dummies(0.1, 0.01)}, guard.methods, guard.fits, 4
+        "small", {"dummy": lambda: dummies(0.1, 0.01)}, GUARD.methods, GUARD.fits, 4
     )
     ours, lda, alone = measure(study, "dummy")
     assert (ours.method, ours.behind, ours.error) == ("default", 0, 0)
