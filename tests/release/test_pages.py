@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import certificate
 from benchmarks.__main__ import RESULTS as SPEED
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
 from benchmarks.held_out.guard import GUARD, dummies
@@ -37,11 +38,17 @@ def made(name):
     """The parts of a page that its benchmark writes."""
     if name == "benchmarks":
         return speed_parts(json.loads(SPEED.read_text(encoding="utf-8")))
+    if name == "certificate":
+        found = json.loads(certificate.RESULTS.read_text(encoding="utf-8"))
+        tallies = {kind: certificate.Tally(**t) for kind, t in found.items()}
+        return certificate.parts(tallies)
     page = next(page for page in HELD_OUT if page.name == name)
     return page.tables(Figures(page.study, read()))
 
 
-@pytest.mark.parametrize("name", ["benchmarks", *(page.name for page in HELD_OUT)])
+@pytest.mark.parametrize(
+    "name", ["benchmarks", "certificate", *(page.name for page in HELD_OUT)]
+)
 def test_figures_are_those_of_the_file_of_results(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     parts = made(name)
