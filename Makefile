@@ -75,13 +75,13 @@ accuracy: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy
 
 projection: $(TEST)
-	$(BIN)/python -m benchmarks.projection
+	$(BIN)/python -m benchmarks.held_out projection
 
 wide: $(TEST)
-	$(BIN)/python -m benchmarks.wide
+	$(BIN)/python -m benchmarks.held_out wide
 
 gaps: $(TEST)
-	$(BIN)/python -m benchmarks.gaps
+	$(BIN)/python -m benchmarks.held_out missing
 
 # Hours; it goes on where it was stopped.
 mutation: $(TEST)

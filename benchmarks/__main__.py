@@ -1,7 +1,9 @@
-"""The one entry: measure, then write the figures, the page and the picture.
+"""Measure times and memory, then write the tables of docs/benchmarks.md.
 
-python -m benchmarks [--quick] [--only WORDS] [--threads 2] [--output FOLDER]
-python -m benchmarks --report    (writes the page from the figures that there are)
+python -m benchmarks [--quick] [--only WORDS] [--threads 2] [--report]
+
+The figures are kept in benchmarks/results/speed.json; a quick run and a selection are
+printed only. --report measures nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from threadpoolctl import threadpool_limits
 
 import heterolda
 from benchmarks.cases import all_cases
-from benchmarks.pages import write
+from benchmarks.pages import filled, write
 from benchmarks.picture import pictures
-from benchmarks.report import machine, page, with_summary
+from benchmarks.report import machine, parts, with_summary
 from benchmarks.runner import FULL, QUICK, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+RESULTS = Path(__file__).parent / "results" / "speed.json"
 
 
 def measure_all(cases: list, settings: Settings) -> dict[str, Any]:
@@ -49,15 +52,15 @@ def measure_all(cases: list, settings: Settings) -> dict[str, Any]:
     return found
 
 
-def write_all(record: dict[str, Any], folder: Path) -> None:
-    """Write the record, the page and its pictures."""
-    results = json.dumps(record, indent=1) + "\n"
-    pages = {"benchmarks.json": results, "benchmarks.md": page(record)}
-    write(folder, pages | pictures(record))
+def report() -> None:
+    """Write the tables of the page and its pictures from the figures that there are."""
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    write(DOCS, {"benchmarks.md": filled(text, parts(record))} | pictures(record))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print the page and write it."""
+    """Measure, and write the figures and the page."""
     parser = argparse.ArgumentParser(
         "benchmarks", description=__doc__.partition("\n")[0]
     )
@@ -68,14 +71,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", metavar="WORDS", help="cases whose name has these words"
     )
     parser.add_argument("--threads", type=int, default=2, help="of BLAS and our loops")
-    parser.add_argument(
-        "--output", type=Path, help="folder (default: docs; with --only: none)"
-    )
     parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args(arguments)
     if options.report:
-        folder = options.output or DOCS
-        write_all(json.loads((folder / "benchmarks.json").read_text()), folder)
+        report()
         return 0
     words = (options.only or "").lower().split()
     cases = [c for c in all_cases() if all(word in c.name.lower() for word in words)]
@@ -83,23 +82,19 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--only {options.only!r}: no case has these words")
 
     settings = replace(QUICK if options.quick else FULL, threads=options.threads)
-    command = ["python -m benchmarks"]
-    command += ["--quick"] * options.quick
-    command += [f'--only "{options.only}"'] * bool(words)
-    command += [f"--threads {options.threads}"] * (options.threads != FULL.threads)
     with threadpool_limits(options.threads):
         found = measure_all(cases, settings)
         record = {
             "heterolda": heterolda.__version__,
-            "command": " ".join(command),
-            "quick": options.quick,
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "machine": machine(),
             **found,
         }
-    record["complete"] &= not words
-    print(page(record))
-    if options.output or not words:
-        write_all(record, options.output or DOCS)
+    if words or options.quick:
+        print(*parts(record).values(), sep="\n\n")
+    else:
+        RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        report()
     return 0 if found["complete"] else 1
 
 

@@ -2,16 +2,17 @@
 
 python -m benchmarks.baseline [SECTION ...]
 
-The sections are speed, accuracy, wide, missing, projection and mutation; by default all
-of them. Each replaces its part of benchmarks/baseline.json, with the commit, so that a
-run can be stopped and continued. Speed wants an idle machine; HETEROLDA_DATA names the
-folder of the public sets. `mutation` needs mutmut and takes an hour.
+The sections are speed, accuracy, wide and mutation; by default all of them. Missing
+values and projections were measured by code that is gone: compare with
+benchmarks/results/held_out.csv. Each replaces its part of benchmarks/baseline.json,
+with the commit, so that a run can be stopped and continued. Speed wants an idle
+machine; HETEROLDA_DATA names the folder of the public sets. `mutation` needs mutmut and
+takes an hour.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -29,17 +30,14 @@ from threadpoolctl import threadpool_limits
 import heterolda
 from benchmarks import cases, local_search
 from benchmarks.accuracy import sets
-from benchmarks.gaps import study as gaps
-from benchmarks.guard import read
+from benchmarks.held_out.runner import SMALLEST
+from benchmarks.held_out.wide import WIDE
 from benchmarks.methods import TRAINING_ROWS, fitting, predicting
-from benchmarks.projection import study as projection
 from benchmarks.report import machine
 from benchmarks.runner import FULL, Case, Method
 from benchmarks.shapes import PAPER_SHAPES, Shape
-from benchmarks.wide import study as wide
 
 FILE = Path(__file__).with_name("baseline.json")
-DATA = Path(os.environ.get("HETEROLDA_DATA", ""))
 MODELS = {
     "default": heterolda.GaussianLinearDiscriminant,
     "recommended": heterolda.recommended,
@@ -97,10 +95,10 @@ def accuracy() -> dict[str, Any]:
 def wide_data() -> dict[str, Any]:
     """The same on wide sets, by two shuffles."""
     found = {}
-    for path in wide.SETS:
-        X, labels = read(DATA / f"{path}.csv.gz")
+    for name, rows in WIDE.sets.items():
+        X, labels = rows()
         y = np.unique(labels, return_inverse=True)[1]
-        found[path] = _held_out(path, X, y, shuffles=2)
+        found[name] = _held_out(name, X, y, shuffles=2)
     return found
 
 
@@ -114,41 +112,14 @@ def _held_out(name: str, X: Any, y: Any, shuffles: int = 1) -> dict[str, Any]:
                 model = make().fit(X[train], y[train])
                 hits.append(model.predict(X[test]) == y[test])
                 proba = model.predict_proba(X[test])
-                losses.append(gaps.log_losses(proba, model.classes_, y[test]))
+                place = np.searchsorted(model.classes_, y[test])
+                own = proba[np.arange(len(test)), place]
+                losses.append(-np.log(own.clip(SMALLEST, 1.0)))
         found[method] = {
             "accuracy": 100 * float(np.concatenate(hits).mean()),
             "log_loss": float(np.concatenate(losses).mean()),
         }
         say(f"{name}, {method}: {found[method]}")
-    return found
-
-
-def missing() -> dict[str, Any]:
-    """Accuracy and log loss of EM and of mean imputation, by set and regime.
-
-    plant_margin is left out: EM takes hours on its 100 classes.
-    """
-    names = [name for name in gaps.SETS if name not in ("plant_margin", "semeion")]
-    names.sort(key=lambda name: np.prod(sets.SIZES[name]))
-    found = {}
-    for name in names:
-        for regime in gaps.REGIMES:
-            rows = gaps.measure(name, regime, ["EM", "mean + ours"])
-            found[f"{name}, {regime}"] = {
-                method: {key: row.get(key) for key in ("accuracy", "log_loss")}
-                for method, row in rows.items()
-            }
-        say(f"{name}: {found[f'{name}, {regime}']}")
-    return found
-
-
-def projections() -> dict[str, Any]:
-    """Accuracy that classifiers reach after our reduction and after LDA's."""
-    found = {}
-    for name, load in projection.sets([DATA, DATA / "more"]).items():
-        X, y, _ = projection.sample(*load())
-        found[name] = {how: projection.measure(X, y, how) for how in ("default", "LDA")}
-        say(name)
     return found
 
 
@@ -187,8 +158,6 @@ SECTIONS = {
     "speed": speed,
     "accuracy": accuracy,
     "wide": wide_data,
-    "missing": missing,
-    "projection": projections,
     "mutation": mutation,
 }
 

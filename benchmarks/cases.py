@@ -42,6 +42,10 @@ PROJECT = "two components, from class statistics"
 TRANSCRIBED = "the paper's own form"
 OTHERS = "other peers"
 FRESH = "a fresh process"
+GROUPS = (
+    *(FIT_REAL, FIT_DRAWN, FIT_LARGE, FIT_WIDE, PREDICT, ONE_ROW, GUARD, SOLVERS),
+    *(KERNELS, RECOMMENDED, PROJECT, TRANSCRIBED, OTHERS, FRESH, local_search.GROUP),
+)
 
 # Largest geometric mean of our times against LDA svd, over so many shapes.
 GEOMETRIC_MEAN = 0.5

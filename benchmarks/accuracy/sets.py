@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.guard import read
 from heterolda.experiments.datasets import (
     CATALOGUE,
     VARIABLE,
@@ -123,7 +122,7 @@ def load(name: str, seed: int = 0) -> tuple[Any, Any]:
     """Rows and labels; the seed is for sets that are drawn."""
     if name in CATALOGUE:
         return load_dataset(name, random_state=seed)
-    X, labels = read(_more(f"{name}.csv.gz"))
+    X, labels = read(more(f"{name}.csv.gz"))
     classes, y = np.unique(labels, return_inverse=True)
     if (*X.shape, len(classes)) != SIZES[name]:
         raise ValueError(
@@ -134,13 +133,21 @@ def load(name: str, seed: int = 0) -> tuple[Any, Any]:
     return X, y
 
 
+def read(path: Path) -> tuple[Any, Any]:
+    """Rows and labels of a gzip CSV file whose last column is `target`."""
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    return table.drop(columns="target").to_numpy(float), table["target"].to_numpy()
+
+
 def published() -> dict[str, dict[str, str]]:
     """Rows of published.csv by set: accuracies in %, as text, by classifier."""
-    with open(_more("published.csv"), encoding="utf-8", newline="") as file:
+    with open(more("published.csv"), encoding="utf-8", newline="") as file:
         return {row["set"]: row for row in csv.DictReader(file)}
 
 
-def _more(name: str) -> Path:
+def more(name: str) -> Path:
     """A file of the folder `more`."""
     path = dataset_file("more", None)
     if path is None or not (path := path.parent / "more" / name).is_file():

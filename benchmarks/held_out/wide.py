@@ -1,8 +1,9 @@
-"""Our rules, and linear peers that are tuned where they have a parameter."""
+"""More features than rows: our rules, and linear peers, tuned by inner folds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import heterolda
+from benchmarks.accuracy.sets import more, read
+from benchmarks.held_out.guard import CONDITION
+from benchmarks.held_out.runner import Fold, Study
 from heterolda import GaussianLinearDiscriminant
 
 Array = np.ndarray
@@ -44,14 +48,14 @@ class LedoitWolf(ClassifierMixin, BaseEstimator):
         means = np.array([X[y == c].mean(axis=0) for c in self.classes_])
         diagonal, factors = np.zeros(X.shape[1]), []
         for c, prior, mean in zip(self.classes_, priors, means, strict=True):
-            centred = X[y == c] - mean
-            scale = centred.std(axis=0)
+            centered = X[y == c] - mean
+            scale = centered.std(axis=0)
             scale[scale == 0] = 1.0
-            z = centred / scale
+            z = centered / scale
             average = np.mean(z**2)
             amount = ledoit_wolf(z)
             diagonal += prior * amount * average * scale**2
-            factors.append(np.sqrt(prior * (1 - amount) / len(z)) * centred)
+            factors.append(np.sqrt(prior * (1 - amount) / len(z)) * centered)
         # Woodbury: (D + F'F)^-1 m
         factor = np.concatenate(factors)
         scaled = factor / diagonal
@@ -68,7 +72,7 @@ class LedoitWolf(ClassifierMixin, BaseEstimator):
 
 
 def ledoit_wolf(z: Array) -> float:
-    """Amount of shrinkage for centred rows, from their inner products."""
+    """Amount of shrinkage for centered rows, from their inner products."""
     n, d = z.shape
     gram = z @ z.T
     squares = np.diag(gram)
@@ -96,7 +100,7 @@ def _turned() -> PCA:
 
 
 def _lasso() -> OneVsRestClassifier:
-    # The solver penalises the intercept, too, less so if it is scaled.
+    # The solver penalizes the intercept, too, less so if it is scaled.
     return OneVsRestClassifier(
         LogisticRegression(l1_ratio=1, solver="liblinear", intercept_scaling=10)
     )
@@ -112,10 +116,30 @@ PEERS: dict[str, Callable[[int], Any]] = {
     "linear SVM": _tuned("C", RIDGE, _turned, LinearSVC),
     "shrunken centroids": _tuned("shrink_threshold", THRESHOLDS, NearestCentroid),
 }
-DEFAULT = "default"
-OURS: dict[str, Callable[[int], Any]] = {
-    DEFAULT: lambda seed: GaussianLinearDiscriminant(),
-    'shrinkage="cv"': lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
-    "recommended()": lambda seed: heterolda.recommended(),
-}
-METHODS = OURS | PEERS
+METHODS: dict[str, Callable[[int], Any]] = {
+    "GLD": lambda seed: GaussianLinearDiscriminant(),
+    'GLD, shrinkage="cv"': lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
+    "recommended": lambda seed: heterolda.recommended(),
+} | PEERS
+SETS = {name: f"../wide/{name}" for name in ("alon", "golub", "gravier", "khan")}
+SETS |= {name: name for name in ("semeion", "libras", "spectf")}
+
+
+def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the fitted model."""
+    yield CONDITION, METHODS[method](fold.seed).fit(fold.X, fold.y), fold.X_test
+
+
+def rows(path: str) -> tuple[Array, Array]:
+    """Return the rows and labels of a file."""
+    return read(more(f"{path}.csv.gz"))
+
+
+WIDE = Study(
+    "wide",
+    {name: partial(rows, path) for name, path in SETS.items()},
+    tuple(METHODS),
+    fits,
+    folds=5,
+    shuffles=10,
+)

@@ -1,21 +1,33 @@
-"""Every reduction is a matrix: columns of features to a few components."""
+"""Dimension reduction: the accuracy that classifiers reach on a few components."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.projection.peers import hlda, save
-from heterolda import ClassStatistics, HeteroscedasticProjection
+from benchmarks.accuracy.sets import load
+from benchmarks.held_out.guard import FILES
+from benchmarks.held_out.peers import hlda, save
+from benchmarks.held_out.runner import Array, Fold, Study
+from heterolda import (
+    ClassStatistics,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+)
 from heterolda.subspaces.classes import WhitenedClasses
 
-Array = np.ndarray
 # Of training rows and numbers of components, for each number the matrix.
 Reduction = Callable[[Array, Array, Sequence[int]], dict[int, Array]]
 
@@ -95,15 +107,63 @@ def _nca(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
     return found
 
 
-DEFAULT = "default"
 REDUCTIONS: dict[str, Reduction] = {
-    DEFAULT: _default,
-    "model": _model,
-    "chernoff": _chernoff,
+    "ours": _default,
+    "ours, no guard": _model,
+    "ours, Chernoff": _chernoff,
     "LDA": _lda,
     "PCA": _pca,
     "HLDA": _of_moments(hlda),
     "SAVE": _of_moments(save),
     "NCA": _nca,
 }
-PEERS = [name for name in REDUCTIONS if name != DEFAULT]
+CLASSIFIERS = {
+    # Without this term scikit-learn refuses classes that do not vary in a component.
+    "QDA": QuadraticDiscriminantAnalysis(reg_param=1e-3),
+    "5-NN": KNeighborsClassifier(5),
+    "GLD": GaussianLinearDiscriminant(),
+}
+FOLDS, MOST_ROWS = 10, 5000
+# A sample keeps so many rows of a small class, or all that it has.
+LEAST_ROWS = 2 * FOLDS
+
+
+def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
+    """Yield classifiers on 2 and on K - 1 components."""
+    d, n_classes = fold.X.shape[1], len(np.unique(fold.y))
+    numbers = {"2": min(2, d), "K - 1": min(n_classes - 1, d)}
+    found = REDUCTIONS[method](fold.X, fold.y, sorted({*numbers.values()}))
+    mean = fold.X.mean(axis=0)
+    for name, number in numbers.items():
+        rows, test = ((X - mean) @ found[number] for X in (fold.X, fold.X_test))
+        for classifier, model in CLASSIFIERS.items():
+            try:
+                fitted = clone(model).fit(rows, fold.y)
+            except np.linalg.LinAlgError:  # a class with too few rows for QDA
+                continue
+            yield f"{classifier}, {name}", fitted, test
+
+
+def sample(name: str) -> tuple[Array, Array]:
+    """Return at most `MOST_ROWS` rows, of classes that have a row for every fold."""
+    X, y = load(name)
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    share = min(1.0, MOST_ROWS / len(y))
+    wanted = np.maximum(np.round(share * counts).astype(int), LEAST_ROWS)
+    rng = np.random.default_rng(0)
+    kept = [
+        rng.permutation(np.flatnonzero(codes == k))[: wanted[k]]
+        for k in range(len(labels))
+        if counts[k] >= FOLDS
+    ]
+    rows = np.sort(np.concatenate(kept))
+    return X[rows], codes[rows]
+
+
+PROJECTION = Study(
+    "projection",
+    {name: partial(sample, name) for name in ("D1", "D2", *FILES)},
+    tuple(REDUCTIONS),
+    fits,
+    FOLDS,
+)

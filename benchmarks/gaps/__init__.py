@@ -1,1 +1,0 @@
-"""Accuracy on rows with gaps: EM beside dropping rows and imputing values."""

@@ -1,0 +1,1 @@
+"""Studies of accuracy on rows held out: one runner, one file of results."""

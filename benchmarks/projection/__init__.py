@@ -1,1 +1,0 @@
-"""Accuracy after dimension reduction: ours, LDA, PCA, HLDA, SAVE and NCA."""

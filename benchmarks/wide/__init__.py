@@ -1,1 +1,0 @@
-"""Accuracy on wide data: ours beside LDA, regularised linear rules and centroids."""
