@@ -43,14 +43,14 @@ def run(*words, stdin=None):
     leaves behind that fails.
     """
     errors = []
-    reason = messages._reason
+    reason = messages.reason
 
     def noted(error):
         errors.append(error)
         return reason(error)
 
     before = set(os.listdir())
-    with mock.patch.object(messages, "_reason", noted):
+    with mock.patch.object(messages, "reason", noted):
         result = _RUNNER.invoke(app, list(words), input=stdin)
     if isinstance(result.exception, Exception):
         raise result.exception

@@ -24,6 +24,7 @@ from fuzz.excel_files import change_excel, packed, parts
 from fuzz.parquet_files import odd_table, written
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
+from heterolda.data.encodings import as_utf8
 from heterolda.export._json_file import json_text
 from heterolda.export.model_file import to_document
 from tests.cli import messy_files
@@ -133,8 +134,9 @@ def check(data, ending, command=None):
         if "--json" in words:
             check_json(said)
         if "out.csv" in words:
-            with open("out.csv", newline="", encoding="utf-8") as file:
-                _check_rows(file.read())
+            with open("out.csv", "rb") as file:
+                text = b"".join(as_utf8([file.read()], "out.csv"))
+            _check_rows(text.decode())
         if "out.parquet" in words:
             with pq.ParquetFile("out.parquet") as file:
                 for batch in file.iter_batches(1000):

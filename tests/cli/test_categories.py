@@ -16,8 +16,8 @@ from sklearn.preprocessing import OneHotEncoder
 import heterolda
 from helpers.cli import KINDS, invoke, rows_of, succeed
 from heterolda import GaussianLinearDiscriminant
-from heterolda.cli.evaluate_files import needs_of
-from heterolda.data.reading import Reading
+from heterolda.cli.models import model_table
+from heterolda.data.formats import Format
 
 # Zeros and ones are not Gaussian, as the guard says.
 pytestmark = [
@@ -356,19 +356,20 @@ def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
     model = fit(tmp_path, frame, "--na", "?,-999,?")
     assert model.fit_record_.marks == ("?", "-999")
     assert model.fit_record_.n_columns is None
-    columns, reading = needs_of(model, (), Reading(delimiter=";"))
-    assert columns.features == ("x0", "city", "x1", "code")
-    assert columns.n_columns == ()
-    assert reading == Reading(delimiter=";", marks=("?", "-999"))
-    assert needs_of(model, (), Reading(marks=("-",)))[1].marks == ("?", "-999", "-")
+    table = model_table(model, (), Format(delimiter=";"), source="a.csv")
+    assert table.columns == ("x0", "city", "x1", "code")
+    assert table.n_columns == ()
+    assert table.format == Format(delimiter=";", na=("?", "-999"))
+    table = model_table(model, (), Format(na=("-",)), source="a.csv")
+    assert table.format.na == ("?", "-999", "-")
     # Files without header lack the labels only if that moves no other column.
     for target, counts in [("column_5", (5, 4)), ("column_2", (5,))]:
         model.fit_record_ = replace(model.fit_record_, target=target, n_columns=5)
-        columns, reading = needs_of(model, (), Reading())
-        assert columns.n_columns == counts
-        assert not reading.header
+        table = model_table(model, (), Format(), source="a.csv")
+        assert table.n_columns == counts
+        assert not table.format.header
     del model.fit_record_
     with pytest.raises(
         ValueError, match="columns names 4 columns, but the model has 7"
     ):
-        needs_of(model, ("x0", "city", "x1", "code"), Reading())
+        model_table(model, ("x0", "city", "x1", "code"), Format(), source="a.csv")

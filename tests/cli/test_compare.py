@@ -45,7 +45,7 @@ def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):
     frame.drop(columns="id").to_csv(tmp_path / "d.csv", index=False)
     picture = tmp_path / "models.png"
     result = invoke("compare", tmp_path / "d.csv", "-t", "kind", "-o", picture)
-    assert result.exit_code == 1
+    assert result.exit_code == 130
     assert result.stderr == "heterolda: interrupted\n"
     assert result.stdout.count("not finished") == 5
     assert "Use " in result.stdout

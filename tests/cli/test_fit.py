@@ -20,7 +20,7 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.cli import judge_fit
+from heterolda.cli import fit_files
 from heterolda.estimators.held_out import deal, held_out
 from heterolda.inspection import model_text
 from heterolda.statistics import samples
@@ -344,7 +344,7 @@ def test_a_class_of_one_row_and_a_search_of_many_rows(rng, tmp_path, monkeypatch
     arguments = ["fit", data, "-t", "kind", "--exclude", "id"]
     for options in ([], ["--solver", "c-hld"], ["--cv", "3"], ["--refine"]):
         assert "Held-out accuracy (" in succeed(*arguments, *options)
-    monkeypatch.setattr(judge_fit, "MOST_NUMBERS", 10)
+    monkeypatch.setattr(fit_files, "MOST_NUMBERS", 10)
     shown = succeed("fit", write(make_frame(rng), data), *arguments[2:], "--refine")
     assert "unknown: the search takes too long on so many rows." in shown
 

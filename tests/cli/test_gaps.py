@@ -15,7 +15,7 @@ from heterolda import (
     compare,
     heteroscedasticity_report,
 )
-from heterolda.cli.odd_numbers import find_odd_numbers
+from heterolda.cli.traps import odd_numbers
 from heterolda.estimators.held_out import deal
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 
@@ -66,7 +66,7 @@ def test_a_fit_by_em_says_what_it_does_and_judges_both_alike(frame, paths):
     assert_allclose(model.means_, expected.means_, atol=1e-6)
     assert_allclose(model.covariance_, expected.covariance_, atol=1e-5)
     n_gaps = X.isna().any(axis=1).sum()
-    assert f"note: {n_gaps} of 240 rows have missing values; EM uses" in (result.stderr)
+    assert f"note: {n_gaps} of 238 rows have missing values; EM uses" in (result.stderr)
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
     assert "10-fold cross-validation (EM for both), 238 rows" in result.stdout
     # Each fold by the estimators themselves.
@@ -106,7 +106,7 @@ def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
         succeed("predict", path, data, "--missing", missing, "-o", out)
         assert pd.read_csv(out)["prediction"].isna().sum() == empty
     result = invoke("predict", path, data, "--missing", "error", "-o", out)
-    assert "is missing: fill it in, or choose --missing em, keep or drop" in (
+    assert "is missing: fill it in, keep such rows with --missing em, or leave" in (
         result.stderr
     )
     scores = json.loads(succeed("evaluate", path, data, "--json"))
@@ -141,7 +141,7 @@ def test_other_models_take_gaps_if_told_to_and_if_they_can(frame, paths, tmp_pat
     fit(data, *bound)
     pair.to_csv(data, index=False)
     said = invoke("predict", path, data).stderr
-    assert "fill it in, or choose --missing keep or drop" in said
+    assert "fill it in, or leave such rows out with --missing drop" in said
     assert invoke("evaluate", path, data, "--missing", "em").exit_code == 2
     said = fit(data, "--missing", "em", "--cv", "4", *bound).stdout
     assert "4-fold cross-validation (EM for both)" in said
@@ -209,8 +209,7 @@ def test_marks_categories_and_columns_without_values(frame, paths, rng):
 def test_odd_numbers_are_found_beside_gaps():
     X = np.column_stack([np.arange(100.0), np.arange(100.0)])
     X[:10, 0], X[10:20] = -999, np.nan
-    (odd,) = find_odd_numbers(X, ["a", "b"])
-    assert odd == ("a", -999, 0.1)
+    assert odd_numbers(X) == [(0, -999, 0.1)]
 
 
 def test_what_inspection_says(frame, paths):

@@ -182,7 +182,7 @@ TEXT = [
     (FIT, ",,\n1,2,a\n", "no column is named 'kind'"),
     (FIT, GOOD + "9e999,1,north\n", "column 'x0', row 25 is infinite"),
     (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
-    (PREDICT, GOOD + "1,½,north\n", "must be numbers, but row 25 has '½'"),
+    (PREDICT, GOOD + "1,½,north\n", "(row 25: '½')"),
     (PREDICT, GOOD.replace("kind", "prediction"), "already a column 'prediction'"),
     (PROJECT, GOOD + '1,2,"north\n', "a quote is not closed"),
     (PROJECT, GOOD + "1,2,NA\n", "column 'kind', row 25 is missing"),

@@ -27,10 +27,10 @@ def data(tmp_path, rng):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--recommended", "--refine"], "--recommended has its own"),
-        (["--recommended", "--voting", "majority"], "--recommended has its own"),
+        (["--recommended", "--refine"], "--refine cannot be combined with --rec"),
+        (["--recommended", "--voting", "majority"], "--voting cannot be combined"),
         (["--recommended", "--costs", "north:west=2"], "weigh errors with --priors"),
-        (["--recommended", "--multiclass", "ova"], "use --multiclass ovo"),
+        (["--recommended", "--multiclass", "ova"], "--multiclass cannot be combined"),
         (["--columns", "x0,x1", "--exclude", "x1"], "use only one of them"),
         (["--priors", "north=0.3,south=0.3,north=0.4"], "--priors: 'north' is given"),
         (["--priors", '{"north": 0.3, "north": 0.7}'], "--priors: 'north' is given"),

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 import heterolda
 from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
 from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
-from heterolda.data.csv_reader import parsed_numbers
-from heterolda.data.reading import Reading
-from heterolda.data.table_writer import text_of
+from heterolda.data.decoding import NotNumbersError, parsed_numbers
+from heterolda.data.formats import Format
+from heterolda.data.writer import text_of
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -170,7 +170,7 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
     result = invoke("predict", path, data)
     assert result.exit_code == 1
     assert "holes.csv: column 'x1', row 4 is missing: fill it in" in result.stderr
-    assert "--missing em, keep or drop" in result.stderr
+    assert "--missing em, or leave such rows out with --missing drop" in result.stderr
     gaps = [3, 150, 151]
     truth = model.predict(frame[FEATURES]).astype(object)
     truth[gaps] = ""
@@ -245,10 +245,10 @@ def test_numbers_in_text_are_read_as_fit_reads_them(text):
     try:
         truth = csv.read_csv(io.BytesIO(quoted), read, None, convert)["a"].to_pylist()
     except pa.ArrowInvalid:
-        with pytest.raises(ValueError, match="column 'a' must be numbers, but row 8"):
-            parsed_numbers(pa.array(["1", text, "x"]), "a", "file", 6, Reading())
+        with pytest.raises(NotNumbersError):
+            parsed_numbers(pa.array(["1", text, "x"]), Format(decimal="."))
         return
-    found = parsed_numbers(pa.array([text, "1"]), "a", "file", 0, Reading()).to_pylist()
+    found = parsed_numbers(pa.array([text, "1"]), Format(decimal=".")).to_pylist()
     assert repr(found) == repr(truth)
 
 

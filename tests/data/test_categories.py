@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from heterolda.data.categories import Category, level_of, raw_columns
-from heterolda.data.columns import Columns
-from heterolda.data.level_counts import with_categories
-from heterolda.data.reading import Files, Reading
+from heterolda.data.category_counts import with_categories
+from heterolda.data.formats import Format
 from heterolda.data.table import Table
 from heterolda.exceptions import SimilarLabelsWarning
 
@@ -34,14 +33,15 @@ def test_columns_follow_from_features():
     city = Category("city", "Paris", ("Lyon",), (), "other")
     names = "x", "city=Lyon", "city=other", "y"
     assert raw_columns(names, [city]) == ("x", "city", "y")
-    assert Columns(("x", "city", "y"), None, categories=(city,)).feature_names == names
+    table = Table("a.csv", None, ("x", "city", "y"), categories=(city,))
+    assert table.features == names
     for wrong in (names[:2], (*names, "city"), (names[1], "x", names[2]), ("x", "y")):
         with pytest.raises(ValueError, match="not those of the categories"):
             raw_columns(wrong, [city])
 
 
 def test_columns_without_names_must_be_as_many_as_in_the_fit():
-    columns = Columns(("column_1", "column_2"), None, n_columns=(4, 3))
+    columns = Table("new.csv", columns=("column_1", "column_2"), n_columns=(4, 3))
     names = [f"column_{k}" for k in range(1, 6)]
     for n in (3, 4):
         columns.resolve(names[:n], "new.csv")
@@ -62,9 +62,8 @@ def test_auto_says_what_to_do_about_numbers_with_marks(n, tmp_path):
     words = rf"'age' \(row {n // 2 + 1}: '\?'\), 'city' \(row 1: 'Paris'\)"
     with pytest.raises(ValueError, match=words):
         with_categories(Table(path, "y"), ["auto"])
-    marked = Files([str(path)], Reading(marks=("?",)))
-    table = with_categories(Table(marked, "y", missing="drop"), ["auto"])
-    assert table.wanted.text == ("city",)
+    table = Table(path, "y", missing="drop", format=Format(na=("?",)))
+    assert with_categories(table, ["auto"]).text == ("city",)
 
 
 def test_levels_that_look_alike():
@@ -73,4 +72,4 @@ def test_levels_that_look_alike():
     words = "'city' has .* alike.* categories: 'Saint Malo' and 'saint  malo'[.] If"
     with pytest.warns(SimilarLabelsWarning, match=words):
         found = with_categories(Table(table, "y"), ["city"])
-    assert found.wanted.text == ("city",)
+    assert found.text == ("city",)

@@ -2,18 +2,12 @@
 
 import csv
 import io
-import os
-import sys
-import threading
-import time
 
 import numpy as np
 import pytest
 
 from helpers.cli import invoke, succeed
 from heterolda.data import text_rows
-from heterolda.data.csv_reader import StandardInput
-from heterolda.data.reading import Reading
 from heterolda.data.text_rows import complete_rows
 
 CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", '""']
@@ -91,22 +85,6 @@ def test_cells_longer_than_the_limit_of_the_csv_module():
     text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
     assert b"".join(complete_rows([text], ",", "t")) == text
     assert csv.field_size_limit() == limit
-
-
-@pytest.mark.skipif(os.name != "posix", reason="one can wait for sockets only")
-def test_standard_input_is_passed_on_as_it_comes_until_stopped(monkeypatch):
-    receiver, sender = os.pipe()
-    with open(receiver) as pipe, open(sender, "wb", buffering=0) as writer:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        source = StandardInput(Reading())
-        pieces = source.pieces()
-        for sent in (b"x,y\n", b"1,2\n"):
-            writer.write(sent)
-            assert next(pieces) == sent
-        threading.Timer(0.2, source.stop).start()
-        begin = time.monotonic()
-        assert list(pieces) == []  # although the pipe is open
-        assert time.monotonic() - begin < 30
 
 
 def test_spooled_standard_input_is_deleted(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.data.dask.collections import statistics
+from heterolda.data.dask import statistics
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 

@@ -16,8 +16,7 @@ from heterolda import (
     HeteroscedasticProjection,
     MissingRowsWarning,
 )
-from heterolda.data import fit_batches, statistics_from_batches
-from heterolda.data import table as table_module
+from heterolda.data import fit_batches, gathering, statistics_from_batches
 from heterolda.statistics import missing as em
 
 FEATURES = ["a", "b", "c"]
@@ -67,17 +66,19 @@ def assert_same(found, expected):
 def test_files_have_the_moments_of_rows_in_memory(
     frame, tmp_path, monkeypatch, to_the_limit, weight, memory
 ):
-    monkeypatch.setattr(table_module, "MEMORY", memory)
+    monkeypatch.setattr(gathering, "MEMORY", memory)
     for k, (low, high) in enumerate(pairwise([0, 1, 90, 90, 400])):
         frame[low:high].to_csv(tmp_path / f"{k}.csv", index=False)
     asked = {"columns": FEATURES, "sample_weight": weight, "missing": "em"}
     whole = in_memory(frame, weight)
     assert whole.estimated_by == "EM"
-    rows = []
-    found = statistics_from_batches(tmp_path, "kind", **asked, progress=rows.append)
+    said = []
+    found = statistics_from_batches(
+        tmp_path, "kind", **asked, progress=lambda text, share: said.append(text)
+    )
     assert_same(found, whole)
     assert found.feature_names.tolist() == FEATURES
-    assert rows[-1] == 400  # of the first pass only
+    assert said[-1] == "400 rows"  # of the first pass only
     table = pa.Table.from_pandas(frame)
     for size in (1, 7, 1000) if memory > 1 else (60, 1000):
         some = statistics_from_batches(table, "kind", **asked, batch_size=size)
@@ -162,7 +163,7 @@ def test_what_cannot_be_is_refused(frame, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="'c', row 1 is infinite"):
         statistics_from_batches(frame, "kind", **asked)
     # Rows that are gone when they are needed again.
-    monkeypatch.setattr(table_module, "MEMORY", 1)
+    monkeypatch.setattr(gathering, "MEMORY", 1)
     message = "only once.*too many rows with missing values.*: pass files"
     for once in (table.to_reader(), iter(table.to_batches())):
         with pytest.raises(TypeError, match=message):

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.data import fit_batches, statistics_from_batches
+from heterolda.data.gathering import gather
 from heterolda.data.table import Table
 
 N, D = 60, 150
@@ -83,7 +84,8 @@ def test_the_sample_has_all_rows_as_long_as_these_are_few(wide):
     more = np.repeat([1.0, 0.0], [9, 1])
     frame = pd.concat([frame, frame[:10]]).assign(w=np.append(weight, more))
     table = Table(pa.Table.from_pandas(frame), "kind", None, (), "w", "error", 7)
-    statistics, sample = table.statistics_and_sample()
+    found = gather(table)
+    statistics, sample = found.statistics, found.sample
     weight[:9] += 1
     assert sample.weight.sum() == statistics.weights.sum() == weight.sum()
     order = np.lexsort(sample.X.T), np.lexsort(X.T)

@@ -26,7 +26,7 @@ from heterolda import (
     TrivialRuleWarning,
 )
 from heterolda.cli.commands import app
-from heterolda.cli.evaluate_files import without_names
+from heterolda.cli.models import without_names
 from heterolda.export import load
 from hostile.data import Data
 

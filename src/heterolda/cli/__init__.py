@@ -23,7 +23,8 @@ def main() -> None:
 
         app()
     except KeyboardInterrupt:
-        sys.exit("heterolda: interrupted")
+        print("heterolda: interrupted", file=sys.stderr)
+        sys.exit(130)
     finally:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -52,7 +53,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _open_streams() -> None:
-    """Let streams that are closed be empty ones: a file must not take their places."""
+    """Replace closed streams by empty ones: a file must not take their places."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -13,10 +12,9 @@ from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
-from heterolda.cli.export import export
 from heterolda.cli.fit import fit
-from heterolda.cli.inspect import inspect
-from heterolda.cli.messages import is_about_options, print_to_stderr
+from heterolda.cli.inspect_export import export, inspect
+from heterolda.cli.messages import print_to_stderr
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
@@ -52,27 +50,12 @@ class OneLineGroup(TyperGroup):
 
 
 def _complain(error: Any) -> int:
-    """Say what is wrong with the usage, and where help is."""
+    """Say what is wrong with the usage, and where help is; return the status."""
     context = getattr(error, "ctx", None)
     path = "heterolda" if context is None else context.command_path
     message = " ".join(error.format_message().split()).rstrip(".")
     print_to_stderr(f"{path}: {message} (see {path} --help)")
     return int(error.exit_code)
-
-
-def _with_status(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command; errors about its options end with status 2."""
-
-    @wraps(command)
-    def run(**options: Any) -> None:
-        try:
-            command(**options)
-        except typer.Exit as end:
-            if is_about_options(end.__cause__, options):
-                raise typer.Exit(2) from None
-            raise
-
-    return run
 
 
 _HELP = """Classify the rows of a table by the best linear rule.
@@ -89,6 +72,7 @@ app = typer.Typer(
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help=_HELP,
+    pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
     "an output file that is also an input), 1 if a file or its data are wrong.",
@@ -103,7 +87,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
 }
 for _panel, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_panel)(_with_status(_function))
+        app.command(rich_help_panel=_panel)(_function)
 
 
 @app.callback(invoke_without_command=True)

@@ -4,81 +4,45 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+import heterolda.cli.fit_options as fit_opt
+import heterolda.cli.options as opt
 from heterolda.cli.data_source import (
-    categories_of,
     check_outputs,
+    format_of,
     name_of,
-    reading_of,
-    source_of,
-)
-from heterolda.cli.fit_options import (
-    Categorical,
-    Exclude,
-    Features,
-    Target,
-    WholeRows,
+    training_table,
 )
 from heterolda.cli.messages import (
     errors_in_one_line,
+    note,
     print_result,
     print_to_stderr,
-    usage_errors,
     warnings_as_notes,
 )
-from heterolda.cli.options import (
-    JUDGE,
-    WRITE,
-    Data,
-    Debug,
-    Decimal,
-    Delimiter,
-    Na,
-    NoHeader,
-    SampleWeight,
-)
-from heterolda.cli.parsing import check_columns, split_names
+from heterolda.cli.parsing import INTERRUPTED, UsageError
 
 _PICTURES = ".png", ".svg"
 
 
 def compare(
-    data: Data,
-    target: Target,
-    columns: Features = None,
-    exclude: Exclude = None,
-    categorical: Categorical = None,
-    sample_weight: SampleWeight = None,
-    missing: WholeRows = "error",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    no_header: NoHeader = False,
-    na: Na = None,
-    cv: Annotated[
-        int,
-        typer.Option(
-            **JUDGE,
-            metavar="NUMBER",
-            min=2,
-            max=1000,
-            help="Number of folds. Each is held out once, and the models are fitted to "
-            "the others. Equal rows of a class go to the same fold.",
-        ),
-    ] = 10,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            **WRITE,
-            metavar="FILE",
-            help="Picture of the comparison, .png or .svg.",
-        ),
-    ] = None,
-    debug: Debug = False,
+    data: opt.Data,
+    target: opt.Target,
+    columns: opt.Features = None,
+    exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
+    sample_weight: opt.SampleWeight = None,
+    missing: opt.WholeRows = "error",
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    no_header: opt.NoHeader = False,
+    na: opt.Na = None,
+    cv: fit_opt.Folds = 10,
+    out: opt.PictureOut = None,
+    debug: opt.Debug = False,
 ) -> None:
     """Compare seven classifiers on held-out rows and recommend one.
 
@@ -93,55 +57,56 @@ def compare(
     the models that are finished.
     """
     with errors_in_one_line(debug):
-        from heterolda.data.table import Table
-        from heterolda.inspection.displays.base import pyplot
-
-        with usage_errors():
-            check_columns(columns, exclude)
-            if out is not None and out.suffix.lower() not in _PICTURES:
-                raise ValueError(f"--out {out}: name a .png or .svg file")
+        if out is not None and out.suffix.lower() not in _PICTURES:
+            raise UsageError(f"--out {out}: name a .png or .svg file")
         check_outputs({"--out": out}, data=data)
         if out is not None:
-            pyplot()  # type: ignore[no-untyped-call]  # or say what to install
-        reading = reading_of(delimiter, decimal, no_header, na)
-        with source_of(data, reading) as source, warnings_as_notes():
-            names, others = split_names(columns) or None, split_names(exclude)
-            rows = Table(
-                source,
-                target,
-                names,
-                others,
-                sample_weight,
-                missing,
-                takes_gaps=False,
-            )
-            found = _compare_rows(categories_of(rows, categorical), cv)
+            _need_matplotlib()
+        text = format_of(delimiter, decimal, no_header, na)
+        rows = {"sample_weight": sample_weight, "missing": missing, "format": text}
+        rows |= {"takes_missing": False}
+        names = columns, exclude, categorical
+        with (
+            warnings_as_notes(),
+            training_table(data, target, *names, **rows) as table,
+        ):
+            found = _compare_rows(table, cv)
         print_result([f"Models for {name_of(data)}:", "", str(found)])
         if not found.finished:
             print_to_stderr("heterolda: interrupted")
-            raise typer.Exit(1)
+            raise typer.Exit(INTERRUPTED)
         if out is not None:
             _write_picture(found, out)
 
 
-def _compare_rows(rows: Any, n_folds: int) -> Any:
+def _need_matplotlib() -> None:
+    """Say what to install, before long work."""
+    from heterolda.inspection.displays.base import pyplot
+
+    pyplot()  # type: ignore[no-untyped-call]
+
+
+def _compare_rows(table: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
-    from heterolda.cli.odd_numbers import note_odd_numbers
     from heterolda.cli.progress import StatusLine
+    from heterolda.cli.traps import training_traps
+    from heterolda.data.gathering import read_all
     from heterolda.exceptions import SearchInterruptedWarning
     from heterolda.inspection.comparison import compare
 
     with StatusLine() as status, warnings.catch_warnings():
         # Whoever interrupts this command wants to see what there is.
         warnings.simplefilter("ignore", SearchInterruptedWarning)
-        read = rows.in_memory(status.rows("reading the data into memory"))
-        X, y, weight, names = read
-        note_odd_numbers(rows, X, names)
-
-        def show(done: float, name: str) -> None:
-            status.share(f"comparing: {name}")(done)
-
-        return compare(X, y, sample_weight=weight, cv=n_folds, progress=show)
+        rows, done = read_all(table, status.doing("reading the data into memory"))
+        names = done.file.table.features
+        note(*training_traps(table, names, done.first, rows.X, rows.codes))
+        return compare(
+            rows.X,
+            rows.labels,
+            sample_weight=rows.weights,
+            cv=n_folds,
+            progress=lambda share, name: status(f"comparing: {name}", share),
+        )
 
 
 def _write_picture(found: Any, out: Path) -> None:

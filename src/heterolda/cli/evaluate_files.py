@@ -1,167 +1,155 @@
-"""Fitted models on rows in files: columns, accuracy and calibration."""
+"""Models compared with rows of known class, and what came of it as text."""
 
 from __future__ import annotations
 
-import os
-from copy import copy
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
+import numpy as np
 
-from heterolda.data.categories import Category, raw_columns
-from heterolda.data.columns import Columns
-from heterolda.data.labels import ClassFinder
-from heterolda.data.reading import Reading
-from heterolda.data.table import RowProgress, Table
-from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.exceptions import ParameterError
-from heterolda.export import load
-from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.wording import count
+from heterolda.cli.messages import note, print_result
+from heterolda.cli.models import (
+    columns_of_the_model,
+    load_classifier,
+    missing_for,
+    missing_notes,
+    model_table,
+    with_target,
+    without_names,
+)
+from heterolda.cli.progress import StatusLine
+from heterolda.cli.traps import evaluation_traps
+from heterolda.data.formats import Format
+from heterolda.data.reading import Pass
+from heterolda.data.table import Table
+from heterolda.estimators.error_bound import ErrorBound
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.wording import amount, count, text_table
 from heterolda.inspection.scoring import Scores
+from heterolda.inspection.sentences import observed_error
+
+_MOST_CLASSES = 12
+_MOST_CONFUSIONS = 10
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model; a file that cannot be one, such as a table, is named plainly."""
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            start = file.read(100).lstrip()
-        if start and not start.startswith(b"{"):
-            name = os.fspath(path)
-            raise ValueError(
-                f"{name} is not a model file written by `heterolda fit --out`"
-            )
-    return load(path)
-
-
-def load_classifier(path: str | os.PathLike[str]) -> Any:
-    """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
-    model = linear_form(load_model(path))
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"{os.fspath(path)} holds a projection, which does not predict classes: "
-            "save a classifier, or a pipeline of the projection and a classifier"
-        )
-    return model
-
-
-def can_take_gaps(model: Any) -> bool:
-    """Whether rows with gaps can be decided by what they have.
-
-    A bound is on rows such as those of the fit: with gaps, if these may have had some.
-    """
-    plain = isinstance(model, GaussianLinearDiscriminant)
-    as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
-    return plain and as_in_fit and hasattr(model, "statistics_")
-
-
-def gaps_for(model: Any, missing: str | None) -> str:
-    """What to do with gaps: what was asked for, or what the model was fitted for.
-
-    The model is set to it.
-    """
-    can = can_take_gaps(model)
-    if missing is None:
-        return model.missing if can else "error"
-    if missing == "em" and not can:
-        raise ParameterError(
-            "missing",
-            "='em' needs a model that is not refined, and a bounded model fitted "
-            "with it: choose missing='drop'",
-        )
-    if can:
-        model.set_params(missing="em" if missing == "em" else "error")
-    return missing
-
-
-def gap_notes(n_gaps: int) -> list[str]:
-    """How many rows had gaps and were decided nevertheless, if any."""
-    if not n_gaps:
-        return []
-    rows = count(n_gaps, "row")
-    return [f"{rows} with missing values: decided by the values they have"]
-
-
-def needs_of(
-    model: Any, columns: tuple[str, ...], reading: Reading
-) -> tuple[Columns, Reading]:
-    """The columns that a model needs, and how to read files as those of its fit.
-
-    Columns have the names that the model knows, or those given in its order; options
-    about the reading come first.
-    """
+def evaluate_files(
+    path: Path,
+    target: str | None,
+    columns: tuple[str, ...],
+    text: Format,
+    name: str,
+    as_json: bool,
+    settings: dict[str, Any],
+) -> None:
+    """Compare a model with rows of known class, and print how good it is."""
+    model = load_classifier(path)
+    settings["missing"] = missing_for(model, settings["missing"])
     record = getattr(model, "fit_record_", None)
-    if record is None:
-        return _feature_columns(model, columns, ()), reading
-    needed = _feature_columns(model, columns, record.categories)
-    marks = dict.fromkeys([*record.marks, *reading.marks])
-    reading = replace(reading, marks=tuple(marks))
-    n = record.n_columns
-    if n is None:
-        return needed, reading
-    # New files may lack the labels, if no other column moves by that.
-    counts = (n, n - 1) if record.target == f"column_{n}" else (n,)
-    return replace(needed, n_columns=counts), replace(reading, header=False)
+    with StatusLine() as status, columns_of_the_model(target):
+        table = model_table(model, columns, text, **settings)
+        if target is None and record is not None:
+            target = record.target
+        table = with_target(table) if target is None else replace(table, target=target)
+        scores, sums, notes = _scored(model, table, status)
+    note(*notes, *evaluation_traps(model, scores, sums, Path(name).name))
+    if as_json:
+        print(json.dumps(scores.record(), indent=1, allow_nan=False))
+    else:
+        bound = getattr(model, "bound_", None)
+        print_result(describe_scores(scores, name, bound))
 
 
-def _feature_columns(
-    model: Any, columns: tuple[str, ...], categories: tuple[Category, ...]
-) -> Columns:
-    """Columns of features in the order of a model: its own names, or those given."""
-    own = getattr(model, "feature_names_in_", None)
-    if own is None and not columns:
-        raise ValueError(
-            "the model file has no feature names: name the "
-            f"{model.n_features_in_} columns with --columns"
-        )
-    needed = columns if own is None else raw_columns(map(str, own), categories)
-    names = columns or needed
-    n = model.n_features_in_ if own is None else len(needed)
-    if len(names) != n:
-        what = "needs %s columns" if categories else "has %s features"
-        raise ParameterError(
-            "columns", f"names {count(len(names), 'column')}, but the model {what % n}"
-        )
-    new = dict(zip(needed, names, strict=True))
-    renamed = tuple(replace(c, column=new[c.column]) for c in categories)
-    return Columns(names, None, categories=renamed)
-
-
-def without_names(model: Any) -> Any:
-    """A shallow copy that takes plain arrays, whose columns are in order already."""
-    if isinstance(model, Pipeline):
-        return Pipeline([(name, without_names(step)) for name, step in model.steps])
-    plain = copy(model)
-    # Steps of a pipeline pass arrays to each other, whatever `set_output` has said.
-    for name in ("feature_names_in_", "_sklearn_output_config"):
-        plain.__dict__.pop(name, None)
-    return plain
-
-
-def winners(model: Any, X: Array) -> Index:
-    """Places of the predicted classes among all."""
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    *projections, (_, classifier) = steps
-    for _, projection in projections:
-        X = projection.transform(X)
-    places: Index = classifier._blockwise(X, "winners")
-    return places
-
-
-def evaluate_rows(
-    model: Any, data: Table, progress: RowProgress
-) -> tuple[Scores, list[str]]:
-    """Compare a model with rows of known class, in one pass over the files.
-
-    Notes about the rows come with it.
-    """
-    scores, finder = Scores(model.classes_), ClassFinder(model.classes_)
-    plain, n_gaps = without_names(model), 0
-    for rows in data.batches(progress):
-        n_gaps += rows.n_gaps
-        scores.add(finder.of(rows), plain.predict_proba(rows.X), rows.weight)
+def _scored(
+    model: Any, table: Table, status: StatusLine
+) -> tuple[Scores, Array, list[str]]:
+    """Return scores, the sums of features by class, and notes, from one pass."""
+    scores, plain = Scores(model.classes_), without_names(model)
+    reading = Pass(table, status.doing("predicting"), classes=model.classes_)
+    sums, n_incomplete = np.zeros((len(model.classes_), 0)), 0
+    for rows in reading:
+        n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
+        scores.add(rows.codes, plain.predict_proba(rows.X), rows.weights)
+        one_hot = np.eye(len(scores.classes))[rows.codes] * rows.frequencies[:, None]
+        part = one_hot.T @ rows.X
+        sums = sums + part if sums.size else part
     if not scores.weight:
         raise ValueError("the data have no rows")
-    return scores, [*data.unseen.notes(data.categories), *gap_notes(n_gaps)]
+    notes = reading.unseen.notes(table.categories)
+    return scores, sums, [*notes, *missing_notes(n_incomplete)]
+
+
+def describe_scores(
+    scores: Scores, name: str, bound: ErrorBound | None = None
+) -> list[str]:
+    """An evaluation as lines of text, perhaps of a bounded error rate."""
+    low, high = scores.accuracy_interval
+    figures = {
+        "accuracy": f"{100 * scores.accuracy:.2f} %  "
+        f"(95 % interval: {100 * low:.2f} to {100 * high:.2f} %)",
+        "balanced accuracy": f"{100 * scores.balanced_accuracy:.2f} %",
+        "log loss": f"{scores.log_loss:.4f}",
+        "expected calibration error": f"{100 * scores.calibration_error:.2f} %",
+    }
+    width = max(map(len, figures))
+    rows = [
+        [
+            f"{100 * row['low']:.0f} to {100 * row['high']:.0f} %",
+            amount(row["weight"]),
+            f"{100 * row['mean_probability']:.1f} %",
+            f"{100 * row['share_right']:.1f} %",
+        ]
+        for row in scores.reliability
+    ]
+    return [
+        f"{name}: {count(scores.n_rows, 'row')}",
+        "",
+        *(f"{what:{width}}  {figure}" for what, figure in figures.items()),
+        *_bounded(scores, bound),
+        "",
+        *_confusion(scores),
+        "",
+        "Calibration, by the probability of the predicted class"
+        f"{' (under the priors of the bound)' if bound else ''}:",
+        *text_table([["probability", "rows", "mean", "right"], *rows]),
+    ]
+
+
+def _bounded(scores: Scores, bound: ErrorBound | None) -> list[str]:
+    """How many rows of the bounded class are wrong, if there are any."""
+    if bound is None:
+        return []
+    k = scores.classes.tolist().index(bound.label)
+    n_rows, recall = float(scores.confusion[k].sum()), float(scores.recalls[k])
+    return [observed_error(bound, 1 - recall, n_rows)] if n_rows else []
+
+
+def _confusion(scores: Scores) -> list[str]:
+    """The confusion matrix, or the most frequent confusions of many classes."""
+    labels = [str(label) for label in scores.classes.tolist()]
+    recalls = [
+        "-" if np.isnan(recall) else f"{100 * recall:.1f} %"
+        for recall in scores.recalls.tolist()
+    ]
+    counts = [[amount(value) for value in row] for row in scores.confusion.tolist()]
+    if len(labels) <= _MOST_CLASSES:
+        rows = [
+            [label, *row, recall]
+            for label, row, recall in zip(labels, counts, recalls, strict=True)
+        ]
+        return [
+            "Rows of each class by predicted class:",
+            *text_table([["", *labels, "right"], *rows]),
+        ]
+    wrong = scores.confusion * (1 - np.eye(len(labels)))
+    worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    rows = [
+        [labels[i], labels[j], counts[i][j], recalls[i]]
+        for i, j in (divmod(int(place), len(labels)) for place in worst)
+        if wrong[i, j] > 0
+    ]
+    return [
+        f"The most frequent confusions of {len(labels)} classes (--json has all):",
+        *text_table([["class", "predicted", "rows", "class right"], *rows]),
+    ]

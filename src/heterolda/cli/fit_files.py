@@ -1,32 +1,44 @@
-"""Fits to files: the settings by the text of labels, and the fit itself."""
+"""Fits to files, with all rows in memory or batch by batch, and what they say."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heterolda.data.labels import ClassFinder
-from heterolda.data.table import RowProgress, Table
-from heterolda.estimators.bounded_error import BoundedErrorClassifier
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.recipes import recommended
-from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Amount, Array
-from heterolda.foundations.wording import named
-from heterolda.inspection.model_facts import discriminant_of
+from heterolda.cli.fit_settings import FitSettings
+from heterolda.cli.messages import note, print_result
+from heterolda.cli.progress import StatusLine
+from heterolda.cli.traps import training_traps
+from heterolda.data.gathering import gather, read_all
+from heterolda.data.reading import open_files
+from heterolda.data.table import Table
+from heterolda.estimators.bounded_error import linear_form
+from heterolda.estimators.fit_record import FitRecord, Judgement
+from heterolda.estimators.held_out import (
+    FOLDS,
+    NotJudgedError,
+    held_out,
+    held_out_parts,
+    right_in_folds,
+)
+from heterolda.exceptions import SearchInterruptedWarning
+from heterolda.export import save
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.wording import count
+from heterolda.inspection.model_facts import ModelFacts, discriminant_of
+from heterolda.inspection.model_text import describe_fit
+from heterolda.inspection.sentences import observed_error
+from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import RangeError
-from heterolda.statistics.rows import check_frequencies
-from heterolda.statistics.samples import RowSample, as_frequencies
-
-Numbers = dict[str, float]
-# Features, labels and weights.
-Rows = tuple[Array, NDArray[Any], Array | None]
+from heterolda.statistics.rows import Rows, check_frequencies, coded_labels
+from heterolda.statistics.samples import IN_ALL, as_frequencies
 
 # Rows that --recommended is fitted to; of more, a random sample is taken.
 MOST_ROWS = 100_000
@@ -35,262 +47,225 @@ MOST_NUMBERS = 2_000_000
 
 
 @dataclass(frozen=True)
-class FitSettings:
-    """What to fit, by the parameters of the estimators.
-
-    Labels are text here, since classes are known only after reading. Without a voting
-    the estimator has its own.
-    """
-
-    solver: str = "global"
-    shrinkage: Amount = None
-    multiclass: str = "ovo"
-    voting: str | None = None
-    criterion: str = "bayes"
-    priors: Numbers | str | None = None
-    costs: dict[str, Numbers] | None = None
-    max_error: Numbers | None = None
-    confidence: float | None = None  # of the bound on new rows; None: under the model
-    recommended: bool = False
-    refine: bool = False
-    class_weight: Numbers | str | None = None
-    seed: int = 0
-    missing: str = "error"
-
-    def check(self) -> None:
-        """Reject combinations in which one option would silently be ignored."""
-        if self.recommended and (
-            self.refine or self.voting or self.confidence or self.solver != "global"
-        ):
-            raise ValueError(
-                "--recommended has its own solver and voting: leave it out to choose "
-                "--refine, --voting, --solver or --confidence"
-            )
-        if self.missing == "em" and not self.can_take_gaps:
-            raise ValueError(
-                "--missing em cannot be combined with --recommended or --refine, which "
-                "need complete rows: leave these out, or use --missing drop"
-            )
-        aims = self.costs, self.max_error, self.criterion != "bayes"
-        if self.recommended and any(aims):
-            raise ValueError(
-                "--recommended aims at few errors, not at --costs, --criterion or "
-                "--max-error: weigh errors with --priors"
-            )
-        if self.refine and any(aims):
-            raise ValueError(
-                "--refine minimizes training errors, which would undo --costs, "
-                "--criterion and --max-error: weigh errors with --class-weight"
-            )
-        if not self.can_take_gaps and self.multiclass == "ova":
-            raise ValueError(
-                "--recommended and --refine work on pairs of classes: use --multiclass "
-                "ovo"
-            )
-        if not self.refine and self.class_weight is not None:
-            raise ValueError("--class-weight needs --refine: use --costs or --priors")
-        if not self.refine and self.voting == "coupled":
-            raise ValueError("--voting coupled needs --refine: add it")
-        if self.costs is not None and self.criterion != "bayes":
-            raise ValueError("--costs needs --criterion bayes: leave one of them out")
-        if self.max_error is not None:
-            bounds = list(self.max_error.values())
-            if len(bounds) > 1 or not 0 < bounds[0] < 1:
-                raise ValueError(
-                    "--max-error bounds one of the two classes: write one LABEL=BOUND, "
-                    "with a bound between 0 and 1, such as ill=0.05"
-                )
-        if self.confidence is not None:
-            self._check_confidence(self.confidence)
-        elif (self.max_error is None) == (self.criterion == "neyman-pearson"):
-            if self.max_error is None:
-                raise ValueError(
-                    "--criterion neyman-pearson needs a bound on the error of one of "
-                    "two classes: add --max-error LABEL=BOUND"
-                )
-            raise ValueError(
-                "--max-error is for two classes: add --confidence 0.95 to hold it on "
-                "new rows, or --criterion neyman-pearson to hold it under the fitted "
-                "model"
-            )
-
-    def _check_confidence(self, confidence: float) -> None:
-        if self.max_error is None:
-            raise ValueError("--confidence needs a bound: add --max-error")
-        if not 0 < confidence < 1:
-            raise ValueError(
-                f"--confidence {confidence:g}: must be between 0 and 1, such as 0.95"
-            )
-        if self.costs is not None or self.criterion == "minimax":
-            raise ValueError(
-                "--confidence sets the threshold so that --max-error holds: leave out "
-                "--costs and --criterion minimax"
-            )
-
-    @property
-    def can_take_gaps(self) -> bool:
-        """Whether the estimator can do without some values of a row."""
-        return not (self.recommended or self.refine)
-
-    def needs_memory(self, folds: int | None) -> bool:
-        """Whether all rows have to be in memory, perhaps to be cross-validated."""
-        if self.missing == "em" and folds is not None:
-            return True  # moments by EM do not add up
-        aside = self.confidence is not None
-        return aside or not self.can_take_gaps or self.shrinkage == "cv"
-
-    def estimator(self, classes: NDArray[Any]) -> Any:
-        """The estimator, with labels in place of their text."""
-        finder = ClassFinder(classes)
-        max_error = by_label("max_error", self.max_error, finder)
-        bounded = self.confidence is not None
-        if bounded and len(classes) > 2:
-            raise ParameterError(
-                "max_error",
-                f"needs two classes, but there are {len(classes)}: merge all others "
-                "into one class",
-            )
-        priors = by_label("priors", self.priors, finder)
-        if self.recommended:
-            shrinkage = "cv" if self.shrinkage is None else self.shrinkage
-            return recommended(priors=priors, shrinkage=shrinkage, n_jobs=-1)
-        start = GaussianLinearDiscriminant(
-            solver=self.solver,
-            shrinkage=self.shrinkage,
-            multiclass=self.multiclass,
-            criterion="bayes" if bounded else self.criterion,
-            priors=priors,
-            costs=by_label("costs", self.costs, finder),
-            max_error=None if bounded else max_error,
-            missing="em" if self.missing == "em" else "error",
-            random_state=self.seed,
-        )
-        if bounded:
-            return BoundedErrorClassifier(  # type: ignore[no-untyped-call]
-                start,
-                max_error=max_error,
-                confidence=self.confidence,
-                random_state=self.seed,
-            )
-        if not self.refine:
-            return start.set_params(voting=self.voting or start.voting)
-        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
-            estimator=start,
-            voting=self.voting or "auto",
-            class_weight=by_label("class_weight", self.class_weight, finder),
-            n_jobs=-1,
-        )
-
-
-def by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
-    """Dictionaries by labels instead of their text; other values as they are."""
-    if not isinstance(given, dict):
-        return given
-    labels = finder.classes.tolist()
-    found = {}
-    for text, value in given.items():
-        k = finder.find(text)
-        if k < 0:
-            raise ParameterError(
-                parameter, f": {text!r} is not one of the classes {named(labels, 10)}"
-            )
-        found[labels[k]] = by_label(parameter, value, finder)
-    return found
-
-
-@dataclass(frozen=True)
 class Fitted:
-    """A model, the number of rows, and all rows or a sample, as they are in memory."""
+    """A model, and the rows that it was fitted to as far as they are in memory."""
 
     model: Any
     n_rows: int
-    rows: Rows | None = None
-    parts: Sequence[ClassStatistics] = ()  # statistics of each fold
-    sample: RowSample | None = None
-    n_gaps: int = 0  # rows with missing values
+    rows: Rows  # all rows, or a sample in proportion
+    first: Array  # the first rows
+    is_whole: bool = True  # whether the rows are all
+    folds: Sequence[ClassStatistics] = ()  # statistics of each fold
+    sample: Any = None  # that of the statistics
+    n_incomplete: int = 0
 
     @property
     def size(self) -> int:
         """Number of rows times features."""
         return self.n_rows * int(self.model.n_features_in_)
 
-    @property
-    def is_sampled(self) -> bool:
-        """Whether the rows in memory are a random sample."""
-        return self.rows is not None and len(self.rows[1]) < self.n_rows
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the sample has all rows, copies of a row being one."""
-        total = self.model.statistics_.weights.sum()
-        return self.sample is not None and bool(
-            np.isclose(self.sample.weight.sum(), total)
+def fit_and_report(
+    settings: FitSettings, table: Table, name: str, out: Path | None, cv: int | None
+) -> None:
+    """Fit, print what came of it, and save the model last: if all went well.
+
+    Accuracy is found with `cv` folds if these are asked for; with none if zero.
+    """
+    judgement, lines = None, []
+    in_memory = settings.needs_memory(cv)
+    with StatusLine() as status:
+        fit = _fit_rows if in_memory else _fit_batches
+        fitted = fit(settings, table, status, FOLDS if cv is None else cv)
+        _tell_traps(table, fitted, in_memory)
+        try:
+            if cv != 0:
+                judgement = judge(settings, fitted, cv, status)
+        except NotJudgedError as error:
+            if cv is not None:
+                raise
+            cross = "" if settings.confidence else ", or ask for --cv 10"
+            lines.append(
+                f"Held-out accuracy is unknown: {error}. Evaluate the model on other "
+                f"rows{cross}."
+            )
+    facts = ModelFacts(linear_form(fitted.model))
+    record = FitRecord(
+        target=str(table.target),
+        data=Path(name).name,
+        date=datetime.now(UTC).date().isoformat(),
+        n_rows=facts.n_rows,
+        judgement=judgement,
+        categories=table.categories,
+        marks=tuple(dict.fromkeys(table.format.na)),
+        n_columns=_columns_without_names(table),
+    )
+    facts.model.fit_record_ = fitted.model.fit_record_ = record
+    # Of fewer rows than features these options make another LDA than the one compared.
+    options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
+    lines = [*facts.accuracy_lines(lda=f"LDA{options}"), *lines]
+    remedy = "try --shrinkage cv, or fewer features"
+    lines = [*describe_fit(facts, name, str(table.target), lines, remedy), ""]
+    if out is not None:
+        save(fitted.model, out)
+        lines.append(f"The model is in {out}.")
+    else:
+        lines.append("The model was not saved: add --out FILE to save it.")
+    print_result(lines)
+
+
+def _tell_traps(table: Table, fitted: Fitted, in_memory: bool) -> None:
+    """Print notes on the rows."""
+    names = [str(name) for name in fitted.model.feature_names_in_]
+    rows = fitted.rows
+    note(*training_traps(table, names, fitted.first, rows.X, rows.codes))
+    if in_memory and not fitted.is_whole:
+        note(
+            f"the model is fitted to a random sample of {len(rows.codes):,} of "
+            f"{fitted.n_rows:,} rows"
+        )
+    if fitted.n_incomplete:
+        note(
+            f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')} have missing "
+            "values; EM uses those they have, which is valid if values are missing at "
+            "random given the observed ones"
         )
 
-    @property
-    def some_rows(self) -> Rows:
-        """All rows, or a sample of them."""
-        if self.sample is not None and self.is_whole:
-            return self.sample.X, self.sample.y, self.sample.weight
-        if self.sample is not None:
-            return self.sample.in_proportion()
-        return self.rows or (np.empty((0, 0)), np.empty(0), None)
 
-    def with_gaps(self, data: Table) -> Fitted:
-        """The same with rows as they are, if not too many, for a sample filled in."""
-        if self.size <= MOST_NUMBERS:
-            X, y, weight, _ = data.in_memory()
-            rows = X, y, check_frequencies(weight, len(y))
-            return Fitted(self.model, self.n_rows, rows, n_gaps=_with_gaps(X))
-        n_gaps = sum(batch.n_gaps for batch in data.batches())
-        return Fitted(self.model, self.n_rows, n_gaps=n_gaps)
-
-
-def _with_gaps(X: Array) -> int:
-    """Number of rows with missing values."""
-    return int(np.isnan(X).any(axis=1).sum())
-
-
-def fit_files(
-    settings: FitSettings,
-    data: Table,
-    progress: RowProgress,
-    *,
-    in_memory: bool,
-    n_folds: int = 0,
+def _fit_rows(
+    settings: FitSettings, table: Table, status: StatusLine, n_folds: int
 ) -> Fitted:
-    """Fit a model to files, with all rows in memory or batch by batch.
+    """Fit a model to rows in memory, all of them or a random sample."""
+    most = MOST_ROWS if settings.recommended else None
+    reading = status.doing("reading the data into memory")
+    rows, done = read_all(table, reading, most, settings.seed)
+    rows = _with_frequencies(rows)
+    model = settings.estimator(np.unique(rows.labels))
+    names = np.array(done.file.table.features, dtype=object)
+    if most is None:
+        note("these settings need all rows at once and keep them in memory")
+    try:
+        model.fit(rows.X, rows.labels, sample_weight=rows.weights)
+    except RangeError as error:
+        column = f"column {names[error.feature]!r}"
+        raise ValueError(f"the values of {column} {error.problem}") from error
+    for estimator in (model, discriminant_of(model)):
+        estimator.feature_names_in_ = names
+        if hasattr(estimator, "statistics_"):
+            estimator.statistics_.feature_names = names
+    n = done.n_read - done.n_dropped
+    is_whole = len(rows.codes) == n
+    n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
+    return Fitted(model, n, rows, done.first, is_whole, n_incomplete=n_incomplete)
 
-    The latter gathers statistics for some folds.
+
+def _fit_batches(
+    settings: FitSettings, table: Table, status: StatusLine, n_folds: int
+) -> Fitted:
+    """Fit a model to statistics of all rows, gathered for each fold."""
+    found = gather(table, status.doing("reading the data"), n_folds=n_folds)
+    statistics, sample = as_frequencies(found.statistics, found.sample)
+    factor = statistics.weights.sum() / found.statistics.weights.sum()
+    folds = found.folds
+    if sample is not found.sample:
+        folds = [part.scaled(factor) for part in folds]
+    model = settings.estimator(statistics.classes)._fit_sampled(statistics, sample)
+    is_whole = bool(np.isclose(sample.weight.sum(), statistics.weights.sum()))
+    some = sample if is_whole else sample.take(slice(IN_ALL))
+    rows = some.rows(statistics.classes)
+    fitted = Fitted(model, found.n_rows, rows, found.first, is_whole, folds, sample)
+    if not found.n_incomplete:
+        return fitted
+    # The sample is filled in: rows as they are, if not too many, are read again.
+    if fitted.size <= MOST_NUMBERS:
+        rows = _with_frequencies(read_all(table)[0])
+    n = found.n_incomplete
+    return Fitted(model, found.n_rows, rows, found.first, n_incomplete=n)
+
+
+def _with_frequencies(rows: Rows) -> Rows:
+    weights = check_frequencies(rows.weights, len(rows.codes))
+    return Rows(rows.X, rows.codes, weights, rows.classes)
+
+
+def judge(
+    settings: FitSettings, fitted: Fitted, n_folds: int | None, status: StatusLine
+) -> Judgement:
+    """Compare a fit with LDA by cross-validation, with so many folds if asked for.
+
+    Warnings about fits without some rows are left out, as they do not concern the
+    model.
     """
-    n_rows = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", SearchInterruptedWarning)
+        if n_folds is None:
+            _check_cheap(settings, fitted)
+            if settings.recommended:
+                return _own_estimate(fitted)
+        if not fitted.is_whole and fitted.sample is not None:
+            return held_out_parts(fitted.model, list(fitted.folds), fitted.sample)
+        X, y, weight = fitted.rows.X, fitted.rows.labels, fitted.rows.weights
+        judgement, right = held_out(
+            fitted.model,
+            X,
+            y,
+            weight,
+            n_folds or FOLDS,
+            lambda share: status("cross-validating", share),
+        )
+        if hasattr(fitted.model, "bound_"):
+            mask = y == fitted.model.bound_.label
+            of_rows = fitted.rows.frequencies[mask]
+            wrong = float(of_rows @ ~right[0, mask] / of_rows.sum())
+            said = observed_error(fitted.model.bound_, wrong, of_rows.sum())
+            note(f"by {judgement.method}, {said}")
+        return judgement
 
-    def count(n: int) -> None:
-        nonlocal n_rows
-        n_rows = n
-        progress(n)
 
-    if in_memory:
-        most = MOST_ROWS if settings.recommended else None
-        X, y, weight, names = data.in_memory(count, most, settings.seed)
-        weight = check_frequencies(weight, len(y))
-        model = settings.estimator(np.unique(y))
-        try:
-            model.fit(X, y, sample_weight=weight)
-        except RangeError as error:
-            column = f"column {names[error.feature]!r}"
-            raise ValueError(f"the values of {column} {error.problem}") from error
-        for estimator in (model, discriminant_of(model)):
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-            if hasattr(estimator, "statistics_"):
-                estimator.statistics_.feature_names = estimator.feature_names_in_
-        return Fitted(model, n_rows, (X, y, weight), n_gaps=_with_gaps(X))
-    (total, *parts), sample = data.parts_and_sample(n_folds, count)
-    statistics, scaled = as_frequencies(total, sample)
-    if scaled is not sample:
-        factor = statistics.weights.sum() / total.weights.sum()
-        parts, sample = [part.scaled(factor) for part in parts], scaled
-    estimator = settings.estimator(statistics.classes)
-    model = estimator._fit_sampled(statistics, sample)
-    fitted = Fitted(model, n_rows, parts=parts, sample=sample)
-    return fitted.with_gaps(data) if statistics.estimated_by else fitted
+def _check_cheap(settings: FitSettings, fitted: Fitted) -> None:
+    """Refuse what takes long, or judges another model, unless it is asked for."""
+    if settings.confidence is not None:
+        raise NotJudgedError(
+            "fits to fewer rows set fewer aside and are stricter than this one"
+        )
+    if fitted.size > MOST_NUMBERS:
+        if fitted.n_incomplete:
+            raise NotJudgedError(
+                "refitting so many rows with missing values takes too long"
+            )
+        if settings.refine:
+            raise NotJudgedError("the search takes too long on so many rows")
+
+
+def _own_estimate(fitted: Fitted) -> Judgement:
+    """Return what a model found by cross-validation of its own, and LDA's accuracy.
+
+    Which rows it decided right is not known, so the standard error is that of unpaired
+    accuracies: an upper bound, since both tend to err on the same rows.
+    """
+    error = fitted.model.held_out_error_
+    if not np.isfinite(error):
+        raise NotJudgedError("the classes are too small for cross-validation")
+    priors = fitted.model.priors
+
+    def fit(X: Any, y: Any, weight: Any) -> list[PooledLDA]:
+        classes, codes = coded_labels(y)
+        stats = ClassStatistics.from_rows(Rows(X, codes, weight, classes))
+        return [PooledLDA(stats, priors)]
+
+    rows = fitted.rows
+    (right,) = right_in_folds(fit, rows.X, rows.labels, rows.weights, FOLDS)
+    lda_accuracy = float(np.average(right, weights=rows.weights))
+    n = float(rows.frequencies.sum())
+    variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
+    method = "cross-validation"
+    return Judgement(method, n, 1 - error, lda_accuracy, float(np.sqrt(variance)))
+
+
+def _columns_without_names(table: Table) -> int | None:
+    """Return the number of columns of files without header; None if they have one."""
+    if table.format.header:
+        return None
+    file = next(open_files(table))
+    return len(file.schema.names) if file.is_text else None

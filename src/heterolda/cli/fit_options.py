@@ -1,160 +1,122 @@
-"""The options of the command fit."""
+"""Options of the commands that fit something."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-
-from heterolda.cli.options import EXPERTS, FIT, JUDGE, READ, WRITE, one_of
+from heterolda.cli.options import EXPERTS, FIT, JUDGE, one_of, panel
 from heterolda.foundations.wording import (
     CRITERIA,
-    MISSING_IN_FILES,
     MULTICLASS,
+    PROJECTIONS,
     SOLVER_NAMES,
     VOTINGS,
 )
 
+_fit, _judge, _expert = map(panel, (FIT, JUDGE, EXPERTS))
 
-def _columns(text: str) -> Any:
-    return typer.Option(**READ, metavar="NAMES", help=text)
-
-
-Target = Annotated[
-    str,
-    typer.Option(
-        "--target",
-        "-t",
-        **READ,
-        metavar="COLUMN",
-        help="Column with the class of each row: text, whole numbers or true/false.",
-    ),
-]
-Features = Annotated[
-    str | None,
-    _columns("Feature columns, separated by commas. By default all but the target."),
-]
-Exclude = Annotated[
-    str | None, _columns("Columns to ignore, such as row numbers and names.")
-]
-Categorical = Annotated[
-    str | None,
-    _columns(
-        "Columns of categories, such as city,kind. Each frequent value except the most "
-        "frequent becomes a feature of zeros and ones. auto: all columns that look "
-        "like categories."
-    ),
-]
-Missing = Annotated[
-    str,
-    one_of(
-        MISSING_IN_FILES,
-        "Rows with missing values: stop with an error, drop and count them, or keep "
-        "them (em) and use the values that are present.",
-        **READ,
-    ),
-]
-# For commands that need all values of a row.
-WholeRows = Annotated[
-    str,
-    one_of(
-        MISSING_IN_FILES[:2],
-        "Rows with missing values: stop with an error, or drop and count them.",
-        **READ,
-    ),
-]
-
+# What to fit
 Recommended = Annotated[
     bool,
-    typer.Option(
+    _fit(
+        None,
+        "A model that suits most data, normal or not, but takes longer. Of more than "
+        "100,000 rows it is fitted to a random sample.",
         "--recommended",
-        **FIT,
-        help="A model that suits most data, normal or not, but takes longer. Of more "
-        "than 100,000 rows it is fitted to a random sample.",
     ),
 ]
 Shrinkage = Annotated[
     str | None,
-    typer.Option(
-        **FIT,
-        metavar="WEIGHT",
-        help="For few rows: make the spreads (covariances) of the classes more alike. "
-        "cv chooses the amount on held-out rows and keeps all rows in memory; auto is "
-        "a quick formula; or give a number from 0 to 1. With 0.3,0.1 the common spread "
+    _fit(
+        "WEIGHT",
+        "For few rows: make the spreads (covariances) of the classes more alike. cv "
+        "chooses the amount on held-out rows and keeps all rows in memory; auto is a "
+        "quick formula; or give a number from 0 to 1. With 0.3,0.1 the common spread "
         "is first moved towards its diagonal by 0.1.",
+    ),
+]
+ProjectionShrinkage = Annotated[
+    str,
+    _fit(
+        "WEIGHT",
+        "For few rows: make the spreads (covariances) of the classes more alike. auto, "
+        "none, or a number from 0 to 1. With 0.3,0.1 the common spread is first moved "
+        "towards its diagonal by 0.1.",
     ),
 ]
 Costs = Annotated[
     str | None,
-    typer.Option(
-        **FIT,
-        metavar="TRUE:DECIDED=COST,...",
-        help="Costs of wrong decisions, such as ill:well=10. All others cost 1.",
+    _fit(
+        "TRUE:DECIDED=COST,...",
+        "Costs of wrong decisions, such as ill:well=10. All others cost 1.",
     ),
 ]
 Priors = Annotated[
     str | None,
-    typer.Option(
-        **FIT,
-        metavar="LABEL=SHARE,...",
-        help="How frequent the classes are where the model is used, such as "
-        "ill=1,well=99, or equal. By default as in the data.",
+    _fit(
+        "LABEL=SHARE,...",
+        "How frequent the classes are where the model is used, such as ill=1,well=99, "
+        "or equal. By default as in the data.",
     ),
 ]
 MaxError = Annotated[
     str | None,
-    typer.Option(
-        **FIT,
-        metavar="LABEL=RATE",
-        help="For two classes: the largest share of one class to get wrong, such as "
+    _fit(
+        "LABEL=RATE",
+        "For two classes: the largest share of one class to get wrong, such as "
         "ill=0.01. Add --confidence to hold it on new rows, or --criterion "
         "neyman-pearson to hold it under the fitted model.",
     ),
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option(
-        **FIT,
-        metavar="NUMBER",
-        help="Confidence that --max-error holds on new rows, such as 0.95. Sets half "
-        "of the rows of that class aside and keeps all rows in memory. With --cv each "
-        "fold sets fewer rows aside and is stricter.",
+    _fit(
+        "NUMBER",
+        "Confidence that --max-error holds on new rows, such as 0.95. Sets half of the "
+        "rows of that class aside and keeps all rows in memory. With --cv each fold "
+        "sets fewer rows aside and is stricter.",
+    ),
+]
+Components = Annotated[
+    int | None,
+    _fit(
+        "NUMBER",
+        "Number of components. By default one fewer than classes, at least two.",
+        min=1,
     ),
 ]
 
+# How good is it
 Cv = Annotated[
     int | None,
-    typer.Option(
-        **JUDGE,
-        metavar="NUMBER",
+    _judge(
+        "NUMBER",
+        "Number of folds for the accuracy on held-out rows. By default 10, and only "
+        "where refitting is quick.",
         min=2,
         max=1000,
-        help="Cross-validate with this many folds: hold each out once and fit to the "
-        "others. By default each row is left out once, by a formula. Reads the data "
-        "twice more.",
+    ),
+]
+Folds = Annotated[
+    int,
+    _judge(
+        "NUMBER",
+        "Number of folds. Each is held out once, and the models are fitted to the "
+        "others. Equal rows of a class go to the same fold.",
+        min=2,
+        max=1000,
     ),
 ]
 Accuracy = Annotated[
     bool,
-    typer.Option(
+    _judge(
+        None,
+        "Skip the accuracy of the model and of LDA on held-out rows.",
         "--accuracy/--no-accuracy",
-        **JUDGE,
-        help="Skip the accuracy of the model and of LDA on held-out rows.",
     ),
 ]
 
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        **WRITE,
-        metavar="FILE",
-        help="Model file to write (JSON), for predict, evaluate, inspect and export.",
-    ),
-]
-
+# For experts
 Solver = Annotated[
     str,
     one_of(
@@ -168,7 +130,7 @@ Criterion = Annotated[
     str,
     one_of(
         CRITERIA,
-        "What to minimise: bayes, the error or cost; minimax, the larger error rate; "
+        "What to minimize: bayes, the error or cost; minimax, the larger error rate; "
         "neyman-pearson, the error of one class while --max-error bounds the other.",
         **EXPERTS,
     ),
@@ -193,22 +155,27 @@ Voting = Annotated[
 ]
 Refine = Annotated[
     bool,
-    typer.Option(
+    _expert(
+        None,
+        "Search for rules with fewer errors on these rows (Algorithm 2). Keeps all "
+        "rows in memory.",
         "--refine",
-        **EXPERTS,
-        help="Search for rules with fewer errors on these rows (Algorithm 2). Keeps "
-        "all rows in memory.",
     ),
 ]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(
-        **EXPERTS,
-        metavar="LABEL=WEIGHT,...",
-        help="How much errors of a class count when refining, or balanced.",
+    _expert(
+        "LABEL=WEIGHT,...",
+        "How much errors of a class count when refining, or balanced.",
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option(**EXPERTS, metavar="NUMBER", min=0, help="Seed of random choices."),
+Seed = Annotated[int, _expert("NUMBER", "Seed of random choices.", min=0)]
+Method = Annotated[
+    str,
+    one_of(
+        PROJECTIONS,
+        "error minimizes a bound on the errors of all pairs of classes, chernoff is a "
+        "quick formula, fisher is LDA, which uses only the means.",
+        **EXPERTS,
+    ),
 ]

@@ -1,23 +1,23 @@
-"""What a command says: its result, notes beside it, and errors in one line."""
+"""What a command says: its result, notes on stderr, and errors in one line."""
 
 from __future__ import annotations
 
 import ast
 import re
 import shlex
-import traceback
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
-from rich.console import Console
 
-from heterolda.cli.parsing import join_names, split_names
+from heterolda.cli.parsing import INTERRUPTED, UsageError, join_names
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.wording import printable
 
 _LONGEST = 1000  # characters of a line beside the result
-
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
 # Options that name where data are: what is wrong with them is wrong with the data.
@@ -30,53 +30,50 @@ _SETTING = re.compile(
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
 
+# How scikit-learn refuses the value of a parameter.
+_REFUSED = re.compile(
+    r"The '(\w+)' parameter of \w+ must be (.*?)"
+    r"(?:,? an instance of .*)?(?: or None)?\. Got (.*) instead\."
+)
+
 
 @contextmanager
 def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """End with status 1 and one line on the standard error stream, or a traceback.
-
-    The exit has the error as its cause, from which the status may be made another one.
-    """
+    """End with one line on stderr: status 2 for what was typed, 1 for the rest."""
     try:
         yield
     except (typer.Exit, typer.BadParameter, BrokenPipeError):
         raise
     except KeyboardInterrupt:
         print_to_stderr("heterolda: interrupted")
-        raise typer.Exit(1) from None
+        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:
+            import traceback
+
             traceback.print_exc()
         # Options that are to be copied must be whole.
         longest = None if getattr(error, "options", ()) else _LONGEST
-        print_to_stderr(f"heterolda: {_reason(error)}", longest)
-        raise typer.Exit(1) from error
+        print_to_stderr(f"heterolda: {reason(error)}", longest)
+        raise typer.Exit(2 if _is_usage(error) else 1) from error
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """End with status 2 where an argument is wrong."""
+    """Turn errors about an argument into errors of usage."""
     try:
         yield
     except ValueError as error:
-        print_to_stderr(f"heterolda: {in_options(error)}")
-        raise typer.Exit(2) from None
+        raise UsageError(in_options(error)) from error
 
 
-def is_about_options(error: BaseException | None, options: dict[str, Any]) -> bool:
-    """Whether an error is about what was typed, not about what the files hold.
-
-    Columns that are not there were typed, or the model asks for them.
-    """
-    from heterolda.data.columns import AbsentColumnsError
-    from heterolda.exceptions import ParameterError
-
-    if isinstance(error, AbsentColumnsError):
-        typed = [value for value in options.values() if isinstance(value, str)]
-        names = {*typed, *(name for value in typed for name in split_names(value))}
-        return not names.isdisjoint(error.absent)
+def _is_usage(error: Exception) -> bool:
+    """Return whether an error is about what was typed, not about what files hold."""
     about_data = *_NOT_OPTIONS, *_OF_DATA
-    return isinstance(error, ParameterError) and error.parameter not in about_data
+    of_option = isinstance(error, ParameterError) and error.parameter not in about_data
+    of_option = of_option or _REFUSED.fullmatch(str(error)) is not None
+    # A column that does not exist was typed, unless a model asks for it.
+    return of_option or isinstance(error, UsageError) or hasattr(error, "absent")
 
 
 @contextmanager
@@ -93,30 +90,29 @@ def warnings_as_notes() -> Iterator[None]:
         except SearchInterruptedWarning:  # whoever interrupts a command means it
             raise KeyboardInterrupt from None
         finally:  # before an error, which they may explain
-            notes = dict.fromkeys(in_options(warning.message) for warning in caught)
-            for text in notes:
-                print_to_stderr(f"note: {text}")
+            note(*dict.fromkeys(in_options(warning.message) for warning in caught))
+
+
+def note(*texts: str) -> None:
+    """Print notes on the standard error stream."""
+    for text in texts:
+        print_to_stderr(f"note: {text}")
 
 
 def print_result(lines: Iterable[str]) -> None:
     """Print lines; names from files may be anything, so that they are made safe."""
-    from heterolda.foundations.wording import printable
-
     print(*map(printable, lines), sep="\n")
 
 
 def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
-    """Print one line for the user on the standard error stream, beside the result."""
-    from heterolda.foundations.wording import printable
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    """Print one line for the user on the standard error stream."""
     line = printable(" ".join(text.split()), longest)
     with suppress(OSError):  # the terminal may be closed: then nobody reads it
-        console.print(line, markup=False, emoji=False)
+        print(line, file=sys.stderr, flush=True)
 
 
-def _reason(error: Exception) -> str:
-    """What went wrong, in words."""
+def reason(error: Exception) -> str:
+    """Return what went wrong, in words."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
@@ -129,11 +125,14 @@ def _reason(error: Exception) -> str:
 
 def in_options(message: BaseException | str) -> str:
     """Return a message of the library with options in place of parameters."""
-    said: Any = message
-    if getattr(said, "options", ()):
-        options = " ".join(_option(one.parameter, one.value) for one in said.options)
-        return f"{said.problem}{said.lead}{options}{said.advice}"
+    options: dict[str, Any] = getattr(message, "options", {})
+    if options:
+        problem = getattr(message, "problem", "")
+        return f"{problem}. Correct the file, or add {options_text(options)}"
     text = str(message)
+    refused = _REFUSED.fullmatch(text)
+    if refused is not None:
+        return f"{_option(refused[1])} must be {refused[2]}, got {refused[3]}"
     name = getattr(message, "parameter", None)
     if name in _NOT_OPTIONS:
         text = text.removeprefix(name).lstrip(": ")
@@ -142,8 +141,13 @@ def in_options(message: BaseException | str) -> str:
     return _SETTING.sub(lambda found: _option(found[1], _value(found[2])), text)
 
 
+def options_text(options: dict[str, Any]) -> str:
+    """Return options with their values, to be copied to a command."""
+    return " ".join(_option(name, value) for name, value in options.items())
+
+
 def _value(text: str) -> Any:
-    """Return a value as Python writes it."""
+    """Return a value that is written as Python writes it."""
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):

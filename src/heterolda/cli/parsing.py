@@ -9,11 +9,16 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+INTERRUPTED = 130  # the status of a command that was interrupted
 _BREAK = "\ue000"  # a character of private use
 
 
+class UsageError(ValueError):
+    """What was typed is wrong."""
+
+
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Names separated by commas; quotes protect a comma."""
+    """Return names separated by commas; quotes protect a comma."""
     if text is None:
         return ()
     # The csv module would take a line break for the end of a row.
@@ -23,50 +28,32 @@ def split_names(text: str | None) -> tuple[str, ...]:
 
 
 def join_names(names: Iterable[Any]) -> str:
-    """The inverse of `split_names`."""
+    """Return names separated by commas: the inverse of `split_names`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
 
 
-def check_columns(columns: str | None, exclude: str | None) -> None:
-    """Reject columns that would silently be ignored."""
-    if columns and exclude:
-        raise ValueError(
-            "--columns names all features, so --exclude would have no effect: use only "
-            "one of them"
-        )
-
-
-def parse_shrinkage(
-    text: str | None, words: tuple[str, str] = ("auto", "cv")
-) -> float | str | tuple[float, float] | None:
-    """A number from 0 to 1, two of them separated by a comma, or one of two words."""
-    if text is None or text in words:
+def parse_shrinkage(text: str | None) -> Any:
+    """Return a number, or two separated by a comma; anything else as it is."""
+    try:
+        numbers = tuple(float(part) for part in (text or "").split(","))
+    except ValueError:
         return text
-    match [_number(part) for part in text.split(",")]:
-        case [float(share)] if 0 <= share <= 1:
-            return share
-        case [float(share), float(other)] if 0 <= share <= 1 and 0 <= other <= 1:
-            return share, other
-    raise ValueError(
-        f"--shrinkage {text}: must be a number from 0 to 1, two of them such as "
-        f"0.3,0.1, {' or '.join(words)}"
-    )
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
-def parse_numbers(option: str, text: str | None, *words: str) -> Any:
-    """Numbers by label, ``a=0.3,b=0.7`` or a JSON object; or one of some words."""
-    if text is None or text in words:
+def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
+    """Return numbers by label, ``a=0.3,b=0.7`` or a JSON object; or the word."""
+    if text is None or (word and text == word):
         return text
     given = _json(option, text)
     if given is None:
         parts = [part.rpartition("=") for part in split_names(text)]
         given = _once(option, [(a.strip(), _number(value)) for a, _, value in parts])
-    wrong = [label for label, value in given.items() if not _is_number(value)]
-    if wrong or not given or "" in given:
-        other = "".join(f", or {word}" for word in words)
-        raise ValueError(
+    if not given or "" in given or not all(map(_is_number, given.values())):
+        other = f", or {word}" if word else ""
+        raise UsageError(
             f"{option} {text}: write LABEL=NUMBER separated by commas, or a JSON "
             f"object{other}"
         )
@@ -74,7 +61,7 @@ def parse_numbers(option: str, text: str | None, *words: str) -> Any:
 
 
 def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
-    """Costs by true and decided label, ``ill:well=10,well:ill=1`` or nested JSON."""
+    """Return costs by true and decided label, ``ill:well=10`` or nested JSON."""
     if text is None:
         return None
     given = _json("--costs", text)
@@ -91,7 +78,7 @@ def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
     if not costs or not all(
         row and all(map(_is_number, row.values())) for row in costs.values()
     ):
-        raise ValueError(
+        raise UsageError(
             f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
             'instance ill:well=10, or nested JSON such as {"ill": {"well": 10}}'
         )
@@ -99,23 +86,23 @@ def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
 
 
 def _json(option: str, text: str) -> dict[str, Any] | None:
-    """A JSON object, or None if the text does not look like one."""
+    """Return a JSON object, or None if the text does not look like one."""
     if not text.lstrip().startswith("{"):
         return None
     try:
         value = json.loads(text, object_pairs_hook=partial(_once, option))
     except json.JSONDecodeError as error:
-        raise ValueError(f"{option}: cannot read this JSON: {error}") from error
+        raise UsageError(f"{option}: cannot read this JSON: {error}") from error
     return value if isinstance(value, dict) else None
 
 
 def _once(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary of pairs whose keys differ."""
+    """Return a dictionary of pairs whose keys differ."""
     given = dict(pairs)
     if len(given) < len(pairs) and "" not in given:  # which is refused anyway
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{option}: {twice!r} is given more than once")
+        raise UsageError(f"{option}: {twice!r} is given more than once")
     return given
 
 

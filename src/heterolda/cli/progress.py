@@ -1,70 +1,63 @@
-"""How far a command is: a live line on a terminal."""
+"""How far a command is: a line on a terminal."""
 
 from __future__ import annotations
 
+import shutil
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from math import isnan
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
-from heterolda.cli.messages import print_to_stderr
+from heterolda.cli.messages import note
 from heterolda.foundations.threads import shown_by
+from heterolda.foundations.wording import printable
+
+_PAUSE = 0.1  # seconds between two changes of the line
 
 
 class StatusLine:
     """What a command is doing, on a line of the terminal that goes away at the end.
 
+    It is called with a text and the share that is done, NaN where that is unknown.
     Where the standard error stream is not a terminal, or `quiet`, nothing is shown.
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = Console(stderr=True, highlight=False, quiet=quiet)
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[figure]}", markup=False),
-        )
-        self._live = Progress(*columns, console=self.console, transient=True)
-        drawn = self.console.is_terminal and not self.console.is_dumb_terminal
-        self._shown = drawn and not quiet
-        self._context = shown_by(self.long_work)
+        self.is_shown = sys.stderr.isatty() and not quiet
+        self._changed, self._width = 0.0, 0
+        self._context = shown_by(self._long_work)
 
     def __enter__(self) -> Self:
         self._context.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._live.live.is_started:
-            self._live.stop()  # which leaves the terminal in order
+        self._write("")
         self._context.__exit__(None, None, None)
 
-    def _begin(self, text: str) -> Callable[..., None]:
-        for task in self._live.task_ids:
-            self._live.remove_task(task)
-        if not self._shown:
-            return lambda **changes: None
-        self._live.start()
-        task = self._live.add_task(text, total=None, figure="")
-        return lambda **changes: self._live.update(task, **changes)
+    def __call__(self, text: str, share: float) -> None:
+        """Show what is done now, and how much of it is done."""
+        now = time.monotonic()
+        if self.is_shown and now - self._changed >= _PAUSE:
+            self._changed = now
+            self._write(text if isnan(share) else f"{text}: {share:.0%}")
 
-    def long_work(self, text: str) -> Callable[[float], None]:
-        """Begin what takes minutes: it is announced where no bar can be drawn, too."""
-        if not self._shown:
-            print_to_stderr(f"note: {text}")
-        return self.share(text)
+    def doing(self, task: str) -> Callable[[str, float], None]:
+        """Return the same with the name of a task before each text."""
+        return lambda text, share: self(f"{task}: {text}", share)
 
-    def rows(self, text: str) -> Callable[[int], None]:
-        """Begin something of unknown length; call the result with the rows so far."""
-        update = self.words(text)
-        return lambda n: update(f"{n:,} rows")
+    def _write(self, text: str) -> None:
+        if self.is_shown and (text or self._width):
+            text = printable(text)[: shutil.get_terminal_size().columns - 1]
+            with suppress(OSError):  # the terminal may be closed
+                print(f"\r{text:{self._width}}\r{text}", end="", file=sys.stderr)
+                sys.stderr.flush()
+            self._width = len(text)
 
-    def words(self, text: str) -> Callable[[str], None]:
-        """Begin something of unknown length; call the result with how far it is."""
-        update = self._begin(text)
-        return lambda figure: update(figure=figure)
-
-    def share(self, text: str) -> Callable[[float], None]:
-        """Begin something of known length; call the result with the share done."""
-        update = self._begin(text)
-        return lambda done: update(total=1.0, completed=done, figure=f"{done:.0%}")
+    def _long_work(self, text: str) -> Callable[[float], None]:
+        """Begin what takes minutes: it is announced where no line is shown, too."""
+        if not self.is_shown:
+            note(text)
+        return lambda share: self(text, share)

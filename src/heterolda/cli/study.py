@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heterolda.cli.data_source import check_outputs, reading_of, source_of
+from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_to_stderr,
@@ -261,21 +261,19 @@ def report(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
-    """Show a bar on a terminal, elsewhere a line for each trial of a data set."""
+    """Show the status on a terminal, elsewhere a line for each trial of a data set."""
     from heterolda.cli.progress import StatusLine
 
     last = ""
 
     def show(text: str, share: float) -> None:
         nonlocal last
-        if status.console.is_terminal:
-            draw(share)
-        elif text != last:
+        status("computing", share)
+        if not status.is_shown and text != last:
             print_to_stderr(f"{text} ({share:.0%} of all)")
         last = text
 
     with StatusLine() as status:
-        draw = status.share("computing")
         yield show
 
 
@@ -300,13 +298,13 @@ def _catalogue_sets(
 
 def _own_sets(data: list[str] | None, target: str | None) -> dict[str, Any]:
     """Return rows and labels of files, by the names of the files."""
+    from heterolda.data.gathering import read_all
     from heterolda.data.table import Table
 
     sets = {}
     for path in data or []:
-        with source_of([path], reading_of(None, None, False, None)) as source:
-            X, y, _, _ = Table(source, target, takes_gaps=False).in_memory()
-        sets[Path(path).name.partition(".")[0]] = X, y
+        rows, _ = read_all(Table(path, target, takes_missing=False))
+        sets[Path(path).name.partition(".")[0]] = rows.X, rows.labels
     return sets
 
 

@@ -8,7 +8,6 @@ __getattr__ = lazy_names(
     __name__,
     {
         "categories": ["Category"],
-        "out_of_core": ["fit_batches"],
-        "table": ["statistics_from_batches"],
+        "out_of_core": ["fit_batches", "statistics_from_batches"],
     },
 )

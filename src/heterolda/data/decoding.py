@@ -7,144 +7,153 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.categories import Category, level_of
-from heterolda.data.columns import OpenFile
-from heterolda.data.csv_reader import missing_words, parsed_numbers
-from heterolda.data.not_numbers import NotNumbersError
+from heterolda.data.categories import Category, UnseenLevels, level_of
+from heterolda.data.formats import Format
+from heterolda.data.not_numeric import not_numeric
+from heterolda.data.notes import NotNumericError
+from heterolda.data.table import File
 from heterolda.foundations.arrays import Array
 
 # Types as Arrow calls them.
-TEXT = "string", "large_string", "string_view"
-_LABELS = *TEXT, "floating", "integer", "boolean", "null"
-NUMBERS = "floating", "integer", "boolean", "decimal", "null"
+_LABELS = (
+    *("string", "large_string", "string_view"),
+    *("floating", "integer", "boolean", "null"),
+)
+_NUMBERS = "floating", "integer", "boolean", "decimal", "null"
 
 
-def features_of(batch: Any, file: OpenFile, n_before: int = 0) -> Array:
-    """The features of a batch, (n_rows, n_features); missing values are NaN.
+def features_of(
+    batch: Any, file: File, n_before: int = 0, unseen: UnseenLevels | None = None
+) -> Array:
+    """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
 
-    Column by column in memory, as Arrow has them. Messages count rows from `n_before`.
+    They are in memory column by column, as Arrow has them. Messages count rows from
+    `n_before`. Levels that the fit has not seen are counted in `unseen`.
     """
-    categories = {category.column: category for category in file.columns.categories}
-    columns = np.empty((len(file.columns.feature_names), batch.num_rows))
-    parsed = _parsed(batch, file)
+    categories = {category.column: category for category in file.table.categories}
+    columns = {name: column_of(batch, name, file) for name in file.table.read}
+    numeric = {n: columns[n] for n in file.table.feature_columns if n not in categories}
+    try:
+        numbers = _all_numbers(numeric, file)
+    except NotNumbersError as error:
+        raise not_numeric(numeric, file, n_before) from error
+    features = np.empty((len(file.table.features), batch.num_rows))
     start = 0
-    for name in file.columns.features or ():
+    for name in file.table.feature_columns:
+        stop = start + 1
         if name in categories:
             stop = start + len(categories[name].features)
-            _indicate(columns[start:stop], categories[name], batch, file)
+            _indicate(features[start:stop], categories[name], batch, file, unseen)
         else:
-            stop = start + 1
-            known = parsed.get(name)
-            columns[start] = (
-                numbers_of(batch, name, file, n_before) if known is None else known
-            )
+            features[start] = numbers[name]
         start = stop
-    return columns.T
+    return features.T
 
 
-def _parsed(batch: Any, file: OpenFile) -> dict[str, Array]:
-    """Features of text by their names, converted all at once: there may be many.
+def weights_of(batch: Any, name: str, file: File, n_before: int = 0) -> Array:
+    """Return a column of numbers as float64; missing values are NaN."""
+    column = column_of(batch, name, file)
+    try:
+        return _all_numbers({name: column}, file)[name]
+    except NotNumbersError as error:
+        problem = not_numeric({name: column}, file, n_before).problem
+        raise NotNumericError(problem) from error
 
-    If that fails, it is up to `numbers_of` to say which one is wrong.
-    """
+
+class NotNumbersError(ValueError):
+    """A column is not all numbers."""
+
+
+def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
+    """Return columns as float64, those of text converted all at once."""
     import pyarrow as pa
     from pyarrow import types
 
-    if not file.is_text:
-        return {}
-    text = file.columns.text
-    named = {n: column_of(batch, n, file) for n in file.columns.features or ()}
-    named = {
-        name: column
-        for name, column in named.items()
-        if name not in text and types.is_string(column.type)
-    }
-    if not named:
-        return {}
+    text = {n: c for n, c in columns.items() if types.is_string(c.type)}
+    if text and file.is_text:
+        whole = parsed_numbers(pa.concat_arrays(text.values()), file.format)
+        size = len(whole) // len(text)
+        parts = {n: whole.slice(k * size, size) for k, n in enumerate(text)}
+        columns = columns | parts
+    return {name: _as_numpy(column, file.format) for name, column in columns.items()}
+
+
+def parsed_numbers(column: Any, text: Format) -> Any:
+    """Return numbers from text by the rules of Arrow's own reader."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = pc.is_in(column, pa.array(text.missing_words))
+    cells = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
+    if text.grouped:
+        group = "," if text.decimal == "." else "."
+        grouped = rf"^[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{text.decimal}]\d*)?$"
+        digits = pc.replace_substring(cells, group, "")
+        cells = pc.if_else(pc.match_substring_regex(cells, grouped), digits, cells)
+    if text.decimal == ",":  # and a point makes no number
+        cells = pc.replace_substring(pc.replace_substring(cells, ".", ":"), ",", ".")
     try:
-        whole = _array(pa.concat_arrays(named.values()), "", file, 0)
-    except NotNumbersError:
-        return {}
-    return dict(zip(named, whole.reshape(len(named), -1), strict=True))
+        return pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid as error:
+        raise NotNumbersError from error
 
 
-def _indicate(features: Array, category: Category, batch: Any, file: OpenFile) -> None:
+def _as_numpy(column: Any, text: Format) -> Array:
+    """Return a column of any type of numbers as float64."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if not types.is_float64(column.type):  # most are, and there may be many
+        if not _is_any(_values(column.type), *_NUMBERS):
+            raise NotNumbersError
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_boolean(column.type):
+            column = pc.cast(column, pa.uint8())
+        column = pc.cast(column, pa.float64(), safe=False)
+    array: Array = column.to_numpy(zero_copy_only=False)
+    marks = text.na_numbers
+    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+
+
+def _indicate(
+    features: Array,
+    category: Category,
+    batch: Any,
+    file: File,
+    unseen: UnseenLevels | None,
+) -> None:
     """Write the zeros and ones of a category; missing values are NaN."""
     codes, levels = levels_of(batch, category.column, file)
-    known = category.place_of
-    unseen = [code for code, level in enumerate(levels) if level not in known]
-    rows = codes[np.isin(codes, unseen)]
-    if len(rows):
+    places = category.place_of
+    new = [code for code, level in enumerate(levels) if level not in places]
+    rows = codes[np.isin(codes, new)]
+    if len(rows) and unseen is not None:
         examples = [levels[code] for code in np.unique(rows)]
-        file.columns.unseen.add(category.column, len(rows), examples)
-    places = [known.get(level, category.place_of_unseen) for level in levels]
-    of_rows = np.array([*places, -2])[codes]  # the last one stands for missing
+        unseen.add(category.column, len(rows), examples)
+    found = [places.get(level, category.place_of_unseen) for level in levels]
+    of_rows = np.array([*found, -2])[codes]  # the last one stands for missing
     features[:] = of_rows == np.arange(len(features))[:, None]
     features[:, of_rows == -2] = np.nan
 
 
-def levels_of(
-    batch: Any, name: str, file: OpenFile
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Levels of a category: indices into a list of them, -1 for a missing one."""
+def levels_of(batch: Any, name: str, file: File) -> tuple[NDArray[np.int64], list[str]]:
+    """Return levels of a category: indices into a list of them, -1 for missing."""
     codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
-    words = missing_words(file.reading) if file.is_text else ()
-    missing = {"", *words, *map(level_of, file.reading.marks)}
+    words = file.format.missing_words if file.is_text else ()
+    missing = {"", *words, *map(level_of, file.format.na)}
     absent = [code for code, level in enumerate(levels) if level in missing]
     codes[np.isin(codes, absent)] = -1
     return codes, levels
 
 
-def numbers_of(batch: Any, name: str, file: OpenFile, n_before: int = 0) -> Array:
-    """A column of numbers as float64; missing values are NaN."""
-    return _array(column_of(batch, name, file), name, file, n_before)
-
-
-def _array(column: Any, name: str, file: OpenFile, n_before: int) -> Array:
-    from pyarrow import types
-
-    if not types.is_float64(column.type):  # most are, and there may be many
-        column = _as_float64(column, name, file, n_before)
-    array: Array = column.to_numpy(zero_copy_only=False)
-    marks = file.reading.numeric_marks
-    return np.where(np.isin(array, marks), np.nan, array) if marks else array
-
-
-def _as_float64(column: Any, name: str, file: OpenFile, n_before: int) -> Any:
-    """A column of another type as one of float64, or an error that names it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import types
-
-    if file.is_text and types.is_string(column.type):
-        column = parsed_numbers(column, name, file.name, n_before, file.reading)
-    check_numbers(column.type, name, file.name)
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_boolean(column.type):
-        column = pc.cast(column, pa.uint8())
-    return pc.cast(column, pa.float64(), safe=False)
-
-
-def check_numbers(kind: Any, name: str, where: str) -> None:
-    """Refuse a column of a type that is not a kind of numbers."""
-    from pyarrow import types
-
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    if not is_any(kind, *NUMBERS):
-        raise NotNumbersError(
-            f"{where}: column {name!r} must be numbers, but is of type {kind}",
-            ": convert it, or leave it out with exclude=...",
-        )
-
-
-def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]:
-    """Labels of a batch: indices into a list of distinct ones, -1 for a missing one."""
-    name = file.columns.target
-    codes, labels = _coded(batch, name, file, "of the labels")
-    if file.reading.padded:
+def labels_of(batch: Any, file: File) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return labels: indices into a list of distinct ones, -1 for missing."""
+    name = file.table.target
+    codes, labels = _coded(batch, str(name), file, "of the labels")
+    if file.format.padded:
         labels = [label and label.lstrip(" ") for label in labels]
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
@@ -156,9 +165,9 @@ def labels_of(batch: Any, file: OpenFile) -> tuple[NDArray[np.int64], list[Any]]
 
 
 def _coded(
-    batch: Any, name: str | None, file: OpenFile, what: str, *more: str
+    batch: Any, name: str, file: File, what: str, *more: str
 ) -> tuple[NDArray[np.int64], list[Any]]:
-    """Indices into a list of distinct values, -1 for a missing one."""
+    """Return indices into a list of distinct values, -1 for a missing one."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
@@ -166,7 +175,7 @@ def _coded(
     column = column_of(batch, name, file)
     is_encoded = types.is_dictionary(column.type)
     kind = column.type.value_type if is_encoded else column.type
-    if not is_any(kind, *_LABELS, *more):
+    if not _is_any(kind, *_LABELS, *more):
         raise ValueError(
             f"{file.name}: column {name!r} {what} must be whole numbers, booleans or "
             f"text, but is of type {kind}: convert it to text"
@@ -176,22 +185,30 @@ def _coded(
     values = column.dictionary.to_pylist()
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
     codes = codes.copy()
-    missing = missing_words(file.reading) if file.is_text else file.reading.words
+    missing = file.format.missing_words if file.is_text else file.format.na_words
     for code, value in enumerate(values):
         if value is None or value != value or str(value) in missing:
             codes[codes == code] = -1
     return codes, values
 
 
-def is_any(kind: Any, *names: str) -> bool:
-    """Whether a type is one of those that Arrow calls so."""
+def _values(kind: Any) -> Any:
+    """Return the type of the values of a type that stores them once, or as runs."""
+    from pyarrow import types
+
+    stored = types.is_dictionary(kind) or types.is_run_end_encoded(kind)
+    return kind.value_type if stored else kind
+
+
+def _is_any(kind: Any, *names: str) -> bool:
+    """Return whether a type is one of those that Arrow calls so."""
     from pyarrow import types
 
     return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def column_of(batch: Any, name: str | None, file: OpenFile) -> Any:
-    """A column, with its values one by one even if they are stored as runs."""
+def column_of(batch: Any, name: str, file: File) -> Any:
+    """Return a column, with its values one by one even if they are stored as runs."""
     from pyarrow import types
 
     # Names are looked up, not searched for: there may be many.

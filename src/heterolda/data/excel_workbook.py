@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from xml.parsers import expat
 
-from heterolda.data.warn import warn_of_reading
+from heterolda.data.notes import warn_of_reading
 
 _PIECE = 1 << 16  # bytes that are parsed at a time
 _LONGEST_MARKUP = 1 << 22  # bytes of a tag

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 
 # By the package of a type: the module that handles it.
-_BACKENDS = {"dask": "heterolda.data.dask.collections"}
+_BACKENDS = {"dask": "heterolda.data.dask"}
 
 
 def lazy_backend(X: object) -> ModuleType | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from heterolda.data.batches import Batch
-from heterolda.data.labels import LabelNumbers
-from heterolda.foundations.arrays import Index
+import numpy as np
+
+from heterolda.data.reading import Pass
+from heterolda.data.table import Table
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import factor_of
 from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.rows import Rows
 
 # Copies of the rows that EM holds at the same time, at most.
 _COPIES = 6
@@ -35,25 +37,24 @@ class IncompletePool:
         self.parts: list[IncompleteRows] | None = []
         self._memory, self._n_merged = memory, 0
 
-    def add(self, batch: Batch, codes: Index, n_classes: int) -> None:
-        """Add the incomplete rows of a batch."""
-        rows = incomplete_rows(batch, codes, n_classes)
-        self.n_rows += batch.n_gaps
-        self.weight += float(rows.weights.sum())
+    def add(self, rows: Rows) -> None:
+        """Add incomplete rows."""
+        made = _incomplete(rows)
+        self.n_rows += len(rows.codes)
+        self.weight += float(made.weights.sum())
         if self.parts is None:
             return
-        self.parts.append(rows.compacted())
+        self.parts.append(made.compacted())
         if sum(len(part.Z) for part in self.parts) > 2 * self._n_merged:
             merged = IncompleteRows.merged(self.parts).compacted()
             full = _COPIES * merged.Z.nbytes > self._memory
             self.parts, self._n_merged = None if full else [merged], len(merged.Z)
 
 
-def incomplete_rows(batch: Batch, codes: Index, n_classes: int) -> IncompleteRows:
-    """Return the rows of a batch in which a feature is missing."""
-    some = slice(0) if batch.whole is None else ~batch.whole
-    weight = None if batch.weight is None else batch.weight[some]
-    return IncompleteRows.from_arrays(batch.X[some], codes[some], weight, n_classes)
+def _incomplete(rows: Rows) -> IncompleteRows:
+    return IncompleteRows.from_arrays(
+        rows.X, rows.codes, rows.weights, len(rows.classes)
+    )
 
 
 def complete_rows(
@@ -72,22 +73,23 @@ class RereadRows:
     """Rows whose incomplete ones are read again for each step of EM."""
 
     complete: list[IncompleteRows]
-    batches: Callable[[], Iterator[Batch]]
-    numbers: LabelNumbers  # of all labels
+    table: Table
+    labels: Any  # of the first pass
     n_rows: int  # incomplete ones, as the first pass has counted them
     scale: float  # of weights
-    source: Any
 
     def __iter__(self) -> Iterator[IncompleteRows]:
-        n_rows, n_classes = 0, len(self.numbers)
+        n_rows, n_classes = 0, len(self.labels)
         yield from self.complete
-        for batch in self.batches():
-            codes = self.numbers.of(batch)
-            n_rows += batch.n_gaps
-            if len(self.numbers) == n_classes and batch.n_gaps:
-                yield incomplete_rows(batch, codes, n_classes).scaled(self.scale)
-        if n_rows != self.n_rows or len(self.numbers) > n_classes:
-            raise too_large_for_one_pass(self.source)
+        reading = Pass(self.table)
+        reading.labels = self.labels
+        for rows in reading:
+            mask = np.isnan(rows.X).any(axis=1)
+            n_rows += int(mask.sum())
+            if len(self.labels) == n_classes and mask.any():
+                yield _incomplete(rows.take(mask)).scaled(self.scale)
+        if n_rows != self.n_rows or len(self.labels) > n_classes:
+            raise too_large_for_one_pass(self.table.source)
 
 
 def too_large_for_one_pass(source: Any) -> TypeError:

@@ -1,4 +1,4 @@
-"""Fitting estimators to files and Arrow streams that do not fit in memory."""
+"""Statistics of, and fits to, files and Arrow streams that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,94 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from heterolda.data.table import MEMORY, RowProgress, Table, silent
+from heterolda.data.gathering import MEMORY, gather
+from heterolda.data.streams import LABELS, WEIGHTS, ArrayRows
+from heterolda.data.table import Progress, Table, silent
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import device_of, is_numpy, to_host
 from heterolda.foundations.validation import check_number
+from heterolda.statistics.class_statistics import ClassStatistics
 
 Estimator = TypeVar("Estimator")
+
+
+def statistics_from_batches(
+    source: Any,
+    target: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    sample_weight: Any = None,
+    missing: str = "error",
+    batch_size: int | None = None,
+    progress: Progress = silent,
+) -> ClassStatistics:
+    """Gather class statistics from files, Arrow streams or an array, batch by batch.
+
+    Memory does not grow with the number of rows: it holds a few batches and one matrix
+    for each class, or all rows while these are fewer than the features.
+
+    Parameters
+    ----------
+    source : path, list of paths, Arrow data or ndarray of shape (n_rows, n_features)
+        One of these:
+
+        - Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) or text
+          files with a header (``.csv``, ``.tsv``, also ``.gz``): a file, a folder, a
+          pattern such as ``"data/*.parquet"``, or a list of them;
+        - a pyarrow dataset, table or reader, an object that exports an Arrow stream,
+          such as a DuckDB relation or a Polars (also lazy) or pandas data frame, or an
+          iterable of record batches or tables;
+        - a NumPy array, such as a memory map.
+    target : str or array-like of shape (n_rows,)
+        Column of the class labels: text, whole numbers or booleans. Labels from text
+        files become integers if all of them are. For an array, the labels themselves.
+    columns : iterable of str or None, default=None
+        Feature columns, in this order. If None, all columns of the first file except
+        `target`, `sample_weight`, `exclude` and an index written by pandas; other files
+        must then have the same columns.
+    exclude : iterable of str, default=()
+        Columns that are not features, such as identifiers.
+    sample_weight : str, array-like of shape (n_rows,) or None, default=None
+        Column of frequencies. For an array, the frequencies themselves.
+    missing : {"error", "drop", "em"}, default="error"
+        How to treat rows in which a feature, the label or the weight is missing (null
+        or NaN). "drop" leaves them out, with a warning. "em" leaves out only rows
+        without label or weight, and finds the maximum-likelihood moments as
+        :meth:`ClassStatistics.from_data` does. If the incomplete rows do not fit in
+        512 MB, it reads the source again for each of its steps.
+    batch_size : int or None, default=None
+        Maximum number of rows to decode at a time. If None, about 16 MB. It does not
+        apply to text files.
+    progress : callable
+        Called after each batch with a text, the number of rows so far, and NaN.
+
+    Returns
+    -------
+    ClassStatistics
+        The statistics, with the names of the features. Pass them to
+        :meth:`GaussianLinearDiscriminant.fit_statistics`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from heterolda.data import statistics_from_batches
+    >>> table = pa.table(
+    ...     {"width": [1.0, 2.0, 4.0, 7.0], "kind": ["a", "a", "b", "b"]}
+    ... )
+    >>> statistics_from_batches(table, "kind")
+    ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
+    """
+    table = table_of(
+        source,
+        target,
+        columns=columns,
+        exclude=exclude,
+        sample_weight=sample_weight,
+        missing=missing,
+        batch_size=batch_size,
+    )
+    return gather(table, progress, sampled=False).statistics
 
 
 def fit_batches(
@@ -25,7 +108,7 @@ def fit_batches(
     missing: str | None = None,
     batch_size: int | None = None,
     memory: float = MEMORY,
-    progress: RowProgress = silent,
+    progress: Progress = silent,
 ) -> Estimator:
     """Fit an estimator to files, Arrow data or an array, batch by batch.
 
@@ -47,7 +130,8 @@ def fit_batches(
     memory : float, default=2**29
         Bytes for incomplete rows. More memory means fewer passes over the source.
     progress : callable
-        Called with the number of rows so far after each batch of the first pass.
+        Called after each batch of the first pass with a text, the number of rows so
+        far, and NaN.
 
     Returns
     -------
@@ -85,8 +169,41 @@ def fit_batches(
             "with missing='drop'",
         )
     missing = own or "error" if missing is None else missing
-    settings = columns, exclude, sample_weight, missing, batch_size
-    table = Table.of(source, target, *settings, takes_gaps=own is not None)
-    statistics, sample = table.statistics_and_sample(progress, memory)
-    fit(statistics, sample)
+    table = table_of(
+        source,
+        target,
+        columns=columns,
+        exclude=exclude,
+        sample_weight=sample_weight,
+        missing=missing,
+        batch_size=batch_size,
+        takes_missing=own is not None,
+    )
+    found = gather(table, progress, memory=memory)
+    fit(found.statistics, found.sample)
     return estimator
+
+
+def table_of(source: Any, target: Any, **settings: Any) -> Table:
+    """Return a table of files, Arrow data or an array."""
+    if (device := device_of(source, always=True)) is not None:
+        if device.is_gpu:
+            raise ParameterError(
+                "source",
+                "is an array on a GPU: pass it to fit, or to ClassStatistics.from_data",
+            )
+        source = to_host(source)
+    if is_numpy(source):
+        for name in ("columns", "exclude"):
+            if settings[name] not in (None, ()):
+                raise ParameterError(
+                    name,
+                    "is for tables with named columns: index the columns of an array "
+                    "instead",
+                )
+        weights = settings["sample_weight"]
+        settings["sample_weight"] = None if weights is None else WEIGHTS
+        source, target = ArrayRows.checked(source, target, weights), LABELS
+    if target is None:
+        raise TypeError("target must be the name of a column, got None")
+    return Table(source, target, **settings)

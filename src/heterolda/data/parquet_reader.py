@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from heterolda.data.columns import Columns, OpenFile, errors_name
-from heterolda.data.decoding import check_numbers, is_any
-from heterolda.data.reading import Reading
+from heterolda.data.table import File, Table, errors_name
 
-PARQUET = (".parquet", ".pq")
 PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
 _TEXT_BYTES = 1 << 24
-_LONG = "string", "large_string", "binary", "large_binary"
 _FEW_ROWS = 1024
 
 
-def open_parquet(path: str, columns: Columns, reading: Reading) -> OpenFile:
+def open_parquet(path: str, table: Table) -> File:
     """Open a file; its batches are read when they are asked for."""
     import pyarrow.parquet as pq
 
@@ -26,15 +22,12 @@ def open_parquet(path: str, columns: Columns, reading: Reading) -> OpenFile:
         little: dict[str, Any] = {"pre_buffer": False, "buffer_size": PARQUET_BUFFER}
         with pq.ParquetFile(path, **little) as file:
             schema = file.schema_arrow
-        columns = columns.resolve(schema.names, path, index_columns(schema))
-        for name in columns.all:
-            if not columns.keep and name not in (columns.target, *columns.text):
-                check_numbers(schema.field(name).type, name, path)
-        text = [field.name for field in schema if is_any(field.type, *_LONG)]
+        resolved = table.resolve(schema.names, path, index_columns(schema))
+        text = [field.name for field in schema if _is_long(field.type)]
         file = pq.ParquetFile(path, **little, read_dictionary=text)
-    wanted = None if columns.keep else columns.all
-    rows = columns.rows_per_batch
-    if columns.keep and any(field.type.num_fields for field in schema):
+    wanted = None if table.keep else resolved.read
+    rows = resolved.rows_per_batch
+    if table.keep and any(field.type.num_fields for field in schema):
         rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
     def batches() -> Iterator[Any]:
@@ -42,9 +35,17 @@ def open_parquet(path: str, columns: Columns, reading: Reading) -> OpenFile:
             for batch in file.iter_batches(rows, columns=wanted):
                 _check_text(batch, path)
                 # Labels stay as they are: each is needed but once.
-                yield from _spelled_out(batch, schema) if columns.keep else [batch]
+                yield from _spelled_out(batch, schema) if table.keep else [batch]
 
-    return OpenFile(path, columns, batches(), schema, reading)
+    return File(path, resolved, batches(), schema, table.format)
+
+
+def _is_long(kind: Any) -> bool:
+    """Return whether values of a type may be of any length."""
+    from pyarrow import types
+
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return bool(text or types.is_binary(kind) or types.is_large_binary(kind))
 
 
 def _check_text(batch: Any, path: str) -> None:
@@ -63,7 +64,7 @@ def _check_text(batch: Any, path: str) -> None:
 
 
 def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
-    """A batch with its text as it was, in pieces that are not too large for it.
+    """Yield a batch with its text as it was, in pieces that are not too large for it.
 
     The same long text in a million rows takes little room in a file, and in memory as
     long as it is stored once.
@@ -74,7 +75,7 @@ def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
 
     longest = 0
     for column in batch.columns:
-        if types.is_dictionary(column.type) and is_any(column.type.value_type, *_LONG):
+        if types.is_dictionary(column.type) and _is_long(column.type.value_type):
             lengths = pc.binary_length(column.dictionary)
             longest += pc.max(lengths).as_py() or 0
     rows = max(1, _TEXT_BYTES // max(1, longest))
@@ -88,6 +89,6 @@ def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
 
 
 def index_columns(schema: Any) -> list[str]:
-    """Columns that hold the index of a data frame, as pandas has noted it."""
+    """Return columns that hold the index of a data frame, as pandas has noted it."""
     noted = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in noted if isinstance(name, str)]

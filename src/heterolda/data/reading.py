@@ -1,47 +1,200 @@
-"""How tables are to be read: what separates columns, what stands for a gap."""
+"""The rows of a table, batch by batch, as they are read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.data.categories import UnseenLevels
+from heterolda.data.csv_reader import open_standard_input, open_text_file
+from heterolda.data.decoding import features_of, labels_of, weights_of
+from heterolda.data.excel_reader import open_excel
+from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
+from heterolda.data.labels import ClassFinder, LabelNumbers
+from heterolda.data.parquet_reader import open_parquet
+from heterolda.data.streams import open_streams
+from heterolda.data.table import File, Progress, Table, silent
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.validation import check_sample_weight, has_missing_values
+from heterolda.foundations.wording import listed
+from heterolda.statistics.rows import Rows
+
+_FIRST_ROWS = 1000
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read the files of a table; of text, what is None is found in the file."""
+def open_files(table: Table) -> Iterator[File]:
+    """Open the files or streams of a table, one after the other.
 
-    delimiter: str | None = None  # one character; a blank stands for any number of them
-    decimal: str | None = None  # "." or ","
-    header: bool = True  # whether the first line names the columns
-    marks: tuple[str, ...] = ()  # of missing values, beside the usual ones
-    padded: bool = False  # whether a blank follows each delimiter
-    grouped: bool = False  # whether thousands are set apart by the other decimal mark
-
-    @property
-    def numeric_marks(self) -> tuple[float, ...]:
-        """The marks that are numbers: gaps of features, however they are written."""
-        numbers = map(_number, self.marks)
-        return tuple(number for number in numbers if number is not None)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The other marks, which are gaps of labels, too."""
-        return tuple(mark for mark in self.marks if _number(mark) is None)
+    All must have the features of the first, and no others if features are not named.
+    If all columns are kept, these must be the same, too.
+    """
+    first: File | None = None
+    for file in _opened(table):
+        first = first or file
+        _check_features(file, first)
+        if table.keep:
+            _check_same_columns(file, first)
+        yield replace(file, table=first.table)
 
 
-@dataclass(frozen=True)
-class Files:
-    """Files that are to be read in a way of their own.
+def _opened(table: Table) -> Iterator[File]:
+    if isinstance(table.source, str) and table.source == STANDARD_STREAM:
+        yield open_standard_input(table)
+        return
+    paths = paths_of(table.source)
+    if paths is None:
+        yield from open_streams(table)
+    for path in paths or ():
+        if path.lower().endswith(PARQUET):
+            yield open_parquet(path, table)
+        elif path.lower().endswith(EXCEL):
+            yield open_excel(path, table)
+        else:
+            yield open_text_file(path, table)
 
-    Messages call them by `name`, if there is one, instead of their paths.
+
+def _check_features(file: File, first: File) -> None:
+    names, others = (set(f.table.feature_columns) for f in (file, first))
+    if names != others:
+        raise ValueError(
+            f"{file.name}: its columns are not those of {first.name}: only one file "
+            f"has {sorted(names ^ others)}; select columns with columns=..."
+        )
+
+
+def _check_same_columns(file: File, first: File) -> None:
+    differing = set(file.schema.names) ^ set(first.schema.names)
+    if differing:
+        raise ValueError(
+            f"{file.name}: its columns differ from those of {first.name}: only one of "
+            f"the two has {listed(np.array(sorted(differing)))}"
+        )
+    if file.is_text and file.format.decimal != first.format.decimal:
+        raise ValueError(
+            f"{file.name}: its decimal mark differs from that of {first.name}, and the "
+            "output would mix both: process these files one by one"
+        )
+
+
+class Pass:
+    """One pass over the rows of a table, and what it has found out so far.
+
+    Iterating yields `Rows`, batch by batch, none of them empty. Their codes are numbers
+    of labels in order of appearance, or indices of the classes given.
+
+    Attributes
+    ----------
+    n_read, n_dropped : int
+        Numbers of rows that were read, and that were left out for missing values.
+    file : File
+        The one that is being read; None before the first.
+    first : array of shape (at most 1000, n_features)
+        The first rows.
+    labels : LabelNumbers or ClassFinder
+        Labels that the codes stand for.
+    unseen : UnseenLevels
+        Rows with levels of categories that the fit has not seen.
     """
 
-    paths: list[str]
-    reading: Reading
-    name: str | None = None
+    def __init__(
+        self,
+        table: Table,
+        progress: Progress = silent,
+        classes: NDArray[Any] | None = None,
+    ) -> None:
+        self.table, self._progress = table, progress
+        self.n_read = self.n_dropped = 0
+        self.file: Any = None
+        self.first: Array = np.empty((0, 0))
+        self.unseen = UnseenLevels()
+        known = None if classes is None else ClassFinder(classes)
+        self.labels: LabelNumbers | ClassFinder = known or LabelNumbers()
+
+    def __iter__(self) -> Iterator[Rows]:
+        for file in open_files(self.table):
+            yield from (rows for _, _, rows in self._of_file(file) if len(rows.codes))
+
+    def with_records(self) -> Iterator[tuple[Any, Rows]]:
+        """Yield all batches, also those without rows, after the records they are of."""
+        for file in open_files(self.table):
+            yield from self.of_file(file)
+
+    def of_file(self, file: File) -> Iterator[tuple[Any, Rows]]:
+        """Yield the same of one of the files, which is open."""
+        for records, good, rows in self._of_file(file):
+            yield records if good is None else records.filter(good), rows
+
+    def _of_file(self, file: File) -> Iterator[tuple[Any, Mask | None, Rows]]:
+        """Yield records, which of them are used if not all, and their rows."""
+        self.file, n_before = file, 0
+        for records in file.batches:
+            n = records.num_rows
+            good, rows = self._decoded(records, file, n_before)
+            n_before += n
+            self.n_read += n
+            self.n_dropped += n - len(rows.codes)
+            if not len(self.first):
+                self.first = rows.X[:_FIRST_ROWS].copy()
+            self._progress(f"{self.n_read:,} rows", np.nan)
+            yield records, good, rows
+
+    def _decoded(
+        self, records: Any, file: File, n_before: int
+    ) -> tuple[Mask | None, Rows]:
+        """Return which records are used, if not all, and their rows."""
+        table = file.table
+        X = features_of(records, file, n_before, self.unseen)
+        codes, labels = np.zeros(len(X), np.int64), ["all"]
+        if table.target is not None:
+            codes, labels = labels_of(records, file)
+        absent, weights = [codes < 0] if table.target is not None else [], None
+        if table.sample_weight is not None:
+            weights = weights_of(records, table.sample_weight, file, n_before)
+            absent.append(np.isnan(weights))
+        good = _usable(file, X, absent, n_before)
+        if good is not None:
+            X, codes = X[good], codes[good]
+            weights = None if weights is None else weights[good]
+        try:
+            weights = check_sample_weight(weights, len(X))
+        except ParameterError as error:
+            where = f"{file.name}: column {table.sample_weight!r}"
+            raise ValueError(f"{where} {error.args[1]}") from error
+        if table.missing == "em" and has_missing_values(X):
+            X[np.isnan(X)] = np.nan  # of one kind, so that copies of rows are alike
+        if table.target is not None:
+            codes = self.labels.of(codes, labels, file)
+        return good, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
+def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
+    """Return rows without missing values that matter; None if that is all of them.
+
+    `absent` says which rows lack a label or a weight. Infinity is an error.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum is finite unless some number is not, or nearly so.
+        if np.isfinite(X.sum()) and not np.any(absent):
+            return None
+    infinite = np.isinf(X)
+    if infinite.any():
+        place = file.place(infinite, n_before)
+        raise ValueError(f"{place} is infinite: every number must be finite")
+    table = file.table
+    gaps = np.column_stack([np.isnan(X) & (table.missing != "em"), *absent])
+    good = np.asarray(~gaps.any(axis=1))
+    if good.all():
         return None
+    if table.missing == "error":
+        can = table.advice == "em" and np.isnan(X[good.argmin()]).any()
+        keep = "keep such rows with missing='em', " if can else ""
+        raise ValueError(
+            f"{file.place(gaps, n_before)} is missing: fill it in, {keep}or leave such "
+            "rows out with missing='drop'"
+        )
+    return good

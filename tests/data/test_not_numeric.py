@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
+from heterolda.cli.traps import odd_numbers
 from heterolda.data import statistics_from_batches
-from heterolda.data.not_numbers import DATE, MARK, number_pattern
+from heterolda.data.not_numeric import _DATE, _MARK, number_pattern
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
@@ -131,9 +132,7 @@ def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
     pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
     for command in (FIT, ("project",)):
         said = message_of(*command, path, "-t", "kind")
-        assert (
-            "column 'v' must be numbers, but row 600 has '1,5'. Add --decimal" in said
-        )
+        assert "'v' (row 600: '1,5'). Correct the file, or add --decimal" in said
         succeed(*command, path, "-t", "kind", *advised(said))
     # Columns with both cannot be read in one way.
     late = late.assign(x0=late["x0"] + 0.5)
@@ -170,7 +169,7 @@ def test_models_know_what_must_be_numbers(rng, tmp_path):
     commands = ("evaluate", model, path), ("predict", model, path, "-o", out)
     for command in commands:
         said = message_of(*command)
-        assert "column 'x1' must be numbers, but row 8 has '?'" in said
+        assert "1 column is not all numbers: 'x1' (row 8: '?')" in said
         assert advised(said) == ["--na", "?", "--missing", "em"]
         succeed(*command, *advised(said))
     kept = *commands[1], "--missing", "keep"
@@ -184,17 +183,17 @@ def test_patterns_against_a_list():
     for text in ("1", "-1.5", "+.5", "1e-5", "1.", "20241231", "inf", "NaN", "007"):
         assert numbers.search(text), text
         assert pa.array([text]).cast(pa.float64())
-        assert not DATE.fullmatch(text)
+        assert not _DATE.fullmatch(text)
     for text in ("1,5", "1_000", "0x1", "1e", "-", ".", "one", "1 2", ""):
         assert not numbers.search(text), text
     for text in ("?", "-", "--", "n.d.", "N/A", "none", "#DIV/0!", "*", "unknown"):
-        assert MARK.fullmatch(text), text
+        assert _MARK.fullmatch(text), text
     for text in ("A", "no", "x1", "1", "Rome", "yes"):
-        assert not MARK.fullmatch(text), text
+        assert not _MARK.fullmatch(text), text
     for text in ("31.1.2026", "1/2/26", "2026-01-31T10:00", "3 May 2026", "10:15"):
-        assert DATE.fullmatch(text), text
+        assert _DATE.fullmatch(text), text
     for text in ("1.5.2", "192.168.1.1", "2024-13", "1/2", "12.5", "a-b-c"):
-        assert not DATE.fullmatch(text), text
+        assert not _DATE.fullmatch(text), text
 
 
 def naive_odd_numbers(X):
@@ -205,13 +204,11 @@ def naive_odd_numbers(X):
             n = len(values) - len(others)
             many = n >= max(6, 0.01 * len(values)) and len(set(others)) >= 10
             if many and min(abs(others - value)) > others.std(ddof=1):
-                found.append((str(j), value, n / len(values)))
+                found.append((j, value, n / len(values)))
     return found
 
 
 def test_numbers_that_make_up_an_odd_share(rng):
-    from heterolda.cli.odd_numbers import find_odd_numbers
-
     n = 600
     X = rng.normal(60, 10, size=(n, 9))
     X[::20, 0], X[::20, 1] = -999, 0
@@ -221,19 +218,17 @@ def test_numbers_that_make_up_an_odd_share(rng):
     X[:, 5] = X[:, 5] > 60  # zeros and ones
     X[:, 6] = rng.poisson(0.5, n)
     X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
-    names = [str(j) for j in range(9)]
-    found = find_odd_numbers(X, names)
-    assert [one.column for one in found] == ["0", "1", "7", "7"]
+    found = odd_numbers(X)
+    assert [j for j, _, _ in found] == [0, 1, 7, 7]
     assert found == naive_odd_numbers(X)
-    assert find_odd_numbers(X[:0], names) == []
+    assert odd_numbers(X[:0]) == []
 
 
-def test_rows_that_are_gone_cannot_be_looked_at_again(rng):
+def test_rows_that_are_read_once_are_diagnosed_too(rng):
     table = pa.Table.from_pandas(frame_with(rng, id=IDS, u=["mm"]))
-    with pytest.raises(ValueError, match="2 columns are not all numbers: 'u' "):
-        statistics_from_batches(table, "kind")
-    with pytest.raises(ValueError, match="column 'u' must be numbers, but is of type"):
-        statistics_from_batches(table.to_reader(), "kind")
+    for source in (table, table.to_reader()):
+        with pytest.raises(ValueError, match="2 columns are not all numbers: 'u' "):
+            statistics_from_batches(source, "kind")
 
 
 def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
@@ -281,7 +276,7 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
     assert ("its first line was read as column names, '" in said) == is_row
     if is_row:
         assert f"the columns are then column_1 to column_{d + 1}" in said
-        options = re.search("if it is a row, add (.*?);", said)[1].split()
+        options = re.search("if it is a row, add (.*?),", said)[1].split()
         has_text = first[-1].isalpha()
         target = f"column_{d + 1}"
         assert options == ["--no-header", *(["--target", target] if has_text else [])]

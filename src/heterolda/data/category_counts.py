@@ -8,15 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from heterolda.data.batches import decoded_with_records
 from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
-from heterolda.data.decoding import levels_of
-from heterolda.data.diagnosis import columns_of_categories, diagnosed
-from heterolda.data.not_numbers import NotNumbersError
-from heterolda.data.prefetch import prefetch
-from heterolda.data.sources import open_source
-from heterolda.data.table import RowProgress, Table, silent
-from heterolda.data.warn import warn_of_similar_labels
+from heterolda.data.decoding import features_of, levels_of
+from heterolda.data.notes import NotNumericError, warn_of_similar_labels
+from heterolda.data.reading import Pass, open_files
+from heterolda.data.table import Progress, Table, silent
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import named
@@ -27,26 +23,22 @@ _SHARE = 0.01  # of the rows
 
 
 def with_categories(
-    table: Table, names: Iterable[str], progress: RowProgress = silent
+    table: Table, names: Iterable[str], progress: Progress = silent
 ) -> Table:
-    """The same table, in which columns of categories are features.
+    """Return the table with categorical columns as features.
 
-    They are counted in a pass over all rows, those that the fit leaves out aside.
-    ``["auto"]`` stands for all feature columns whose first rows show categories; a
-    column of other text is an error.
+    Their levels are counted in a pass over the rows that a fit uses. ``["auto"]``
+    stands for all feature columns whose first rows show categories; a column of other
+    text is an error.
     """
     chosen = tuple(names)
     if chosen == (AUTO,):
-        chosen = columns_of_categories(table.source, table.wanted, table.advice)
+        chosen = _categorical_columns(table)
     else:
         _check_names(chosen, table)
     if not chosen:
         return table
-    try:
-        counts = _counted(table, chosen, progress)
-    except NotNumbersError as error:
-        wanted = replace(table.wanted, categories=tuple(map(Category, chosen)))
-        raise diagnosed(error, table.source, wanted, table.advice) from error
+    counts = _counted(table, chosen, progress)
     _check_levels(counts, table)
     categories = [one.category() for one in counts]
     constant = [c.column for c in categories if not c.features]
@@ -56,14 +48,30 @@ def with_categories(
             UserWarning,
             stacklevel=2,
         )
-    return _without(table, constant, [c for c in categories if c.features])
+    kept = table.columns and tuple(n for n in table.columns if n not in constant)
+    out = (*table.exclude, *constant) if table.columns is None else table.exclude
+    used = tuple(c for c in categories if c.features)
+    return replace(table, columns=kept, exclude=out, categories=used)
 
 
-def _without(table: Table, names: list[str], categories: list[Category]) -> Table:
-    """The table with these categories, and without some columns."""
-    kept = table.columns and tuple(n for n in table.columns if n not in names)
-    others = (*table.exclude, *names) if table.columns is None else table.exclude
-    return replace(table, columns=kept, exclude=others, categories=tuple(categories))
+def _categorical_columns(table: Table) -> tuple[str, ...]:
+    """Return the columns whose first rows show categories.
+
+    NotNumericError where others are neither these nor numbers.
+    """
+    found: tuple[str, ...] = ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they will be heard again
+        for file in open_files(replace(table, keep=True)):
+            for batch in file.batches:
+                try:
+                    features_of(batch, file)
+                except NotNumericError as error:
+                    if set(error.options) - {"missing"} != {"categorical"}:
+                        raise
+                    found = *found, *error.options["categorical"]
+                break
+    return tuple(dict.fromkeys(found))
 
 
 def _check_names(names: tuple[str, ...], table: Table) -> None:
@@ -110,15 +118,15 @@ class _Counts:
         """Rows, or their weight: a fit scales weights of a mean below one to one."""
         return max(self.weight, self.n_rows)
 
-    def judge(self) -> str | None:
-        """Why these are not categories, if that is so."""
+    def verdict(self) -> str | None:
+        """Return why these are not categories, if they are not."""
         n = len(self.levels)
         if self.problem is None and n > _FEW and 2 * n > self.size:
             return f"has {n:,} different values in {self.n_rows:,} rows"
         return self.problem
 
     def category(self) -> Category:
-        """The column as features, without those that would be rare."""
+        """Return the column as features, without those that would be rare."""
         if not self.levels:  # there are no rows, which is for others to say
             return Category(self.column)
         least = max(_FEW, _SHARE * self.size) * self.weight / self.size
@@ -135,43 +143,34 @@ class _Counts:
         return Category(self.column, reference, levels, merged, other)
 
 
-def _counted(
-    table: Table, names: tuple[str, ...], progress: RowProgress
-) -> list[_Counts]:
-    """Count the levels of columns, in one pass over the rows that a fit takes."""
+def _counted(table: Table, names: tuple[str, ...], progress: Progress) -> list[_Counts]:
+    """Count the levels of columns, in one pass over the rows that a fit uses."""
     counts = [_Counts(name) for name in names]
-    wanted = replace(table.wanted, categories=tuple(map(Category, names)))
-    rows = decoded_with_records(
-        open_source(table.source, wanted), table.missing, table.advice
-    )
-    n_read = 0
-    for records, good, batch in prefetch(rows, table.source):
-        n_read += records.num_rows
-        progress(n_read)
-        kept = records if good is None else records.filter(good)
-        coded = [levels_of(kept, name, batch.file) for name in names]
+    reading = Pass(replace(table, categories=tuple(map(Category, names))), progress)
+    for records, rows in reading.with_records():
+        coded = [levels_of(records, name, reading.file) for name in names]
         complete = np.all([codes >= 0 for codes, _ in coded], axis=0)
-        weight = np.ones(len(complete)) if batch.weight is None else batch.weight
+        weights = rows.frequencies
         for one, (codes, levels) in zip(counts, coded, strict=True):
-            one.where = one.where or batch.file.name
+            one.where = one.where or reading.file.name
             used = codes >= 0 if table.missing == "em" else complete
-            one.add(codes[used], levels, weight[used])
-            one.n_rows += int((weight[used] > 0).sum())
-            one.weight += float(weight[used].sum())
+            one.add(codes[used], levels, weights[used])
+            one.n_rows += int((weights[used] > 0).sum())
+            one.weight += float(weights[used].sum())
     return counts
 
 
 def _check_levels(counts: list[_Counts], table: Table) -> None:
     """Refuse what is not categories, all at once; name levels that look alike."""
-    problems = {one.column: one.judge() for one in counts}
+    problems = {one.column: one.verdict() for one in counts}
     wrong = {name: problem for name, problem in problems.items() if problem}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
         them = "it" if len(wrong) == 1 else "them"
-        where = counts[0].where
+        where, (parameter, left) = counts[0].where, table.without(list(wrong))
         raise ValueError(
             f"{where}: {words}, too many for categories: leave {them} out with "
-            f"{table.wanted.without(list(wrong))}"
+            f"{parameter}={left!r}"
         )
     for one in counts:
         what = f"column {one.column!r} has values that"

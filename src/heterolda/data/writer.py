@@ -4,71 +4,56 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
+from math import nan
 from typing import IO, Any
 
-from heterolda.data.excel_reader import EXCEL
-from heterolda.data.parquet_reader import PARQUET
-from heterolda.data.reading import Reading
+from heterolda.data.encodings import Encoding
+from heterolda.data.files import PARQUET, STANDARD_STREAM, WRITTEN, check_written
+from heterolda.data.formats import Format
+from heterolda.data.table import Progress, silent
 from heterolda.foundations.files import written_whole
 
-STANDARD_OUTPUT = "-"
-# The usual delimiter of text, by the end of a file's name.
-WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 # Bytes of rows that are written to a Parquet file at a time: small groups are slow.
 _ROW_GROUP = 1 << 25
 
 
-def check_table_name(path: str) -> str:
-    """Refuse the name of a file whose ending does not say what to write."""
-    if path.lower().endswith(EXCEL):
-        raise ValueError(
-            f"{path!r}: Excel workbooks can be read, but not written: name a .csv "
-            "file, which opens in Excel"
-        )
-    if path != STANDARD_OUTPUT and not path.lower().endswith((*WRITTEN, *PARQUET)):
-        raise ValueError(
-            f"the file {path!r} is of unknown type: its name must end in "
-            f"{', '.join((*WRITTEN, *PARQUET))}"
-        )
-    return path
-
-
 def write_table(
-    batches: Iterable[tuple[Any, Reading]],
-    path: str = STANDARD_OUTPUT,
-    progress: Callable[[int], None] | None = None,
+    batches: Iterable[tuple[Any, Format]],
+    path: str = STANDARD_STREAM,
+    progress: Progress = silent,
 ) -> int:
     """Write record batches to a file, or as text to the standard output.
 
-    With each batch comes how its rows were read: text is written in the same way.
+    With each batch comes the format of its rows: text is written in that of the first.
     There is at least one batch, perhaps without rows, and all are of one schema.
     Returns the number of rows.
     """
     n_rows = 0
 
-    def counted() -> Iterator[tuple[Any, Reading]]:
+    def counted() -> Iterator[tuple[Any, Format]]:
         nonlocal n_rows
-        for batch, reading in batches:
-            yield batch, reading
+        for batch, text in batches:
+            yield batch, text
             n_rows += batch.num_rows
-            if progress is not None:
-                progress(n_rows)
+            progress(f"{n_rows:,} rows", nan)
 
-    lower = check_table_name(path).lower()
-    if path == STANDARD_OUTPUT:
+    check_written(path)
+    name = path.lower()
+    if path == STANDARD_STREAM:
         sys.stdout.flush()
-        for text in _texts(counted(), None):
+        for text in _texts(counted(), None, is_shown=sys.stdout.isatty()):
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
         return n_rows
     with written_whole(path) as file:
-        if lower.endswith(PARQUET):
+        if name.endswith(PARQUET):
             _write_parquet((batch for batch, _ in counted()), file)
             return n_rows
-        texts = _texts(counted(), WRITTEN[next(filter(lower.endswith, WRITTEN))])
-        if lower.endswith(".gz"):
+        texts = _texts(counted(), WRITTEN[next(filter(name.endswith, WRITTEN))])
+        if name.endswith(".gz"):
             # Without a name and a time, the same rows make the same bytes.
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                 packed.writelines(texts)
@@ -78,26 +63,31 @@ def write_table(
 
 
 def _texts(
-    batches: Iterable[tuple[Any, Reading]], usual: str | None
+    batches: Iterable[tuple[Any, Format]], usual: str | None, is_shown: bool = False
 ) -> Iterator[bytes]:
-    """Batches as text, after the names of the columns.
+    """Yield batches as text, after the names of the columns.
 
-    They are written as the first was read: with its delimiter and its decimal mark.
-    But by the name of the file, if there is one, tabs are `usual` or they are not.
+    They are written in the format of the first. But by the name of the file, if there
+    is one, tabs are `usual` or they are not, and what is shown on a terminal is UTF-8.
     """
     import pyarrow as pa
 
-    style = None
-    for batch, reading in batches:
-        if style is None:
-            delimiter = reading.delimiter or ","
+    first: Format | None = None
+    for batch, text in batches:
+        # Windows-1252 may be found out only with a later row.
+        encoding = Encoding() if is_shown else text.encoding
+        if first is None:
+            first = text
+            delimiter = text.delimiter or ","
             if delimiter == " " or (usual and "\t" in (usual, delimiter)):
                 delimiter = usual or ","
-            style = delimiter, reading.decimal or "."
+            style = delimiter, text.decimal or ".", text.line_end
             names = batch.schema.names
             header = pa.RecordBatch.from_arrays([pa.array([n]) for n in names], names)
-            yield text_of(header, *style)
-        yield text_of(batch, *style)
+            # That of UTF-8 is for Excel, and not for pipes.
+            mark = encoding.mark if usual or encoding.name != "utf-8" else b""
+            yield mark + encoding.encode(text_of(header, *style))
+        yield encoding.encode(text_of(batch, *style))
 
 
 def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
@@ -122,8 +112,10 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
             writer.write_table(pa.Table.from_batches(waiting))
 
 
-def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
-    """The rows of a batch as lines in UTF-8; quotes only where they are needed.
+def text_of(
+    batch: Any, delimiter: str, decimal: str = ".", line_end: str = "\n"
+) -> bytes:
+    """Return the rows of a batch as lines in UTF-8; quotes only where needed.
 
     Missing values become empty.
     """
@@ -132,6 +124,7 @@ def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
 
     if not batch.num_rows:
         return b""
+    scalar = partial(pa.scalar, type=pa.large_string())
     special = f'["\r\n{delimiter}]'
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -150,15 +143,13 @@ def text_of(batch: Any, delimiter: str, decimal: str = ".") -> bytes:
     needs = pc.match_substring_regex(cells, special)
     if pc.any(needs).as_py():
         doubled = pc.replace_substring(cells, '"', '""')
-        mark = pa.scalar('"', pa.large_string())
-        empty = pa.scalar("", pa.large_string())
-        quoted = pc.binary_join_element_wise(mark, doubled, mark, empty)
+        mark = scalar('"')
+        quoted = pc.binary_join_element_wise(mark, doubled, mark, scalar(""))
         cells = pc.if_else(needs, quoted, cells)
     n = batch.num_rows
     columns = [cells.slice(start, n) for start in range(0, len(cells), n)]
-    between, end = (pa.scalar(mark, pa.large_string()) for mark in (delimiter, "\n"))
-    lines = pc.binary_join_element_wise(*columns, between)
-    lines = pc.binary_join_element_wise(lines, end, pa.scalar("", pa.large_string()))
+    lines = pc.binary_join_element_wise(*columns, scalar(delimiter))
+    lines = pc.binary_join_element_wise(lines, scalar(line_end), scalar(""))
     # The strings of an array lie one after the other in memory.
     n_bytes = pc.sum(pc.binary_length(lines)).as_py()
     return bytes(lines.buffers()[2][:n_bytes])

@@ -11,9 +11,9 @@ from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
-from heterolda.data.reading import Reading
+from heterolda.data.formats import Format
+from heterolda.data.notes import warn_of_reading
 from heterolda.data.text_rows import BLANK, merged_blanks
-from heterolda.data.warn import warn_of_reading
 
 _DELIMITERS = ";\t|,"
 _GAPS = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
@@ -41,7 +41,7 @@ class Layout:
     names: list[str]  # of all columns
     unnamed: list[str]  # those of them to which the text gives no name
     n_lines: int  # before the first row
-    reading: Reading  # with all that was found
+    format: Format  # with all that was found
 
 
 class _Row(NamedTuple):
@@ -49,19 +49,19 @@ class _Row(NamedTuple):
     n_lines: int  # up to its end
 
 
-def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
+def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     """Look at the first lines of a text, which are whole.
 
-    What `reading` says is not looked for. `usual` is the delimiter that the name of
-    the file says. Names are without blanks around them; columns without a name are
+    What `text` says is not looked for. `usual` is the delimiter that the name of the
+    file says. Names are without blanks around them; columns without a name are
     called by their place. Messages call the text `where`.
     """
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
-    if not reading.header or len(comments) == len(lines):
+    if not text.header or len(comments) == len(lines):
         comments = list(takewhile(_says_nothing, lines))  # rows may begin with #
     told = _SEPARATOR.fullmatch(comments[0]) if comments else None
-    given = reading.delimiter or (told[1] if told else None)
+    given = text.delimiter or (told[1] if told else None)
     delimiter, rows = _parsed("".join(lines[len(comments) :]), given, usual)
     if not rows:
         raise ValueError(
@@ -69,11 +69,11 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
             "characters: perhaps a quote is not closed"
         )
     width = mode(len(row.cells) for row in rows[1:] or rows)
-    titles = list(takewhile(lambda row: _is_title(row.cells, width, reading), rows))
+    titles = list(takewhile(lambda row: _is_title(row.cells, width, text), rows))
     n_lines, rows = titles[-1].n_lines if titles else 0, rows[len(titles) :]
     left_out = [n for n, line in enumerate(comments, 1) if not _says_nothing(line)]
     left_out += [len(comments) + n_lines] if titles else []
-    names, has_names = [""] * width, bool(rows) and reading.header
+    names, has_names = [""] * width, bool(rows) and text.header
     if rows and rows[0].cells[0].strip() == _FIRST_NAME:
         has_names = True
     if has_names:
@@ -85,7 +85,7 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
         else:
             names, n_lines, *rows = *rows[0], *rows[1:]
     body = [row.cells for row in rows]
-    if _words_above_numbers(body, reading):
+    if _words_above_numbers(body, text):
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
         if not has_names:
             raise ValueError(
@@ -102,15 +102,21 @@ def find_layout(head: str, reading: Reading, usual: str, where: str) -> Layout:
     body = [cells for cells in body if len(cells) == width]
     names = _fitted([name.strip() for name in names], body, width, where)
     unnamed = [f"column_{k}" for k, name in enumerate(names, 1) if not name]
-    if reading.decimal is None:
+    if text.decimal is None:
         decimal, grouped = decimal_mark(body, where, delimiter)
-        reading = replace(reading, decimal=decimal, grouped=grouped)
-    reading = replace(reading, delimiter=delimiter, padded=_is_padded(body))
+        text = replace(text, decimal=decimal, grouped=grouped)
+    first = lines[0].rstrip("\r\n")
+    text = replace(
+        text,
+        delimiter=delimiter,
+        padded=_is_padded(body),
+        line_end=lines[0][len(first) :] or "\n",
+    )
     return Layout(
         [name or f"column_{k}" for k, name in enumerate(names, 1)],
-        unnamed if reading.header else [],
+        unnamed if text.header else [],
         len(comments) + n_lines,
-        reading,
+        text,
     )
 
 
@@ -123,10 +129,10 @@ def _says_nothing(line: str) -> bool:
     return not line.strip() or bool(_SEPARATOR.fullmatch(line))
 
 
-def _is_title(cells: list[str], width: int, reading: Reading) -> bool:
+def _is_title(cells: list[str], width: int, text: Format) -> bool:
     """Whether a line comes before the table: it has but one cell, or one word in it."""
     words = list(filter(str.strip, cells))
-    is_word = reading.header and words[:1] == cells[:1] and len(words) == 1
+    is_word = text.header and words[:1] == cells[:1] and len(words) == 1
     return width > 1 and (len(cells) == 1 or not words or (is_word and width > 2))
 
 
@@ -218,7 +224,7 @@ def _are_names(cells: list[str]) -> bool:
     return increase and (len(numbers) >= _FEW_ROWS or numbers[0] in (0, 1))
 
 
-def _words_above_numbers(body: list[list[str]], reading: Reading) -> bool:
+def _words_above_numbers(body: list[list[str]], text: Format) -> bool:
     """Whether the first row has words, such as units, where others have numbers."""
     first, *others = body[:_N_ROWS] or [[]]
     same = [row for row in others if len(row) == len(first)]
@@ -229,7 +235,7 @@ def _words_above_numbers(body: list[list[str]], reading: Reading) -> bool:
         for word, *below in zip(first, *same, strict=True)
         if sum(map(_is_number, below)) > _MOST * len(same)
     ]
-    gaps = _GAPS.union(map(str.casefold, reading.marks))
+    gaps = _GAPS.union(map(str.casefold, text.na))
     words = {w for w in above if any(map(str.isalpha, w)) and w.casefold() not in gaps}
     return len(words) > 1 and not any(map(_is_number, above))
 

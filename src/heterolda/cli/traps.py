@@ -1,0 +1,157 @@
+"""Traps in tables: what makes a model look better than it is, or worse.
+
+Columns that number the rows or give the class away, numbers that stand for missing
+values, rows that the model was fitted to. They are named, not refused: they may be
+meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from heterolda.cli.messages import options_text
+from heterolda.data.labels import text_of
+from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.wording import named, percent
+
+_ROWS = 100_000  # that are looked at
+_FEW_ROWS = 20  # fewer may be in order by chance
+_ROWS_OF_CLASS = 3  # at least, on average, to speak of a constant
+_SHARE, _NUMBER = 0.01, 6  # rows with an odd number, at least
+_DISTINCT = 10  # other values, at least
+_SHOWN = 3  # columns in a note
+
+
+def training_traps(
+    table: Any, features: Sequence[str], first: Array, X: Array, codes: Index
+) -> list[str]:
+    """Return notes on rows to fit, from the first ones and a sample of all."""
+    origins = dict(_origins(table, features))
+    step = max(1, -(-len(X) // _ROWS))
+    X, codes = X[::step], codes[::step]
+    notes = []
+    for names, what in (
+        (row_numbers(first, features), "numbers the rows"),
+        (giveaways(X, codes, features), "gives the class away"),
+    ):
+        columns = list(dict.fromkeys(origins[name] for name in names))
+        if columns:
+            notes.append(
+                f"{named(columns, _SHOWN)} {_plural(what, len(columns))}; if "
+                f"{'it is' if len(columns) == 1 else 'they are'} not a measurement, "
+                f"leave {'it' if len(columns) == 1 else 'them'} out: "
+                f"{options_text(dict([table.without(columns)]))}"
+            )
+    odd = odd_number_note(table, X, features)
+    return [*notes, odd] if odd else notes
+
+
+def _origins(table: Any, features: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of each feature and the column that it comes from."""
+    columns = {one: c.column for c in table.categories for one in c.features}
+    return [(name, columns.get(name, name)) for name in features]
+
+
+def _plural(verb: str, n: int) -> str:
+    first, _, rest = verb.partition(" ")
+    return f"{first.removesuffix('s') if n > 1 else first} {rest}"
+
+
+def row_numbers(first: Array, features: Sequence[str]) -> list[str]:
+    """Return the features of whole numbers that increase from row to row.
+
+    They need not count by one: rows may have been left out.
+    """
+    if len(first) < _FEW_ROWS:
+        return []
+    steps = np.diff(first, axis=0)
+    counts = ((steps > 0) & (steps % 1 == 0)).all(axis=0)
+    return [features[j] for j in np.flatnonzero(counts).tolist()]
+
+
+def giveaways(X: Array, codes: Index, features: Sequence[str]) -> list[str]:
+    """Return the features that are constant in each class, and not in all rows."""
+    classes = np.unique(codes)
+    if len(codes) < _ROWS_OF_CLASS * len(classes) or len(classes) < 2:
+        return []
+    parts = [X[codes == k] for k in classes]
+    low = np.array([np.fmin.reduce(part) for part in parts])
+    high = np.array([np.fmax.reduce(part) for part in parts])
+    same = (low == high).all(axis=0) & (low.min(axis=0) < high.max(axis=0))
+    return [features[j] for j in np.flatnonzero(same).tolist()]
+
+
+def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
+    """Return columns, numbers and shares: at an end, in many rows, far from others.
+
+    Far is more than the standard deviation of the others: zeros of counts and of
+    measurements from zero on are not far.
+    """
+    if not len(X):
+        return []
+    found = []
+    ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
+    often = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
+    for j, k in np.argwhere(max(_NUMBER, _SHARE * len(X)) <= often.T).tolist():
+        column, value = X[:, j], ends[k, j]
+        others = column[(column != value) & ~np.isnan(column)]
+        if len(np.unique(others)) < _DISTINCT:
+            continue
+        if np.abs(others - value).min() > others.std(ddof=1):
+            found.append((j, float(value), float(often[k, j] / len(X))))
+    return found
+
+
+def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
+    """Return a note on numbers that may stand for missing values, if there are any.
+
+    An NA string goes for all columns, so that none is advised that others have.
+    """
+    columns: dict[float, list[tuple[int, float]]] = {}
+    for j, value, share in odd_numbers(X):
+        columns.setdefault(value, []).append((j, share))
+    n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
+    columns = {v: found for v, found in columns.items() if n_columns[v] == len(found)}
+    shares = [
+        f"{text_of(value)} makes up {percent(share)} of column {features[j]!r:.60}"
+        for value, found in columns.items()
+        for j, share in found
+    ]
+    if not shares:
+        return None
+    more = f" and {len(shares) - _SHOWN} more such columns" if shares[_SHOWN:] else ""
+    options = {"na": [*table.format.na, *map(text_of, columns)]}
+    options |= {"missing": table.advice} if table.advice else {}
+    return (
+        f"{', '.join(shares[:_SHOWN])}{more}, far from the other values there: if it "
+        f"stands for a missing value, add {options_text(options)}"
+    )
+
+
+def evaluation_traps(model: Any, scores: Any, sums: Array, name: str) -> list[str]:
+    """Return notes on an evaluation; `sums` of the features are by class."""
+    notes = []
+    record = getattr(model, "fit_record_", None)
+    stats = getattr(model, "statistics_", None)
+    weights = scores.confusion.sum(axis=1)
+    same_rows = stats is not None and (
+        np.allclose(weights, stats.weights)
+        and np.allclose(sums, stats.weights[:, None] * stats.means, rtol=1e-9)
+    )
+    if same_rows or (record is not None and record.data == name):
+        whose = "are those" if same_rows else "have the name of those"
+        notes.append(
+            f"these rows {whose} that the model was fitted to, of which it gets more "
+            "right than of new ones; inspect shows its held-out accuracy"
+        )
+    share = float(weights.max() / weights.sum())
+    if scores.accuracy <= share:
+        label = scores.classes.tolist()[int(weights.argmax())]
+        notes.append(
+            f"the model is no better than always answering {label!r}, which is right "
+            f"in {percent(share)} of these rows"
+        )
+    return notes

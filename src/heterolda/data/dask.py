@@ -1,0 +1,282 @@
+"""Dask arrays and data frames: the same model, whatever holds the rows.
+
+Class statistics add up, so a fit is one tree of sums; a few matrices travel, no rows.
+Tasks run where dask runs them: on the active client's cluster or in local threads.
+Estimators find this module through :mod:`heterolda.data.lazy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from numbers import Real
+from operator import add
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from heterolda.foundations.validation import (
+    all_text,
+    check_sample_weight,
+    check_unmasked,
+    label_array,
+)
+from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.samples import RowSample
+
+_FAN_IN = 8  # sums that one task adds up
+
+
+def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
+    """Return class statistics of a dask collection; nothing lazy is left.
+
+    Labels and weights may be arrays in memory if the sizes of the chunks are known.
+    """
+    return _total(X, y, sample_weight, sampled=False)[0]
+
+
+def statistics_and_sample(
+    X: Any, y: Any, sample_weight: Any = None
+) -> tuple[ClassStatistics, RowSample]:
+    """Return class statistics, and some rows of each class."""
+    return _total(X, y, sample_weight, sampled=True)
+
+
+def sample(X: Any) -> Any:
+    """Return a row with the columns of a collection, not its data, in float32 or 64."""
+    X = _with_whole_rows(X)
+    kinds = set(X.dtypes) if _is_frame(X) else {X.dtype}
+    row = np.zeros((1, X.shape[1]), "f4" if kinds == {np.dtype("f4")} else "f8")
+    return type(X._meta)(row, columns=X.columns) if _is_frame(X) else row
+
+
+def apply(method: Callable[[Any], Any], X: Any) -> Any:
+    """Apply a method of a fitted estimator to each chunk of a collection, lazily."""
+    X = _with_whole_rows(X)
+    sizes = [np.nan] * X.npartitions if _is_frame(X) else X.chunks[0]
+    like = method(sample(X))  # what is wrong with the columns is said now, not later
+    run, model = dask.delayed(_answer, pure=True), dask.delayed(method)
+    answers = [
+        da.from_delayed(
+            run(model, chunk, like[:0]), (size, *like.shape[1:]), dtype=like.dtype
+        )
+        for chunk, size in zip(_tasks(X), sizes, strict=True)
+    ]
+    return da.concatenate(answers, allow_unknown_chunksizes=True)
+
+
+def accuracy(
+    predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Return the share of the weight of rows that are predicted right."""
+    count, model = dask.delayed(_right, pure=True), dask.delayed(predict)
+    counts = [count(model, *chunk) for chunk in _chunks(X, y, sample_weight)]
+    right, weight = np.sum(dask.compute(*counts), axis=0)
+    if weight == 0:
+        raise ValueError("X has no rows of positive weight to score")
+    return float(right / weight)
+
+
+def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
+    """Return statistics and sample of all chunks, None for one not asked for."""
+    names = None
+    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
+        names = np.array(list(X.columns), dtype=object)
+    task = dask.delayed(_chunk_statistics, pure=True)
+    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
+    while len(sums) > 1:
+        groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
+        sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
+    (total,) = dask.compute(sums[0])
+    if total is None:
+        raise ValueError("X has no rows: pass data of two classes or more")
+    return total
+
+
+# Collections as chunks
+
+
+def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
+    """Return rows, labels, and weights or None that belong together, by chunk."""
+    X = _with_whole_rows(X)
+    rows = _tasks(X)
+    weights: list[Any] = [sample_weight] * len(rows)  # None, or a number for all
+    if not (sample_weight is None or isinstance(sample_weight, Real)):
+        weights = _chunks_like(X, sample_weight, "sample_weight", len(rows))
+    return list(zip(rows, _chunks_like(X, y, "y", len(rows)), weights, strict=True))
+
+
+def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
+    """Return chunks of labels or weights: those of X, as far as these are known."""
+    known = not _is_frame(X) and not np.isnan(X.shape[0])
+    if not is_dask_collection(values):
+        if not known:
+            raise TypeError(
+                f"{name} must be a dask collection with the chunks of X, because their "
+                f"sizes are unknown; got {type(values).__name__}"
+            )
+        values = label_array(values) if name == "y" else values
+        check_unmasked(name, values)
+        values = da.from_array(np.asarray(values), chunks=-1)
+    _check_kind(values, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[values.columns[0]] if _is_frame(values) else values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {values.ndim}")
+    if known and not _is_frame(values) and not np.isnan(values.shape[0]):
+        if values.shape != X.shape[:1]:
+            raise ValueError(
+                f"{name} must have one entry for each of the {X.shape[0]} rows of X, "
+                f"got {values.shape[0]}"
+            )
+        values = values.rechunk((X.chunks[0],))
+    chunks = _tasks(values)
+    if len(chunks) != n_chunks:
+        raise ValueError(
+            f"{name} has {len(chunks)} chunks, but X has {n_chunks}, and their sizes "
+            "are unknown: repartition both in the same way"
+        )
+    return chunks
+
+
+def _is_frame(X: Any) -> bool:
+    """Return whether a collection is a data frame or a series."""
+    return ".dataframe." in type(X).__module__
+
+
+def _check_kind(X: Any, name: str) -> None:
+    if not isinstance(X, da.Array) and not _is_frame(X):
+        raise TypeError(
+            f"{name} must be a dask array or data frame, got {type(X).__name__}"
+        )
+
+
+def _with_whole_rows(X: Any) -> Any:
+    """Return the collection, if it has two dimensions, with whole rows in chunks."""
+    _check_kind(X, "X")
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    return X if _is_frame(X) or X.numblocks[1] == 1 else X.rechunk({1: -1})
+
+
+def _tasks(X: Any) -> list[Any]:
+    """Return chunks of rows, each as a task.
+
+    They are not optimized one collection at a time: X and y may come from the same
+    files, and dask would read these twice, or join their partitions in two ways.
+    """
+    if _is_frame(X):
+        X = X.simplify()  # so that no other columns are read
+        return list(X.to_delayed(optimize_graph=False))
+    return list(X.to_delayed(optimize_graph=False).ravel())
+
+
+# What runs on the workers
+
+
+def _chunk_statistics(
+    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, sampled: bool
+) -> tuple[ClassStatistics, RowSample | None] | None:
+    """Return statistics of a chunk, and some of its rows; None without rows."""
+    weight, labels = _checked(X, y, sample_weight)
+    if not X.shape[0]:
+        return None
+    X = _numbers(X)
+    try:
+        found = ClassStatistics.from_data(X, labels, weight)
+    except ValueError as error:
+        if issparse(X) or np.isfinite(X).all():
+            raise
+        where, what, way = "X", "infinity", ""
+        if names is not None:
+            where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
+        if np.isnan(X).any():
+            what = "NaN" if names is None else "missing values"
+            way = (
+                "; GaussianLinearDiscriminant(missing='em') takes missing values in "
+                "rows in memory and, by heterolda.data.fit_batches, in files"
+            )
+        raise ValueError(
+            f"{where} contains {what}: fill them in, or leave such rows out{way}"
+        ) from error
+    found.feature_names = names
+    return found, RowSample.from_arrays(X, labels, weight) if sampled else None
+
+
+def _sum(*terms: Any) -> Any:
+    """Return the sum of statistics and samples of several chunks."""
+    given = [term for term in terms if term is not None]
+    if not given:
+        return None
+    totals, samples = zip(*given, strict=True)
+    sample = None if samples[0] is None else reduce(add, samples)
+    return reduce(add, totals), sample
+
+
+def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
+    X = _numbers(X) if isinstance(X, np.ma.MaskedArray) else X
+    return method(X).astype(empty.dtype, copy=False) if X.shape[0] else empty
+
+
+def _right(
+    predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any
+) -> tuple[float, float]:
+    """Return the weight of the rows that are predicted right, and of all."""
+    weight, labels = _checked(X, y, sample_weight)
+    if not X.shape[0]:
+        return 0.0, 0.0
+    predicted = predict(X)
+    kinds = {labels.dtype.kind, predicted.dtype.kind}
+    if "U" in kinds and kinds & {"b", "i", "u", "f"}:
+        raise ValueError(
+            f"y has labels of type {labels.dtype}, but those of the estimator are of "
+            f"type {predicted.dtype}"
+        )
+    weight = np.ones(len(labels)) if weight is None else weight
+    return float(weight[predicted == labels].sum()), float(weight.sum())
+
+
+def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
+    """Return weights and labels of the rows of a chunk; text of pandas is strings."""
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None and len(values) != X.shape[0]:
+            raise ValueError(
+                f"{name} has {len(values)} rows in a chunk where X has {X.shape[0]}: "
+                "the chunks of both must have the same rows"
+            )
+    labels: NDArray[Any] = label_array(y)
+    if labels.dtype.kind == "O" and all_text(labels):
+        labels = labels.astype(str)
+    return check_sample_weight(sample_weight, len(labels)), labels
+
+
+def _numbers(X: Any) -> NDArray[Any]:
+    """Return a chunk as an array of numbers, or sparse; missing ones are NaN."""
+    if issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(np.float64).filled(np.nan)
+    if not hasattr(X, "to_numpy"):
+        return np.asarray(X)
+    array: NDArray[Any] = X.to_numpy()
+    if array.dtype.kind in "biuf":
+        return array
+    columns = []
+    for name, column in X.items():
+        try:
+            if column.dtype.kind in "mMc":
+                raise TypeError("pandas would convert them")
+            columns.append(column.to_numpy(np.float64, na_value=np.nan))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"X: column {name!r} must be numbers, but is of type {column.dtype}: "
+                "convert it, or leave it out"
+            ) from error
+    return np.array(columns).T

@@ -1,1 +1,0 @@
-"""Dask collections: their chunks; statistics and predictions of them."""

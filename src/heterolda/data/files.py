@@ -1,0 +1,107 @@
+"""Names of files: which are tables, and what a folder or a pattern stands for.
+
+No other package is imported here, so that a command can refuse a name at once.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from heterolda.exceptions import ParameterError
+
+PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xlsm")
+_TEXT = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".tab": "\t",
+    ".txt": ",",
+    ".data": ",",
+    ".dat": ",",
+}
+# The usual delimiter by the ending of a file name.
+TEXT = _TEXT | {f"{ending}.gz": mark for ending, mark in _TEXT.items()}
+# The usual delimiter of text files that are written.
+WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+ENDINGS = (*PARQUET, *TEXT, *EXCEL)
+STANDARD_STREAM = "-"  # standard input or output
+# Other files in a folder may be notes.
+_IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
+_LISTED = ", ".join((*PARQUET, *_TEXT, *EXCEL)) + " (or .gz)"
+_LOCK = "~$"  # begins the names of files that Excel keeps next to open ones
+HIDDEN = (".", "_", _LOCK)
+_OTHER_TABLES = (".xls", ".xlsb", ".ods", ".numbers")
+
+
+def paths_of(source: Any) -> list[str] | None:
+    """Return the names of all files of a source, or None if it is not a path."""
+    items = source if isinstance(source, list | tuple) else [source]
+    if not all(isinstance(item, str | os.PathLike) for item in items):
+        return None
+    paths = [path for item in items for path in _expand(str(os.fspath(item)))]
+    if not paths:
+        raise ParameterError("source", "is an empty list: pass a file")
+    for path, count in Counter(paths).items():
+        name = path.lower()
+        if count > 1:
+            problem = "is named more than once"
+        elif name.endswith(_OTHER_TABLES):
+            problem = (
+                "cannot be read: open it in the program that wrote it, and save it as "
+                ".xlsx or .csv"
+            )
+        elif not name.endswith(ENDINGS):
+            problem = f"is of unknown type: its name must end in {_LISTED}"
+        else:
+            continue
+        raise ParameterError("source", f": the file {path!r} {problem}")
+    return paths
+
+
+def _expand(path: str) -> list[str]:
+    """Return the files of a folder or a pattern, sorted by name."""
+    path = os.path.expanduser(path)
+    if os.path.basename(path).startswith(_LOCK):
+        return []
+    if os.path.isdir(path):
+        names = [str(p) for p in sorted(Path(path).rglob("*")) if _is_table(p, path)]
+        if not names:
+            raise FileNotFoundError(
+                f"the folder {path!r} has no file that ends in "
+                f"{', '.join(_IN_FOLDERS)}: name other files one by one, or by a "
+                "pattern"
+            )
+        return names
+    if os.path.exists(path):
+        return [path]
+    names = sorted(glob.glob(path, recursive=True))
+    if not names:
+        raise FileNotFoundError(f"there is no file {path!r}")
+    return [inside for name in names for inside in _expand(name)]
+
+
+def _is_table(path: Path, folder: str) -> bool:
+    is_hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
+    is_table = path.name.lower().removesuffix(".gz").endswith(_IN_FOLDERS)
+    return is_table and not is_hidden and not path.is_dir()
+
+
+def check_written(path: str) -> None:
+    """Raise ParameterError if the ending of a name does not say what to write."""
+    name = path.lower()
+    if name.endswith(EXCEL):
+        raise ParameterError(
+            "out",
+            f"{path!r}: Excel workbooks can be read, but not written: name a .csv "
+            "file, which opens in Excel",
+        )
+    if path != STANDARD_STREAM and not name.endswith((*WRITTEN, *PARQUET)):
+        raise ParameterError(
+            "out",
+            f"{path!r} is of unknown type: its name must end in "
+            f"{', '.join((*WRITTEN, *PARQUET))}",
+        )

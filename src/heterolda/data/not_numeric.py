@@ -1,0 +1,149 @@
+"""One message for columns that must be numeric and are not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from heterolda.data.formats import Format
+from heterolda.data.notes import NotNumericError
+from heterolda.data.table import File
+from heterolda.foundations.wording import count
+
+# What people write for a missing value, in addition to what is read as such anyway.
+_MARK = re.compile(
+    r"[^\w\s]{1,3}|n[./]?[adks][./]?|not? (data|value)|none|nil|void|missing|unknown"
+    r"|undefined|#?(div/0|value|ref|name|num)[!?]?",
+    re.IGNORECASE,
+)
+_LONGEST_MARK = 30  # characters
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{2,4}"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
+_DATE = re.compile(rf"({_DAY})([t ]+{_TIME})?|{_TIME}", re.IGNORECASE)
+_LENGTH = 100  # characters of a cell that count
+# Missing values have few marks, and these are in few cells.
+_MARKS, _FEW = 5, 0.1
+# Categories have no more levels, and each has so many rows on average.
+_LEVELS, _ROWS_OF_LEVEL = 50, 3
+_SHOWN = 20  # columns in a message
+
+
+def number_pattern(decimal: str, grouped: bool = False) -> str:
+    """Return a regular expression for numbers, perhaps with groups of thousands."""
+    digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
+    if grouped:
+        group = "," if decimal == "." else "."
+        digits += rf"|\d{{1,3}}([{group}]\d{{3}})+([{decimal}]\d*)?"
+    return rf"(?i)^[+-]?({digits}|inf(inity)?|nan)$"
+
+
+@dataclass
+class _Column:
+    """What the cells of a column are."""
+
+    first: str = ""  # the first that is not a number, with its row
+    n_missing: int = 0
+    n_numbers: int = 0
+    cells: set[str] = field(default_factory=set)
+    others: Counter[str] = field(default_factory=Counter)  # those that are not numbers
+
+    @classmethod
+    def of(cls, column: Any, file: File, n_before: int) -> _Column:
+        """Look at all cells; columns that are neither text nor numbers have a type."""
+        from pyarrow import types
+
+        kind = column.type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
+            return cls("", column.null_count, len(column) - column.null_count)
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            return cls(f"of type {kind}")
+        made, text = cls(), file.format
+        missing = {"", *(text.missing_words if file.is_text else text.na)}
+        is_number = re.compile(number_pattern(text.decimal or ".", text.grouped)).search
+        for row, value in enumerate(column.to_pylist(), n_before + 1):
+            cell = (value or "").strip()[:_LENGTH]
+            if cell in missing:
+                made.n_missing += 1
+                continue
+            made.cells.add(cell)
+            if file.is_text and is_number(cell):
+                made.n_numbers += 1
+                continue
+            made.others[cell] += 1
+            shown = cell[:25] + "..." * (len(cell) > 25)
+            made.first = made.first or f"row {row}: {shown!r}"
+        return made
+
+    def remedy(self) -> str | None:
+        """Return the option that helps; None for numbers."""
+        n = self.n_numbers + self.others.total()
+        if not self.first:
+            return None if n else "exclude"
+        if self.n_numbers and 0 < len(self.others) <= _MARKS:
+            few = self.others.total() <= max(1, _FEW * n)
+            if all(_MARK.fullmatch(c) or (few and _is_word(c)) for c in self.others):
+                return "na"
+        is_date = _DATE.fullmatch(next(iter(self.others), ""))
+        few = 1 < len(self.cells) <= min(_LEVELS, n // _ROWS_OF_LEVEL)
+        return "categorical" if few and not is_date else "exclude"
+
+    def has_other_decimals(self, text: Format) -> bool:
+        """Return whether the cells are numbers with the other decimal mark."""
+        other = re.compile(number_pattern(_other_decimal(text))).search
+        return bool(self.others) and all(map(other, self.others))
+
+
+def _is_word(cell: str) -> bool:
+    return len(cell) <= _LONGEST_MARK and not re.search(r"\d", cell)
+
+
+def _other_decimal(text: Format) -> str:
+    return "." if text.decimal == "," else ","
+
+
+def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
+    """Return the error that names the columns, and the options that help.
+
+    The columns are all that should be numeric, of a batch in which some are not.
+    """
+    looked_at = {
+        name: _Column.of(column, file, n_before) for name, column in columns.items()
+    }
+    by_remedy: dict[str, list[str]] = {}
+    for name, column in looked_at.items():
+        by_remedy.setdefault(column.remedy() or "", []).append(name)
+    by_remedy.pop("", None)
+    wrong = {n: looked_at[n] for names in by_remedy.values() for n in names}
+    wrong = {name: looked_at[name] for name in looked_at if name in wrong}
+    cells = [f"{name[:40]!r} ({c.first or 'empty'})" for name, c in wrong.items()]
+    more = f" and {len(cells) - _SHOWN} more" if cells[_SHOWN:] else ""
+    problem = (
+        f"{file.name}: {count(len(wrong), 'column')} "
+        f"{'is' if len(wrong) == 1 else 'are'} not all numbers: "
+        f"{', '.join(cells[:_SHOWN])}{more}"
+    )
+    asked = file.table
+    parameter, left = asked.without(list(wrong))
+    out = by_remedy.get("exclude", [])
+    if len(out) == len(looked_at) and not asked.text:
+        return NotNumericError(problem, ". Add columns of numbers or categories")
+    remedy = f". Convert them to numbers, or leave them out with {parameter}={left!r}"
+    if any(c.has_other_decimals(file.format) for c in wrong.values()):
+        other = {"decimal": _other_decimal(file.format)}
+        if asked.format.decimal is None:
+            return NotNumericError(problem, remedy, other)
+    options: dict[str, Any] = {}
+    marks = {c for name in by_remedy.get("na", ()) for c in looked_at[name].others}
+    if marks:
+        options["na"] = [*file.format.na, *sorted(marks)]
+    if "categorical" in by_remedy:
+        options["categorical"] = [*asked.text, *by_remedy["categorical"]]
+    if out:
+        options |= [asked.without(out)]
+    has_missing = any(c.n_missing for n, c in looked_at.items() if n not in out)
+    if asked.advice and (marks or has_missing):
+        options["missing"] = asked.advice
+    return NotNumericError(problem, remedy, options)
