@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import re
+import warnings
 import zlib
 from functools import cache, partial
 
@@ -135,7 +136,9 @@ def check(data, ending, command=None):
             check_json(said)
         if "out.csv" in words:
             with open("out.csv", "rb") as file:
-                text = b"".join(as_utf8([file.read()], "out.csv"))
+                data = file.read()
+            with warnings.catch_warnings(action="ignore"):
+                text = b"".join(as_utf8([data], "out.csv"))
             _check_rows(text.decode())
         if "out.parquet" in words:
             with pq.ParquetFile("out.parquet") as file:

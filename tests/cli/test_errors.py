@@ -149,7 +149,6 @@ BAD = [
     ),
     (f"fit good.csv {FIT} --shrinkage 0.1,2", 2, "--shrinkage must be two numbers in"),
     (f"fit good.csv {FIT} --costs north=3", 2, "write TRUE:DECIDED=COST"),
-    (f"fit good.csv {FIT} --costs {{north:", 2, "cannot read this JSON"),
     (f"fit good.csv {FIT} --costs north:mars=3", 2, "'mars' is not one of the"),
     (f"fit good.csv {FIT} --priors north", 2, "write LABEL=NUMBER"),
     (f"fit good.csv {FIT} --priors north=1", 2, "--priors lack the classes 'east'"),

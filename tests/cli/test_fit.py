@@ -110,13 +110,9 @@ SETTINGS = {
     "--shrinkage cv": {"shrinkage": "cv"},
     "--priors equal": {"priors": "equal"},
     "--priors north=1,west=4,south=2,east=3": {"priors": [0.3, 0.1, 0.2, 0.4]},
-    '--priors {"north":0.1,"west":0.4,"south":0.2,"east":0.3}': {
-        "priors": [0.3, 0.1, 0.2, 0.4]
-    },
     "--costs north:south=10,east:west=2.5": {
         "costs": {"north": {"south": 10}, "east": {"west": 2.5}}
     },
-    '--costs {"north":{"south":10}}': {"costs": {"north": {"south": 10}}},
     "--criterion minimax": {"criterion": "minimax"},
     "--multiclass ova": {"multiclass": "ova"},
 }

@@ -15,7 +15,6 @@ from heterolda import (
     compare,
     heteroscedasticity_report,
 )
-from heterolda.cli.traps import odd_numbers
 from heterolda.estimators.held_out import deal
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 
@@ -204,12 +203,6 @@ def test_marks_categories_and_columns_without_values(frame, paths, rng):
     frame.to_csv(data, index=False)
     said = fit(data, "--missing", "em").stderr
     assert "features ['x1'] have no value in some of the classes ['west']" in said
-
-
-def test_odd_numbers_are_found_beside_gaps():
-    X = np.column_stack([np.arange(100.0), np.arange(100.0)])
-    X[:10, 0], X[10:20] = -999, np.nan
-    assert odd_numbers(X) == [(0, -999, 0.1)]
 
 
 def test_what_inspection_says(frame, paths):

@@ -1,5 +1,6 @@
 """heterolda predict: what comes in goes out unchanged, and a prediction beside it."""
 
+import codecs
 import gzip
 import io
 import json
@@ -148,6 +149,46 @@ def test_parquet_columns_keep_their_types(path, frame, tmp_path):
     assert "column 'some' of type list" in result.stderr
     shown = succeed("predict", path, tmp_path / "in.parquet", "--id", "when,id")
     assert rows_of(shown)[3][:2] == ["1970-01-01 00:00:02.000", frame["id"][2]]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [
+        ("cp1252", b""),
+        ("utf-8", b""),
+        ("utf-8", codecs.BOM_UTF8),
+        ("utf-16-le", codecs.BOM_UTF16_LE),
+        ("utf-16-be", b""),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_predictions_come_back_in_the_format_of_the_data(tmp_path, encoding, mark, end):
+    """Taking the last column away gives the bytes of the data."""
+    X = np.arange(40.0)[:, None]
+    model = GaussianLinearDiscriminant().fit(X, np.where(X[:, 0] < 20, "süß", "herb"))
+    model.feature_names_in_ = np.array(["Öl"], dtype=object)
+    heterolda.save(model, tmp_path / "m.json")
+    lines = ["Öl;Qualität", *(f"{k},25;{'€ é'[k % 3 :]}" for k in range(30))]
+    data = mark + "".join(line + end for line in lines).encode(encoding)
+    source, out = tmp_path / "d.csv", tmp_path / "p.csv"
+    source.write_bytes(data)
+    succeed("predict", tmp_path / "m.json", source, "-o", out)
+    written = out.read_bytes()
+    assert written.startswith(mark)
+    rows = written[len(mark) :].decode(encoding).split(end)[:-1]
+    assert [row.rpartition(";")[0] for row in rows] == lines
+    assert [row.rpartition(";")[2] for row in rows[1:]] == (
+        ["süß"] * 20 + ["herb"] * 10
+    )
+    # Letters that come late are no surprise.
+    late = end.join(["Öl;k".replace("Ö", "O"), *["1,5;a"] * 20_000, "2,5;é", ""])
+    model.feature_names_in_ = np.array(["Ol"], dtype=object)
+    model.classes_ = np.array(["herb", "mild"])
+    heterolda.save(model, tmp_path / "m.json")
+    source.write_bytes(mark + late.encode(encoding))
+    succeed("predict", tmp_path / "m.json", source, "-o", out)
+    last = out.read_bytes()[len(mark) :].decode(encoding).split(end)[-2]
+    assert last == "2,5;é;mild"
 
 
 def test_several_files_and_standard_input(model, path, frame, data, tmp_path):

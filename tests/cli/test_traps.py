@@ -1,12 +1,14 @@
 """Traps in tables are named at the top of what commands say, and not refused."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import heterolda
 from helpers.cli import invoke, make_frame, succeed
-from heterolda.cli.traps import giveaways, row_numbers
+from heterolda.cli.traps import giveaways, odd_numbers, row_numbers
 from heterolda.data.gathering import read_all
 from heterolda.data.table import Table
 
@@ -93,6 +95,59 @@ def test_few_rows_and_classes_of_few_rows_are_no_traps():
     X = np.column_stack([codes, np.ones(40), numbers, np.where(codes, np.nan, 1)])
     assert giveaways(X, codes, "abcd") == ["a"]
     assert giveaways(X[:5], np.arange(5), "abcd") == []
+
+
+def naive_odd_numbers(X):
+    found = []
+    for j, values in enumerate(X.T):
+        for value in (values.min(), values.max()):
+            others = values[values != value]
+            n = len(values) - len(others)
+            many = n >= max(6, 0.01 * len(values)) and len(set(others)) >= 10
+            if many and min(abs(others - value)) > others.std(ddof=1):
+                found.append((j, value, n / len(values)))
+    return found
+
+
+def test_numbers_that_make_up_an_odd_share(rng):
+    n = 600
+    X = rng.normal(60, 10, size=(n, 9))
+    X[::20, 0], X[::20, 1] = -999, 0
+    X[::20, 2] = 60  # within
+    X[:4, 3] = 9999  # a handful
+    X[:, 4] = np.maximum(X[:, 4] - 65, 0)  # counts from zero on
+    X[:, 5] = X[:, 5] > 60  # zeros and ones
+    X[:, 6] = rng.poisson(0.5, n)
+    X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
+    found = odd_numbers(X)
+    assert [j for j, _, _ in found] == [0, 1, 7, 7]
+    assert found == naive_odd_numbers(X)
+    assert odd_numbers(X[:0]) == []
+    X[1, 8] = np.nan  # beside missing values
+    X[::20, 8] = -999
+    assert odd_numbers(X)[-1] == (8, -999, 0.05)
+
+
+def test_a_note_of_odd_numbers_can_be_followed(frame, tmp_path):
+    path = tmp_path / "d.csv"
+    frame.loc[::20, ["x0", "x1"]] = -999
+    frame.to_csv(path, index=False)
+    for command in FITS:
+        result = invoke(*command, path, "-t", "kind")
+        assert result.exit_code == 0, result.stderr
+        (note,) = [k for k in result.stderr.splitlines() if "-999" in k]
+        assert "-999 makes up 5.0 % of column 'x0', -999 makes up" in note
+        missing = "em" if command == FITS[0] else "drop"
+        advised = shlex.split(note.partition(", add ")[2])
+        assert advised == ["--na", "-999", "--missing", missing]
+        result = invoke(*command, path, "-t", "kind", *advised)
+        assert result.exit_code == 0, result.stderr
+        assert "-999" not in result.stderr
+        assert "10 of 200 rows have missing values" in result.stderr
+    # A mark goes for all columns, so that none is advised that others have.
+    frame["x2"] = np.arange(len(frame)) - 1000.0
+    frame.to_csv(path, index=False)
+    assert "makes up" not in invoke(*FITS[0], path, "-t", "kind").stderr
 
 
 def test_no_public_set_is_a_trap(data_dir):

@@ -1,5 +1,8 @@
 """Arrays that are read in batches as files are, such as memory maps."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +14,7 @@ from heterolda import (
     MissingRowsWarning,
     ParameterError,
 )
-from heterolda.data import fit_batches, sampling, statistics_from_batches
+from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.statistics import samples
 
 KINDS = np.array(["north", "south", "east", "west"])
@@ -68,17 +71,17 @@ def test_gaps_of_an_array_are_treated_as_those_of_files(rows):
 @pytest.mark.parametrize("room", [(500, 40), (500, 2000), (5, 7), (30, 1)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_sample_of_batches_is_that_of_all_rows(rng, monkeypatch, room, weighted):
-    for module in (samples, sampling):  # rows of all classes, and of one
-        monkeypatch.setattr(module, "IN_ALL", room[0])
-        monkeypatch.setattr(module, "most_rows", lambda d, k: room[1])
+    monkeypatch.setattr(samples, "IN_ALL", room[0])  # rows of all classes
+    monkeypatch.setattr(samples, "most_rows", lambda d, k: room[1])
     X = rng.normal(size=(3000, 2)).round(1)  # with copies
     y = np.sort(rng.integers(4, size=3000)) + (rng.random(3000) < 0.3)  # new ones later
     weight = rng.integers(3, size=3000).astype(float) if weighted else None
-    pool = sampling.SamplePool()
-    for start in range(0, 3000, 70):
-        rows = slice(start, start + 70)
-        pool.add(X[rows], y[rows], None if weight is None else weight[rows])
-    found, expected = pool.total(), samples.RowSample.from_arrays(X, y, weight)
+    parts = [
+        samples.RowSample.from_arrays(X[k], y[k], None if weight is None else weight[k])
+        for k in np.split(np.arange(3000), range(70, 3000, 70))
+    ]
+    found = reduce(add, parts)
+    expected = samples.RowSample.from_arrays(X, y, weight)
     for name in ("X", "y", "weight", "hashes", "n_rows"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
 

@@ -107,7 +107,7 @@ def test_what_may_be_meant_otherwise_is_said():
         first = "NA,nan" if not given.na else "gap,no"
         layout = find_layout(f"x,y\n{first}\n" + "1,2\n" * 6, given, ",", "t")
         assert layout.n_lines == 1  # gaps are no units
-    with pytest.raises(ParameterError, match="-99,9 are two marks, but"):
+    with pytest.raises(ParameterError, match="-99,9 are two strings, but"):
         _check_na(Format(decimal=",", na=("?", "-99", "9")))
     _check_na(Format(decimal=",", na=("-99", "-9", "?")))
     # Thousands have no zero first, and three digits each.
@@ -150,42 +150,6 @@ def test_what_is_not_utf8_is_of_windows():
     for data, message in bad.items():
         with pytest.raises(ValueError, match=message):
             list(as_utf8([data], "t"))
-
-
-def test_a_file_of_each_kind_gives_the_same_model(rng):
-    """Through the command line, with the note that belongs to it."""
-    rows = [
-        (f"{rng.normal(k % 4):.3f}", f"{rng.normal():.3f}", "ßbcd"[k % 4])
-        for k in range(80)
-    ]
-    plain = "".join(f"{a},{b},{k}\n" for a, b, k in rows)
-    names = "x0,x1,kind\n"
-    german = (names + plain).replace(",", ";").replace(".", ",")
-    r = "".join(f'"{n}" {a} {b} "{k}"\n' for n, (a, b, k) in enumerate(rows))
-    files = {
-        "german.csv": (german.encode("cp1252"), "Windows-1252"),
-        "unicode.txt": (german.replace(";", "\t").encode("utf-16"), "decimal comma"),
-        "r.dat": (f'"x0" "x1" "kind"\n{r}'.encode(), "read as row names"),
-        "excel.csv": ((names + plain + ",,\r\n" * 3).encode("utf-8-sig"), ""),
-        "titled.csv": (f"Pump\n\n{names}{plain}".encode(), "before the table"),
-        "old.data": (names.replace(",", ", ") + plain.replace(",", ", "), ""),
-        "mac.csv": ((names + plain).replace("\n", "\r"), ""),
-    }
-    expected = None
-    with a_folder(plain_csv=(names + plain).encode()) as folder:
-        expected = succeed("fit", "plain.csv", "-t", "kind", "-o", "m.json")
-        for name, (text, note) in files.items():
-            data = text if isinstance(text, bytes) else text.encode()
-            (folder / name).write_bytes(data)
-            result = invoke("fit", name, "-t", "kind", "-o", "m.json")
-            assert result.exit_code == 0, result.stderr
-            assert note in result.stderr
-            assert result.stdout == expected.replace("plain.csv", name)
-            piped = invoke("predict", "m.json", "-", stdin=data)
-            assert piped.exit_code == 0, piped.stderr
-            assert note in piped.stderr
-            code = "utf-16" if name == "unicode.txt" else "latin-1"
-            assert len(piped.stdout_bytes.decode(code).splitlines()) == 81
 
 
 def test_marks_and_headers():

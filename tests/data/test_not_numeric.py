@@ -3,13 +3,11 @@
 import re
 import shlex
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
-from heterolda.cli.traps import odd_numbers
 from heterolda.data import statistics_from_batches
 from heterolda.data.not_numeric import _DATE, _MARK, number_pattern
 
@@ -196,61 +194,11 @@ def test_patterns_against_a_list():
         assert not _DATE.fullmatch(text), text
 
 
-def naive_odd_numbers(X):
-    found = []
-    for j, values in enumerate(X.T):
-        for value in (values.min(), values.max()):
-            others = values[values != value]
-            n = len(values) - len(others)
-            many = n >= max(6, 0.01 * len(values)) and len(set(others)) >= 10
-            if many and min(abs(others - value)) > others.std(ddof=1):
-                found.append((j, value, n / len(values)))
-    return found
-
-
-def test_numbers_that_make_up_an_odd_share(rng):
-    n = 600
-    X = rng.normal(60, 10, size=(n, 9))
-    X[::20, 0], X[::20, 1] = -999, 0
-    X[::20, 2] = 60  # within
-    X[:4, 3] = 9999  # a handful
-    X[:, 4] = np.maximum(X[:, 4] - 65, 0)  # counts from zero on
-    X[:, 5] = X[:, 5] > 60  # zeros and ones
-    X[:, 6] = rng.poisson(0.5, n)
-    X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
-    found = odd_numbers(X)
-    assert [j for j, _, _ in found] == [0, 1, 7, 7]
-    assert found == naive_odd_numbers(X)
-    assert odd_numbers(X[:0]) == []
-
-
 def test_rows_that_are_read_once_are_diagnosed_too(rng):
     table = pa.Table.from_pandas(frame_with(rng, id=IDS, u=["mm"]))
     for source in (table, table.to_reader()):
         with pytest.raises(ValueError, match="2 columns are not all numbers: 'u' "):
             statistics_from_batches(source, "kind")
-
-
-def test_a_note_of_odd_numbers_can_be_followed(rng, tmp_path):
-    path = tmp_path / "d.csv"
-    frame = frame_with(rng)
-    frame.loc[::20, ["x0", "x1"]] = -999
-    frame.to_csv(path, index=False)
-    for command in (FIT, ["compare", "--cv", "2"], ["project"]):
-        result = invoke(*command, path, "-t", "kind")
-        assert result.exit_code == 0, result.stderr
-        (note,) = [k for k in result.stderr.splitlines() if "-999" in k]
-        assert "-999 makes up 5.0 % of column 'x0', -999 makes up" in note
-        missing = "em" if command == FIT else "drop"
-        assert advised(note) == ["--na", "-999", "--missing", missing]
-        result = invoke(*command, path, "-t", "kind", *advised(note))
-        assert result.exit_code == 0, result.stderr
-        assert "-999" not in result.stderr
-        assert "10 of 200 rows have missing values" in result.stderr
-    # A mark goes for all columns, so that none is advised that others have.
-    frame["x2"] = np.arange(len(frame)) - 1000.0
-    frame.to_csv(path, index=False)
-    assert "makes up" not in invoke(*FIT, path, "-t", "kind").stderr
 
 
 FIRST = {

@@ -67,13 +67,13 @@ def _scored(
     """Return scores, the sums of features by class, and notes, from one pass."""
     scores, plain = Scores(model.classes_), without_names(model)
     reading = Pass(table, status.doing("predicting"), classes=model.classes_)
-    sums, n_incomplete = np.zeros((len(model.classes_), 0)), 0
+    sums, n_incomplete = np.zeros((len(model.classes_), model.n_features_in_)), 0
     for rows in reading:
         n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
         scores.add(rows.codes, plain.predict_proba(rows.X), rows.weights)
-        one_hot = np.eye(len(scores.classes))[rows.codes] * rows.frequencies[:, None]
-        part = one_hot.T @ rows.X
-        sums = sums + part if sums.size else part
+        for k in np.unique(rows.codes):
+            mask = rows.codes == k
+            sums[k] += rows.frequencies[mask] @ rows.X[mask]
     if not scores.weight:
         raise ValueError("the data have no rows")
     notes = reading.unseen.notes(table.categories)
@@ -83,7 +83,7 @@ def _scored(
 def describe_scores(
     scores: Scores, name: str, bound: ErrorBound | None = None
 ) -> list[str]:
-    """An evaluation as lines of text, perhaps of a bounded error rate."""
+    """Return an evaluation as lines of text, perhaps of a bounded error rate."""
     low, high = scores.accuracy_interval
     figures = {
         "accuracy": f"{100 * scores.accuracy:.2f} %  "
@@ -117,7 +117,7 @@ def describe_scores(
 
 
 def _bounded(scores: Scores, bound: ErrorBound | None) -> list[str]:
-    """How many rows of the bounded class are wrong, if there are any."""
+    """Say how many rows of the bounded class are wrong, if there are any."""
     if bound is None:
         return []
     k = scores.classes.tolist().index(bound.label)
@@ -126,7 +126,7 @@ def _bounded(scores: Scores, bound: ErrorBound | None) -> list[str]:
 
 
 def _confusion(scores: Scores) -> list[str]:
-    """The confusion matrix, or the most frequent confusions of many classes."""
+    """Return the confusion matrix, or the most frequent confusions of many classes."""
     labels = [str(label) for label in scores.classes.tolist()]
     recalls = [
         "-" if np.isnan(recall) else f"{100 * recall:.1f} %"

@@ -73,11 +73,10 @@ def fit_and_report(
     Accuracy is found with `cv` folds if these are asked for; with none if zero.
     """
     judgement, lines = None, []
-    in_memory = settings.needs_memory(cv)
+    fit = _fit_rows if settings.needs_memory(cv) else _fit_batches
     with StatusLine() as status:
-        fit = _fit_rows if in_memory else _fit_batches
         fitted = fit(settings, table, status, FOLDS if cv is None else cv)
-        _tell_traps(table, fitted, in_memory)
+        _tell_traps(table, fitted)
         try:
             if cv != 0:
                 judgement = judge(settings, fitted, cv, status)
@@ -114,16 +113,11 @@ def fit_and_report(
     print_result(lines)
 
 
-def _tell_traps(table: Table, fitted: Fitted, in_memory: bool) -> None:
+def _tell_traps(table: Table, fitted: Fitted) -> None:
     """Print notes on the rows."""
     names = [str(name) for name in fitted.model.feature_names_in_]
     rows = fitted.rows
     note(*training_traps(table, names, fitted.first, rows.X, rows.codes))
-    if in_memory and not fitted.is_whole:
-        note(
-            f"the model is fitted to a random sample of {len(rows.codes):,} of "
-            f"{fitted.n_rows:,} rows"
-        )
     if fitted.n_incomplete:
         note(
             f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')} have missing "
@@ -142,8 +136,13 @@ def _fit_rows(
     rows = _with_frequencies(rows)
     model = settings.estimator(np.unique(rows.labels))
     names = np.array(done.file.table.features, dtype=object)
-    if most is None:
+    n = done.n_read - done.n_dropped
+    is_whole = len(rows.codes) == n
+    if is_whole:
         note("these settings need all rows at once and keep them in memory")
+    else:
+        sample = f"{len(rows.codes):,} of {n:,} rows"
+        note(f"the model is fitted to a random sample of {sample}")
     try:
         model.fit(rows.X, rows.labels, sample_weight=rows.weights)
     except RangeError as error:
@@ -153,8 +152,6 @@ def _fit_rows(
         estimator.feature_names_in_ = names
         if hasattr(estimator, "statistics_"):
             estimator.statistics_.feature_names = names
-    n = done.n_read - done.n_dropped
-    is_whole = len(rows.codes) == n
     n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
     return Fitted(model, n, rows, done.first, is_whole, n_incomplete=n_incomplete)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heterolda.cli.options as opt
 from heterolda.cli.data_source import check_model, check_outputs, format_of
-from heterolda.cli.messages import errors_in_one_line, warnings_as_notes
+from heterolda.cli.messages import errors_in_one_line
 from heterolda.cli.parsing import split_names
 from heterolda.data.files import STANDARD_STREAM, check_written
 
@@ -44,5 +44,4 @@ def predict(
 
         output = Output(column, proba, split_names(identifier), missing, out)
         source = STANDARD_STREAM if data == [STANDARD_STREAM] else data
-        with warnings_as_notes():
-            predict_files(model, source, split_names(columns), text, output)
+        predict_files(model, source, split_names(columns), text, output)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.cli.messages import note, print_to_stderr
+from heterolda.cli.messages import note, print_to_stderr, warnings_as_notes
 from heterolda.cli.models import (
     columns_of_the_model,
     load_classifier,
@@ -72,7 +72,7 @@ def predict_files(
     quiet = output.path == STANDARD_STREAM and sys.stdout.isatty()
     output = replace(output, missing=missing)
     reading, notes = Pass(table), list[str]()
-    with StatusLine(quiet) as status, columns_of_the_model(None):
+    with warnings_as_notes(), StatusLine(quiet) as status, columns_of_the_model(None):
         batches = _predicted(model, reading, output, notes)
         n_rows = write_table(batches, output.path, status.doing("predicting"))
     if reading.n_dropped:

@@ -88,7 +88,7 @@ class Category:
 def encoded(
     features: Iterable[str], categories: Sequence[Category]
 ) -> list[tuple[str, str]]:
-    """Names of all features, each after the column that it comes from."""
+    """Return names of all features, each after the column that it comes from."""
     known = {category.column: category.features for category in categories}
     return [(name, one) for name in features for one in known.get(name, [name])]
 
@@ -96,7 +96,7 @@ def encoded(
 def raw_columns(
     names: Iterable[str], categories: Sequence[Category]
 ) -> tuple[str, ...]:
-    """The columns that features come from: the inverse of `encoded`, or ValueError."""
+    """Return the columns of features, the inverse of `encoded`, or raise ValueError."""
     if not categories:
         return tuple(names)
     known = {one: c.column for c in categories for one in c.features}
@@ -109,7 +109,7 @@ def raw_columns(
 
 
 def meanings_of(names: Iterable[str], categories: Iterable[Category]) -> list[str]:
-    """What features are in words: the name of a number, or which level is meant."""
+    """Return features in words: the name of a number, or which level is meant."""
     known: dict[str, str] = {}
     for category in categories:
         known |= zip(category.features, category.meanings, strict=True)
@@ -117,7 +117,7 @@ def meanings_of(names: Iterable[str], categories: Iterable[Category]) -> list[st
 
 
 def level_of(value: Any) -> str:
-    """A value as the name of a level, which is empty if the value is missing.
+    """Return a value as the name of a level, which is empty if it is missing.
 
     Blanks around it do not count; whole numbers and truth values are the same however
     they are written.
@@ -148,7 +148,7 @@ class UnseenLevels:
         del shown[_EXAMPLES:]
 
     def notes(self, categories: Iterable[Category]) -> list[str]:
-        """What to tell users, a line for each column."""
+        """Return a line for each column."""
         return [
             f"column {c.column!r}: {self.rows[c.column]:,} rows have values that were "
             "not in the fit, such as "

@@ -146,8 +146,8 @@ def _check_na(text: Format) -> None:
         if text.decimal == "," and first[-1:].isdigit() and second.isdigit():
             raise ParameterError(
                 "na",
-                f": {first},{second} are two marks, but numbers have a decimal comma: "
-                f'write "{first},{second}" with the quotes, or change the order',
+                f": {first},{second} are two strings, but numbers have a decimal "
+                f'comma: write "{first},{second}" with the quotes, or change the order',
             )
 
 

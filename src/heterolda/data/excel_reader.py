@@ -1,6 +1,7 @@
 """A sheet of an Excel workbook, read as the text that a CSV file of it would have.
 
-So names of columns, gaps, titles above the table and labels mean the same in both.
+So column names, missing values, titles above the table and labels mean the same in
+both.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Workbook:
     since_1904: bool
 
     def rows(self, sheet: str) -> Iterator[Row]:
-        """The rows of a sheet that hold something."""
+        """Yield the rows of a sheet that hold something."""
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
             yield from _rows(self, archive, self.sheets[sheet])
 
@@ -112,7 +112,7 @@ def _errors_name(path: str) -> Iterator[None]:
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]]:
-    """What belongs to a part of the archive: keys, kinds and names of parts."""
+    """Return what belongs to a part of the archive: keys, kinds and names."""
     folder, name = posixpath.split(part)
     found = []
     for tag, attributes in _elements(
@@ -126,7 +126,7 @@ def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]
 
 
 def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, str]]]:
-    """All elements of a small part: names and attributes."""
+    """Return names and attributes of all elements of a small part."""
     if archive.getinfo(part).file_size > _SMALL_PART:
         raise ValueError(f"its part {part} is far too large")
     found = []
@@ -161,7 +161,7 @@ def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
 def _texts(
     archive: zipfile.ZipFile, part: str, item: str
 ) -> Iterator[tuple[dict[str, str], str] | None]:
-    """Attributes and text of all items of a part; None where a row ends."""
+    """Yield attributes and text of all items of a part; None where a row ends."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     found: list[tuple[dict[str, str], str] | None] = []
@@ -210,7 +210,7 @@ def _texts(
 
 
 def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
-    """The texts that cells share, in their order."""
+    """Return the texts that cells share, in their order."""
     found = []
     n_bytes = 0
     for item in _texts(archive, part, "si"):
@@ -225,14 +225,14 @@ def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Text with the characters that Excel writes by their numbers."""
+    """Return text with the characters that Excel writes by their numbers."""
     if "_x" not in text:
         return text
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> dict[str, bool]:
-    """Numbers of the styles of dates and times; whether time goes on after 24 hours."""
+    """Return the styles of dates and times; whether time goes on after 24 hours."""
     codes: dict[int, str] = {}
     styles: dict[str, bool] = {}
     n_styles, is_cell = 0, False
@@ -251,7 +251,7 @@ def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> dict[str, bo
 
 
 def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
-    """The rows of a sheet that hold something."""
+    """Yield the rows of a sheet that hold something."""
     places: dict[str, int] = {}  # numbers of columns by their letters
     row: Row = {}
     at, n_characters, is_said = -1, 0, False
@@ -285,7 +285,7 @@ def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
 
 
 def _place(letters: str) -> int:
-    """The number of a column, from zero."""
+    """Return the number of a column, from zero."""
     number = 0
     for letter in letters:
         number = 26 * number + ord(letter) - ord("A") + 1
@@ -295,7 +295,7 @@ def _place(letters: str) -> int:
 
 
 def _value(text: str, attributes: dict[str, str], book: Workbook) -> float | str:
-    """What a cell holds: a number, or the text that a CSV file would have."""
+    """Return the number in a cell, or the text that a CSV file would have."""
     kind = attributes.get("t", "n")
     if kind == "n":
         try:
@@ -317,7 +317,7 @@ def _value(text: str, attributes: dict[str, str], book: Workbook) -> float | str
 
 
 def _moment(days: float, style: str, book: Workbook) -> float | str:
-    """A date, with its time if there is one, or a time alone, as text."""
+    """Return a date, perhaps with its time, or a time alone, as text."""
     try:
         time = timedelta(milliseconds=round(days * 86_400_000))
         if book.dates[style] or 0 <= days < 1:

@@ -19,7 +19,6 @@ from heterolda.data.missing_rows import (
 )
 from heterolda.data.notes import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.data.reading import Pass
-from heterolda.data.sampling import SamplePool
 from heterolda.data.streams import ArrayRows, is_read_once
 from heterolda.data.table import Progress, Table, silent
 from heterolda.exceptions import ParameterError
@@ -30,7 +29,7 @@ from heterolda.statistics.missing import Passes
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, frequency_factor
-from heterolda.statistics.samples import filled_rows, fold_of, row_hashes
+from heterolda.statistics.samples import RowSample, filled_rows, fold_of, row_hashes
 
 # Bytes for rows that are kept.
 MEMORY = 2**29
@@ -49,7 +48,7 @@ class Gathered:
 
     statistics: ClassStatistics  # of all rows
     folds: list[ClassStatistics]  # the statistics of each fold, if asked for
-    sample: Any  # RowSample, if asked for
+    sample: Any  # a RowSample, if asked for
     n_rows: int  # that were used
     n_incomplete: int  # of these, rows with missing values
     first: Array  # the first rows
@@ -69,63 +68,59 @@ def gather(
     values, do not add up: then there are no folds, and incomplete rows are read again
     for each step if they take more memory, in bytes.
     """
-    reading, incomplete, pool = (
-        Pass(table, progress),
-        IncompletePool(MEMORY if memory is None else memory),
-        SamplePool(),
-    )
+    reading, sample = Pass(table, progress), None
+    incomplete = IncompletePool(MEMORY if memory is None else memory)
     parts: list[ClassStatistics | None] = []
-    n_rows, files = 0, {}
+    n_rows, names = 0, np.empty(0, dtype=object)
     for rows in reading:
         n_rows += len(rows.codes)
         _check_classes(reading, n_rows, _MANY_ROWS, n_rows)
-        names = np.array(reading.file.table.features, dtype=object)
-        files[reading.file.name] = names
-        if not parts:
-            most = max(2, _FOLD_NUMBERS // rows.X.shape[1] ** 2)
-            parts = [None] * (1 + min(n_folds, most))
-        masks = [_complete(rows) if table.missing == "em" else None]
-        if n_folds:
-            folds = fold_of(row_hashes(rows.X), len(parts) - 1)
-            whole = masks[0]
-            masks += [
-                folds == k if whole is None else whole & (folds == k)
-                for k in range(len(parts) - 1)
-            ]
-        with _columns_named(reading.file.name, names):
-            parts = [
-                _added(part, rows if mask is None else rows.take(mask), names)
-                for part, mask in zip(parts, masks, strict=True)
-            ]
-        if masks[0] is not None:
-            incomplete.add(rows.take(~masks[0]))
+        if sampled:
+            part = RowSample.from_arrays(rows.X, rows.codes, rows.weights)
+            sample = part if sample is None else sample + part
+        complete = _complete(rows) if table.missing == "em" else None
+        if complete is not None:
+            incomplete.add(rows.take(~complete))
+            rows = rows.take(complete)
             if incomplete.parts is None and is_read_once(table.source):
                 raise too_large_for_one_pass(table.source)
-        if sampled:
-            pool.add(rows.X, rows.codes, rows.weights)
+        if not parts:
+            names = np.array(reading.file.table.features, dtype=object)
+            most = max(2, _FOLD_NUMBERS // len(names) ** 2)
+            parts = [None] * (1 + min(n_folds, most))  # of all rows, then of folds
+        with _columns_named(reading.file.name, names):
+            parts = [
+                _added(part, some, names)
+                for part, some in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
+            ]
     _check_rows(reading, n_rows)
-    sample = pool.total() if sampled else None
-    present = [part for part in parts if part is not None]
+    labels, total, folds = _labels(reading), parts[0], parts[1:]
     if incomplete.n_rows:
-        total = present[0] if present else None
         factor = 1.0
         if sample is not None:  # weights of a fit are frequencies
-            complete = 0 if total is None else total.weights.sum()
-            factor = frequency_factor(incomplete.weight + complete, sample.n_rows)
+            weight = incomplete.weight + (0 if total is None else total.weights.sum())
+            factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
-        where, names = next(iter(files.items()))
-        where = where if len(files) == 1 else f"{len(files)} files"
-        with _columns_named(where, names):
+        with _columns_named(reading.file.name, names):
             passes = _passes(table, total, incomplete, reading, factor)
-            present = [ClassStatistics.from_incomplete(passes, _labels(reading), names)]
-    stats, *folds_found = (_with_labels(part, _labels(reading)) for part in present)
+            total = ClassStatistics.from_incomplete(passes, labels, names)
+        folds = []
+    stats = _with_labels(total, labels)
     if isinstance(table.source, ArrayRows):
         stats.feature_names = None  # numbers, for messages
     if sample is not None:
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X
-        sample = replace(sample, X=X, y=_labels(reading)[sample.y])
-    counts = n_rows, incomplete.n_rows
-    return Gathered(stats, folds_found, sample, *counts, reading.first)
+        sample = replace(sample, X=X, y=labels[sample.y])
+    named = [_with_labels(part, labels) for part in folds if part is not None]
+    return Gathered(stats, named, sample, n_rows, incomplete.n_rows, reading.first)
+
+
+def _dealt(rows: Rows, n_folds: int) -> Iterator[Rows]:
+    """Yield all rows, then those of each fold."""
+    yield rows
+    if n_folds:
+        folds = fold_of(row_hashes(rows.X), n_folds)
+        yield from (rows.take(folds == k) for k in range(n_folds))
 
 
 def read_all(
@@ -244,11 +239,12 @@ def _added(
     return sums if total is None else total + sums
 
 
-def _with_labels(stats: ClassStatistics, labels: NDArray[Any]) -> ClassStatistics:
+def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
     """Return statistics of the first classes with their labels, in order."""
     labels = labels[: stats.n_classes]
     order = np.argsort(labels)
-    return stats.with_entries(order, labels[order])
+    made: ClassStatistics = stats.with_entries(order, labels[order])
+    return made
 
 
 def _passes(

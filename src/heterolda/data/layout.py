@@ -16,7 +16,7 @@ from heterolda.data.notes import warn_of_reading
 from heterolda.data.text_rows import BLANK, merged_blanks
 
 _DELIMITERS = ";\t|,"
-_GAPS = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
+_MISSING = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
 _N_ROWS = 200  # that are looked at
 _FEW_ROWS = 5  # that show nothing
 _N_SHOWN = 5  # cells in a message
@@ -125,19 +125,19 @@ def _is_comment(line: str) -> bool:
 
 
 def _says_nothing(line: str) -> bool:
-    """Whether a line is empty, or only for Excel."""
+    """Return whether a line is empty, or only for Excel."""
     return not line.strip() or bool(_SEPARATOR.fullmatch(line))
 
 
 def _is_title(cells: list[str], width: int, text: Format) -> bool:
-    """Whether a line comes before the table: it has but one cell, or one word in it."""
+    """Return whether a line comes before the table: it has one cell, or one word."""
     words = list(filter(str.strip, cells))
     is_word = text.header and words[:1] == cells[:1] and len(words) == 1
     return width > 1 and (len(cells) == 1 or not words or (is_word and width > 2))
 
 
 def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
-    """The first rows by the delimiter that makes most sense of them."""
+    """Return the first rows by the delimiter that makes most sense of them."""
     if given is not None:
         return given, _rows(text, given)
     # Of several the first: a comma may be a decimal mark as well.
@@ -162,7 +162,7 @@ def _only_cells(rows: list[_Row]) -> list[str]:
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
-    """How many cells of a row are numbers, if there are names of all, how many cells.
+    """Count cells of a row that are numbers; say if all are named; count all cells.
 
     Where the rows make no table, the first of these is negative.
     """
@@ -178,7 +178,7 @@ def _score(rows: list[_Row]) -> tuple[float, bool, int]:
 
 
 def _rows(text: str, delimiter: str) -> list[_Row]:
-    """The first rows that are not empty, up to one with a cell of no end."""
+    """Return the first rows that are not empty, up to one with a cell of no end."""
     if delimiter == BLANK:
         text = b"".join(merged_blanks([text.encode()])).decode()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -197,7 +197,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _fitted(
     names: list[str], body: list[list[str]], width: int, where: str
 ) -> list[str]:
-    """As many names as cells, where one is missing or stands for nothing."""
+    """Return as many names as cells, where one is missing or stands for nothing."""
     if len(names) == width + 1 and not names[-1]:
         return names[:-1]
     if not body or len(names) != width - 1:
@@ -214,7 +214,7 @@ def _fitted(
 
 
 def _are_names(cells: list[str]) -> bool:
-    """Whether cells name rows: all differ, and numbers, if it is these, increase."""
+    """Return whether cells name rows: all differ, and numbers increase."""
     if not any(map(_is_number, cells)):
         return len(set(cells)) == len(cells)
     if not all(map(str.isdecimal, cells)):
@@ -225,7 +225,7 @@ def _are_names(cells: list[str]) -> bool:
 
 
 def _words_above_numbers(body: list[list[str]], text: Format) -> bool:
-    """Whether the first row has words, such as units, where others have numbers."""
+    """Return whether the first row has words, such as units, above numbers."""
     first, *others = body[:_N_ROWS] or [[]]
     same = [row for row in others if len(row) == len(first)]
     if len(same) < _FEW_ROWS:
@@ -235,15 +235,17 @@ def _words_above_numbers(body: list[list[str]], text: Format) -> bool:
         for word, *below in zip(first, *same, strict=True)
         if sum(map(_is_number, below)) > _MOST * len(same)
     ]
-    gaps = _GAPS.union(map(str.casefold, text.na))
-    words = {w for w in above if any(map(str.isalpha, w)) and w.casefold() not in gaps}
+    missing = _MISSING.union(map(str.casefold, text.na))
+    words = {
+        w for w in above if any(map(str.isalpha, w)) and w.casefold() not in missing
+    }
     return len(words) > 1 and not any(map(_is_number, above))
 
 
 def decimal_mark(
     body: list[list[str]], where: str, delimiter: str = ""
 ) -> tuple[str, bool]:
-    """The decimal mark, and whether the other one sets thousands apart.
+    """Return the decimal mark, and whether the other one separates thousands.
 
     It is a comma only where no number has a point.
     """
@@ -269,7 +271,7 @@ def decimal_mark(
 
 
 def _is_padded(body: list[list[str]]) -> bool:
-    """Whether a blank follows each delimiter."""
+    """Return whether a blank follows each delimiter."""
     cells = [cell for row in body for cell in row[1:]]
     return bool(cells) and all(cell.startswith(" ") for cell in cells)
 

@@ -165,7 +165,7 @@ def fit_batches(
         raise ParameterError(
             "missing",
             f"='em' needs GaussianLinearDiscriminant(missing='em'), which also "
-            f"predicts rows with gaps, got {estimator!r:.80}; or leave such rows out "
+            f"predicts incomplete rows, got {estimator!r:.80}; or leave such rows out "
             "with missing='drop'",
         )
     missing = own or "error" if missing is None else missing

@@ -186,15 +186,15 @@ def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | N
         place = file.place(infinite, n_before)
         raise ValueError(f"{place} is infinite: every number must be finite")
     table = file.table
-    gaps = np.column_stack([np.isnan(X) & (table.missing != "em"), *absent])
-    good = np.asarray(~gaps.any(axis=1))
+    bad = np.column_stack([np.isnan(X) & (table.missing != "em"), *absent])
+    good = np.asarray(~bad.any(axis=1))
     if good.all():
         return None
     if table.missing == "error":
         can = table.advice == "em" and np.isnan(X[good.argmin()]).any()
         keep = "keep such rows with missing='em', " if can else ""
         raise ValueError(
-            f"{file.place(gaps, n_before)} is missing: fill it in, {keep}or leave such "
+            f"{file.place(bad, n_before)} is missing: fill it in, {keep}or leave such "
             "rows out with missing='drop'"
         )
     return good

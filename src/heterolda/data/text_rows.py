@@ -20,7 +20,7 @@ BLANK = " "  # as a delimiter: any number of blanks and tabs
 def complete_rows(
     pieces: Iterable[bytes], delimiter: str, where: str
 ) -> Iterator[bytes]:
-    """The same bytes, cut where a row ends; a quote that is not closed is an error."""
+    """Yield bytes cut where a row ends; a quote that is not closed is an error."""
     rest, n_lines, n_quotes = b"", 0, 0
     seen = 0  # bytes of a row that is still open, or zero
     for piece in chain(pieces, [b""]):  # nothing stands for the end
@@ -54,12 +54,12 @@ def complete_rows(
 
 
 def _count(text: bytes, mark: bytes) -> int:
-    """How often a character is there; the method of bytes takes ten times as long."""
+    """Count a character; the method of bytes takes ten times as long."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(mark)))
 
 
 def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
-    """Where the last whole row ends, and whether no text makes a row of what follows.
+    """Return where the last whole row ends, and whether nothing can end the next.
 
     A quote opens a cell only as its first character, and two of them within such a
     cell stand for one. Anywhere else it is a character as any other, an inch mark
@@ -90,7 +90,7 @@ def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
 
 
 def _end_of_plain_rows(text: bytes, delimiter: str) -> int | None:
-    """The same where quotes open and close cells in turn; None where some do not."""
+    """Return the end where quotes open and close cells in turn; None elsewhere."""
     if not text:
         return 0
     codes = np.frombuffer(text, np.uint8)
@@ -109,7 +109,7 @@ def _end_of_plain_rows(text: bytes, delimiter: str) -> int | None:
 
 
 def merged_blanks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Whole lines with one blank for any number of blanks and tabs, and none around."""
+    """Yield lines with one blank for any number of blanks and tabs, none around."""
     rest = b""
     for piece in chain(pieces, [b""]):
         rest += piece
@@ -124,7 +124,7 @@ def merged_blanks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[bytes]:
-    """The same text without lines of delimiters alone, which Excel is fond of.
+    """Yield text without lines of delimiters alone, which Excel is fond of.
 
     Text with quotes is left as it is, since these may protect such a line.
     """
@@ -139,7 +139,7 @@ def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[byte
 
 
 def without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:
-    """The same text without its first lines."""
+    """Yield text without its first lines."""
     for piece in pieces:
         if n_lines:
             lines = piece.splitlines(keepends=True)
