@@ -97,3 +97,11 @@ def test_spooled_standard_input_is_deleted(tmp_path, monkeypatch):
         assert "standard input" in result.stderr
         assert str(tmp_path) not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_empty_lines_above_a_table_are_read_once(tmp_path):
+    """Millions of them took minutes, as all were looked at again with each piece."""
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{k % 7},{'ab'[k % 3 == 0]}\n" for k in range(60))
+    path.write_text("\n" * 1_000_000 + "x,kind\n" + rows)
+    assert "60 rows, 1 feature," in succeed("fit", path, "-t", "kind", "--no-accuracy")

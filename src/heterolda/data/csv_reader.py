@@ -96,12 +96,12 @@ def _piped() -> Iterator[bytes]:
 
 def _head(text: Iterator[bytes], n_bytes: int, where: str) -> tuple[str, bytes]:
     """Return first lines that are not only comments, and all that was read for them."""
-    seen = b""
+    seen, end, n_lines = b"", 0, 0
     for piece in text:
         seen += piece
-        end = seen.rfind(b"\n") + 1
-        lines = [line for line in seen[:end].splitlines() if line.strip()]
-        n_lines = sum(not line.startswith(b"#") for line in lines)
+        start, end = end, max(end, seen.rfind(b"\n") + 1)
+        lines = (line.strip() for line in seen[start:end].splitlines())
+        n_lines += sum(bool(line) and not line.startswith(b"#") for line in lines)
         enough = n_lines > bool(n_bytes) and len(seen) >= n_bytes
         if enough or (n_lines and len(seen) > _LONGEST_HEADER):
             return seen[:end].decode(), seen
