@@ -34,8 +34,8 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 from heterolda.export import export_c
-from heterolda.export._c_text import label_table, number, string
-from heterolda.export._rules import read_rules
+from heterolda.export.c_text import label_table, number, string
+from heterolda.export.rules import describe
 
 N = 10_000
 TYPES = {"float": np.float32, "double": np.float64}
@@ -145,7 +145,7 @@ def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
     projections = HeteroscedasticProjection(9), HeteroscedasticProjection(3)
     model = make_pipeline(*projections, GaussianLinearDiscriminant()).fit(frame, y)
     scores = model[:-1].transform(frame) @ model[-1].coef_.T + model[-1].intercept_
-    rules = read_rules(model)
+    rules = describe(model)
     found = frame.to_numpy() @ rules.coef.T + rules.intercept
     np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
     header = export_c(model, tmp_path / "four.h", dtype)
@@ -154,7 +154,7 @@ def test_pipelines_of_projections_become_rules_on_features(dtype, tmp_path):
     comment = header.path.read_text().partition("*/")[0]
     assert "64 features into 4 classes" in comment
     assert "pixel 63" in comment
-    assert f"{model[-1].bayes_error_.max():.4g} the largest" in comment
+    assert f"{model[-1].bayes_error_.max():.4g} at most" in " ".join(comment.split())
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -315,6 +315,37 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
     for command in COMPILERS:
         shown = build(header, show, command, extra=["-trigraphs"])(X)
         assert shown.decode() == "".join(f"{it}\n" for it in model.classes_)
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [3, 7], [0, 2**64 - 1], [0.0, 1.0]])
+def test_the_usage_compiles_and_prints_a_label(labels, tmp_path, make_classes):
+    X, y = make_classes(2)
+    kind = "u8" if 2**64 - 1 in labels else None
+    model = GaussianLinearDiscriminant().fit(X, np.array(labels, dtype=kind)[y])
+    header = export_c(model, tmp_path / "iris.h")
+    include, *body = header.usage
+    assert len(body) == 4
+    code = ["#include <stdio.h>", include, "int main(void) {", *body, "return 0; }"]
+    source = tmp_path / "use.c"
+    source.write_text("\n".join(code))
+    subprocess.run([*C99, *STRICT, "-o", tmp_path / "use", source], check=True)
+    shown = subprocess.run([tmp_path / "use"], capture_output=True, text=True)
+    (expected,) = model.predict(np.zeros((1, 3)))
+    assert shown.stdout == f"{int(expected) if labels[0] == 0 else expected}\n"
+
+
+def test_the_comment_says_what_decided_each_pair(tmp_path, make_classes):
+    X, y = make_classes(4)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    model.guarded_ = np.arange(6) == 4
+    model.trivial_ = np.arange(6) == 5
+    comment = export_c(model, tmp_path / "m.h").path.read_text().partition("*/")[0]
+    for line in [
+        "Rules:           global, all pairs but those below",
+        "Rules:           Fisher's, taken by the guard, 1 of 6 pairs: 1 and 3",
+        "Rules:           always the likelier class, 1 of 6 pairs: 2 and 3",
+    ]:
+        assert line in comment
 
 
 def test_texts_and_numbers():

@@ -17,7 +17,7 @@ from heterolda import (
 )
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
-from heterolda.export._rules import read_rules
+from heterolda.export.rules import describe
 from heterolda.solvers import all_pairs
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
@@ -126,7 +126,7 @@ def errors_in_single(model, X, *, exact_rows=False):
     Rounding x moves the score by |w| |x| u, unless x is exact already. Then x - c, w,
     w (x - c) and each of d sums are rounded; the offset is, and so is adding it.
     """
-    centre, _, offset = (a.astype(float) for a in read_rules(model).centred())
+    centre, _, offset = (a.astype(float) for a in describe(model).centered())
     w, d = np.abs(model.coef_).T, X.shape[1]
     moved = 0.0 if exact_rows else SINGLE * np.abs(X)
     terms = (np.abs(X - centre) + moved) @ w

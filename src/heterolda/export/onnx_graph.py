@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export._rules import Rules, centred_projection, read_rules
+from heterolda.export.rules import Description, describe, in_single
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -29,7 +29,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
             f"target_opset must be at least {_OLDEST_OPSET} for "
             f"{type(operator.raw_operator).__name__}, got {container.target_opset}"
         )
-    rules = read_rules(operator.raw_operator)
+    rules = describe(operator.raw_operator)
     nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
     labels = np.arange(len(rules.classes)) if nocl else label_values(rules.classes)
     graph = _Graph(scope, container)
@@ -71,8 +71,9 @@ def convert_projection(scope: Any, operator: Any, container: Any) -> None:
     if kind == np.float64:
         graph("MatMul", graph("Sub", x, model.mean_), model.scalings_, output=output)
         return
-    centre, scalings, offset = centred_projection(model)
-    components = graph("MatMul", graph("Sub", x, centre), scalings)
+    coef = model.scalings_.T
+    center, coef32, offset = in_single(model.mean_, coef, -coef @ model.mean_)
+    components = graph("MatMul", graph("Sub", x, center), coef32.T)
     graph("Add", components, offset, output=output)
 
 
@@ -162,16 +163,16 @@ def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     return np.array([int(value) for value in values], dtype=np.int64)
 
 
-def _scores(graph: _Graph, rules: Rules, x: str, double: bool) -> str:
+def _scores(graph: _Graph, rules: Description, x: str, double: bool) -> str:
     """Scores of the rules, in the format of x; of transformed features in double."""
-    if rules.transformation:
+    if rules.powers:
         x = x if double else graph.cast(x, np.dtype(np.float64))
-        x, double = _transformed(graph, rules.transformation, x), True
+        x, double = _transformed(graph, rules.powers, x), True
     if double:
         return graph("Add", graph("MatMul", x, rules.coef.T), rules.intercept)
-    centre, coef, offset = rules.centred()
-    if centre.any():
-        x = graph("Sub", x, centre)
+    center, coef, offset = rules.centered()
+    if center.any():
+        x = graph("Sub", x, center)
     return graph("Add", graph("MatMul", x, coef.T), offset)
 
 
@@ -192,7 +193,7 @@ def _transformed(graph: _Graph, given: PowerTransformation, x: str) -> str:
     return graph("Add", bent, graph("Mul", x, np.zeros(1)))  # not finite if x is not
 
 
-def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
+def _decide(graph: _Graph, rules: Description, scores: str) -> tuple[str, str]:
     """Columns of the winning classes and their probabilities, from scores."""
     positive = graph("Greater", scores, np.zeros(1))
     log_odds = _log_odds(graph, rules, scores, positive)
@@ -210,9 +211,9 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
     return _count(graph, rules, scores, positive, members), p
 
 
-def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
+def _log_odds(graph: _Graph, rules: Description, scores: str, positive: str) -> str:
     """Log-odds as a function of the score, see `Curve`."""
-    curve, one = rules.log_odds.curve, np.ones(1)
+    curve, one = rules.curve, np.ones(1)
     s = graph("Min", graph("Max", scores, curve.low), curve.high)
     bent = graph("Mul", s, curve.bend)
     beyond = (graph("Mul", scores, 1 / limit) for limit in (curve.low, curve.high))
@@ -250,7 +251,7 @@ def _share(graph: _Graph, against: str) -> str:
     return graph("Reciprocal", graph("Add", against, np.ones(1)))
 
 
-def _tempered(graph: _Graph, rules: Rules, p: str) -> str:
+def _tempered(graph: _Graph, rules: Description, p: str) -> str:
     """Probabilities that sum to one, after `votes.tempered`."""
     if rules.temperature == 1:
         return graph.normalised(p)
@@ -261,7 +262,11 @@ def _tempered(graph: _Graph, rules: Rules, p: str) -> str:
 
 
 def _count(
-    graph: _Graph, rules: Rules, scores: str, positive: str, members: NDArray[np.int64]
+    graph: _Graph,
+    rules: Description,
+    scores: str,
+    positive: str,
+    members: NDArray[np.int64],
 ) -> str:
     """The class of most votes; exact ties go to the larger sum of scores."""
     weights, none = rules.vote_weights, np.zeros(1)
