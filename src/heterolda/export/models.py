@@ -86,7 +86,7 @@ def without_statistics(model: Any) -> Any:
 
 
 def _fitted(*classes: type) -> Kind:
-    """A fitted estimator, one of these."""
+    """Describe a fitted estimator, one of these."""
 
     def read(value: Any, at: Place) -> Any:
         name = value.get("estimator") if isinstance(value, dict) else None
@@ -110,7 +110,7 @@ def _kind(cls: type) -> Kind:
 
 
 def _start() -> Kind:
-    """The discriminant that a model starts from, perhaps frozen."""
+    """Describe the discriminant that a model starts from, perhaps frozen."""
     kind = record({"frozen": boolean(), "model": _fitted(GaussianLinearDiscriminant)})
 
     def read(value: Any, at: Place) -> Any:

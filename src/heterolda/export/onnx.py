@@ -120,7 +120,7 @@ def to_onnx(
 
 
 def _of_incomplete_rows(graph: Any, model: Any) -> str:
-    """What the graph of a classifier does with rows that are not complete."""
+    """Return what the graph of a classifier does with rows that are not complete."""
     from onnx import TensorProto
 
     labels = label_values(model.classes_)

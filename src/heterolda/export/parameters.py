@@ -58,7 +58,7 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def parameters(*names: str) -> Kind:
-    """An object of parameters: numbers, text, lists and what one-key objects stand for.
+    """Describe parameters: numbers, text, lists and what one-key objects stand for.
 
     These are ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``,
     ``{"array": [...]}``, ``{"settings": "Grid", "step": 0.01}`` for a solver,

@@ -75,7 +75,7 @@ def text(*options: str) -> Kind:
 
 
 def choice(values: Mapping[str, Any]) -> Kind:
-    """One of several values, each written as a text."""
+    """Describe one of several values, each written as a text."""
     names, name = {value: name for name, value in values.items()}, text(*values)
     return Kind(
         name.words,
@@ -96,7 +96,7 @@ def boolean() -> Kind:
 
 
 def count(size: str | None = None) -> Kind:
-    """An integer from 1 on, which may name a length."""
+    """Describe an integer from 1 on, which may name a length."""
 
     def read(value: Any, at: Place) -> int:
         if type(value) is not int or not 1 <= value < 2**63:
@@ -109,7 +109,7 @@ def count(size: str | None = None) -> Kind:
 
 
 def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Kind:
-    """A finite number from `low` to `high`; if `missing`, null stands for NaN."""
+    """Describe a number from `low` to `high`; if `missing`, null stands for NaN."""
 
     def read(value: Any, at: Place) -> float:
         if missing and value is None:
@@ -133,7 +133,7 @@ def array(
     dtype: type | None = float,
     missing: bool = False,
 ) -> Kind:
-    """An array of finite numbers from `low` to `high`, in one to three dimensions.
+    """Describe an array of numbers from `low` to `high`, of one to three dimensions.
 
     Without a dtype the numbers are integers if all of them are written so. If `missing`
     null stands for NaN.
@@ -161,7 +161,7 @@ def array(
 
 
 def packed(columns: str) -> Kind:
-    """Rows of finite numbers as base64 of float64, lowest byte first.
+    """Describe rows of finite numbers as base64 of float64, lowest byte first.
 
     For many numbers that nobody reads: digits take twice the room, and tens of times as
     long.
@@ -187,7 +187,7 @@ def packed(columns: str) -> Kind:
 def list_of(
     kind: Kind, length: Length = None, make: Callable[[list[Any]], Any] = list
 ) -> Kind:
-    """A list of values of one kind; `make` takes what is read."""
+    """Describe a list of values of one kind; `make` takes what is read."""
 
     def read(value: Any, at: Place) -> Any:
         items = check_list(value, at, length)
@@ -208,7 +208,7 @@ def optional(kind: Kind) -> Kind:
 
 
 def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
-    """An object with the keys of `fields`, in their order, and no others.
+    """Describe an object with the keys of `fields`, in their order, and no others.
 
     What is written is a dictionary or has such attributes; `make` takes what is read.
     """
