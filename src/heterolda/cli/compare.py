@@ -138,7 +138,7 @@ def _compare_rows(rows: Any, n_folds: int) -> Any:
         X, y, weight, names = read
         note_odd_numbers(rows, X, names)
 
-        def show(done: float, name: str) -> None:
+        def show(name: str, done: float) -> None:
             status.share(f"comparing: {name}")(done)
 
         return compare(X, y, sample_weight=weight, cv=n_folds, progress=show)

@@ -59,14 +59,15 @@ def inspect(
     - `heterolda inspect iris.json --pair setosa,virginica`
     - `heterolda inspect iris.json --html iris.html`
 
-    For each pair of classes: how many rows of each class the rule misses under the
-    Gaussian model, the features that weigh most, their coefficients and the threshold.
+    For each pair of classes: how many rows of each class the rule would miss if the
+    classes were normal, the features that weigh most, their coefficients and the
+    threshold.
     Weights are for features in units of their standard deviation within the classes.
     """
     with errors_in_one_line(debug):
         from heterolda.cli.evaluate_files import load_classifier
         from heterolda.inspection.model_facts import ModelFacts
-        from heterolda.inspection.model_text import describe_model
+        from heterolda.inspection.model_text import describe_model, write_card
 
         with usage_errors():
             labels = split_names(pair)
@@ -84,7 +85,5 @@ def inspect(
         if html is None:
             print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
             return
-        from heterolda.inspection.model_card import write_card
-
         write_card(facts, model.name, html, pairs)
         print_to_stderr(f"the page is in {html}")
