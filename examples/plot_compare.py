@@ -2,9 +2,10 @@
 Which classifier for these data?
 ================================
 
-:func:`heterolda.compare` judges seven classifiers on the same folds of rows held out. A
-thin bar is two standard errors of the difference to the best: a model whose bar reaches
-the dashed line is not clearly behind it, and the simplest of these is the one to use.
+:func:`heterolda.compare` evaluates seven classifiers on the same held-out folds. A thin
+bar is one standard error of the difference to the best: a model whose bar reaches the
+dashed line is as good on these data, and the one of these with the lowest log loss is
+recommended, whoever made it.
 The wide bars, of the accuracies themselves, are no guide to that: they may overlap
 where the difference is plain, since most rows are decided alike by all.
 """

@@ -20,7 +20,7 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
-from heterolda.export._json_file import json_text, parse_json
+from heterolda.export.json_file import json_text, parse_json
 from heterolda.export.model_file import from_document, to_document
 
 SEEDS = Path(__file__).parent.parent / "tests" / "golden"
@@ -133,8 +133,8 @@ def change(data, rng):
 
 
 _MODULES = (
-    *("model_file", "_json_file", "_schema", "_model_schema"),
-    *("_models", "_pipelines", "_parameters", "_labels"),
+    *("model_file", "json_file", "schema", "models"),
+    *("assembly", "parameters"),
 )
 READER = Reader(
     *("model", ".json", seeds, change, check),

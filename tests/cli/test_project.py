@@ -69,12 +69,12 @@ def test_features_become_components(frame, data, tmp_path, end):
     assert_projected(table, projection, frame)
 
 
-def test_the_summary_has_plug_in_shares_and_the_heaviest_features(frame, data):
+def test_the_summary_has_shares_and_the_heaviest_features(frame, data):
     frame["x1"] *= 1000
     options = ["-t", "kind", "--exclude", "id", "--components", "2"]
     said = succeed("project", "-", *options, *CHERNOFF, stdin=frame.to_csv(index=False))
     assert "standard input: 200 rows, 4 features, 4 classes in 'kind'" in said
-    assert "plug-in: computed from the fitted Gaussian model, not" in said
+    assert "if the classes were exactly normal (not counted on rows)" in said
     projection = fitted(frame, n_components=2)
     for k, column in enumerate(projection.scalings_.T):
         line, weights = (

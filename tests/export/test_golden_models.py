@@ -24,7 +24,7 @@ from heterolda import (
     recommended,
 )
 from heterolda.data.categories import Category
-from heterolda.export._json_file import write_json
+from heterolda.export.json_file import write_json
 from heterolda.export.model_file import from_document, to_document
 
 FOLDER = Path(__file__).parents[1] / "golden"

@@ -42,18 +42,22 @@ from heterolda import (
 from heterolda.data.categories import Category
 from heterolda.estimators.held_out import held_out
 from heterolda.estimators.votes import Committee
-from heterolda.export import _json_file as json_file
+from heterolda.export import json_file
 from heterolda.export.model_file import from_document, to_document
+from heterolda.export.models import TABLE
 from heterolda.solvers import SOLVERS
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guide" / "model_files.md"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
+NEEDED = "include_statistics=True"
 
 GLD, LNS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
 HP = HeteroscedasticProjection
+BY_LABEL = {2: 1, 0: 2.5, 3: 3, 1: 4}
 COSTS = pd.DataFrame(
     [[0, 1, 2, 3], [4, 0, 5, 6], [7, 8, 0, 9], [1, 1, 1, 0]], [2, 0, 3, 1], [2, 0, 3, 1]
 )
@@ -61,43 +65,37 @@ FOUR_CLASSES = {
     **{name: GLD(solver=name) for name in SOLVERS},
     "Global": GLD(solver=Global(gap=1e-5), priors=np.array([0.1, 0.2, 0.3, 0.4])),
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
-    "Grid": GLD(solver=Grid(0.01), priors=[0.1, 0.2, 0.3, 0.4]),
+    "Grid": GLD(solver=Grid(0.01), priors=(0.1, 0.2, 0.3, 0.4)),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=(0.25, 0.5)),
     "auto": GLD(shrinkage="auto", voting="majority", priors="equal"),
     "cv": GLD(shrinkage="cv"),
-    "ova": GLD(multiclass="ova", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
+    "ova": GLD(multiclass="ova", priors=BY_LABEL),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "minimax": GLD(criterion="minimax"),
-    "gaps": GLD(missing="em", shrinkage="cv", priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
+    "gaps": GLD(missing="em", shrinkage="cv", priors=BY_LABEL),
     "paper": LNS(max_iter=30),
     "powers": SmoothedLinearDiscriminant(0.5),
     "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
-    "smoothed": recommended(priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
+    "smoothed": recommended(priors=BY_LABEL),
     "width": SmoothedLinearDiscriminant(1, transformation=None, shrinkage=(0.2, 1.0)),
     "coupled": LNS(max_iter=20, voting="coupled"),
     "balanced": LNS(max_iter=20, class_weight="balanced"),
-}
-PROJECTED = {
-    "projection": HP(2, priors={2: 1, 0: 2.5, 3: 3, 1: 4}),
+    "projection": HP(2, priors=BY_LABEL),
     "fisher projection": HP(
         1, method="fisher", shrinkage=None, priors=[0.4] + 3 * [0.2]
     ),
-    "all components": HP(
-        3, method="chernoff", shrinkage=(0.2, 1.0), priors="equal", verbose=True
-    ),
+    "all components": HP(3, method="chernoff", shrinkage=(0.2, 1.0), verbose=True),
     "only a projection": make_pipeline(HP(2)),
     "in components": make_pipeline(HP(2), GLD(shrinkage=0.1), verbose=True),
     "twice": make_pipeline(HP(3), HP(2, method="chernoff"), LNS(max_iter=20)),
     "frames": make_pipeline(HP(3), HP(2), recommended()).set_output(transform="pandas"),
 }
-FOUR_CLASSES |= PROJECTED
 TWO_CLASSES = {
     "two": GLD(),
     "two ova": GLD(multiclass="ova"),
     "neyman-pearson": GLD(criterion="neyman-pearson", max_error={1: 0.05}),
     "paper two": LNS(max_iter=20),
-    "smoothed two": recommended(),
     "powers two": SmoothedLinearDiscriminant(0.5, n_jobs=2),
     "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
     "bounded gaps": BoundedErrorClassifier(
@@ -140,30 +138,9 @@ def check_predictions(model, other, X):
     rows = np.vstack([np.asarray(X), np.zeros(X.shape[1]), np.full(X.shape[1], 1e160)])
     if isinstance(X, pd.DataFrame):
         rows = pd.DataFrame(rows, columns=X.columns)
-    for method in methods_of(model):
+    for method in METHODS if hasattr(model, "predict") else ["transform"]:
         one, two = getattr(model, method)(rows), getattr(other, method)(rows)
         assert same(np.asarray(one), np.asarray(two)), method
-
-
-def check_refused(document, where, value, message):
-    """A document with another value in one place of its model is refused."""
-    changed = copy.deepcopy(document)
-    *way, last = [int(key) if key.isdigit() else key for key in where.split(".")]
-    container = changed["model"]
-    for key in way:
-        container = container[key]
-    container[last] = value
-    with pytest.raises(ValueError, match=message):
-        from_document(changed)
-
-
-def golden(name):
-    """The document of a golden file."""
-    return json.loads((GOLDEN / f"model_{name}.json").read_text(encoding="utf-8"))
-
-
-def methods_of(model):
-    return METHODS if hasattr(model, "predict") else ["transform"]
 
 
 @pytest.fixture
@@ -178,8 +155,7 @@ def fitted(name, make_classes):
     if "gaps" in name:
         X[::3, 0], X[::5, 1:] = np.nan, np.nan
     model = clone((FOUR_CLASSES | TWO_CLASSES)[name]).fit(X, y)
-    if "powers" in name:
-        assert model.transformation_ is not None
+    assert "powers" not in name or model.transformation_ is not None
     return model, X
 
 
@@ -193,7 +169,7 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert repr(loaded) == repr(model)
     assert same(clone(loaded), clone(model))
     assert same(pickle.loads(pickle.dumps(loaded)), pickle.loads(pickle.dumps(model)))
-    if name in PROJECTED and not hasattr(model, "predict"):
+    if "projection" in name:
         components = model.transform(X)
         back = loaded.inverse_transform(components)
         assert same(back, model.inverse_transform(components))
@@ -202,89 +178,53 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert path.read_bytes() == first
 
 
-LABELS = [
-    np.array([3, -1, 7, 0]),
-    np.array([1, 2**64 - 1, 3, 0], "u8"),
-    np.array([-1.0, 2, 3, 0]),
-    np.array([1, 2, 3, 0], "f2"),
-    np.array([7, 5, 9, 1], ">i4"),
-    np.array(["d", "a", "ü\n", '"c']),
-    np.array(["x", "y", "zz", "w" * 90], dtype=object),
-]
-
-
-@pytest.mark.parametrize("labels", LABELS, ids=str)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1, 2**64 - 1, 3, 0], "u8"),
+        np.array([-1.0, 2, 3, 0]),
+        np.array([1, 2, 3, 0], "f2"),
+        np.array([7, 5, 9, 1], ">i4"),
+        np.array(["d", "a", "ü\n", '"c']),
+        np.array(["x", "y", "zz", "w" * 90], dtype=object),
+    ],
+    ids=str,
+)
 def test_labels_keep_their_values_and_types(make_classes, path, labels):
     X, y = make_classes(4)
     model = GaussianLinearDiscriminant().fit(X, labels[y])
     loaded = copy_of(model, path)
     native = model.classes_.dtype.newbyteorder("=")
-    assert loaded.classes_.dtype == native
+    assert loaded.classes_.dtype == loaded.predict(X).dtype == native
     assert np.array_equal(loaded.classes_, model.classes_)
     assert np.array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.predict(X).dtype == native
 
 
-def test_a_bound_is_kept_with_a_frozen_discriminant_and_not_with_others(
-    make_classes, path
-):
-    X, y = make_classes(2)
-    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
-    frozen = FrozenEstimator(GLD().fit(frame[::2], y[::2] == 1))
-    model = BoundedErrorClassifier(frozen, max_error={True: 0.2})
-    model.fit(frame[1::2], y[1::2] == 1)
-    model.fit_record_ = FitRecord("kind", "größe.csv", "2026-11-30", 60.0)
-    loaded = copy_of(model, path)
-    assert same(loaded, model)
-    assert loaded.bound_.label is True
-    assert loaded.estimator.estimator is loaded.estimator_.estimator
-    check_predictions(model, loaded, frame)
-    bare = copy_of(model, path, include_statistics=False)
-    check_predictions(model, bare, frame)
-    document = to_document(model)
-    document["model"]["threshold"] = 1.7e308
-    for change in [
-        ("bound.rank", model.bound_.n_rows + 1, "rank is larger"),
-        ("bound.label", "third", "label must be"),
-        ("start.model.rules.intercept", [-1.7e308], "threshold is too large"),
-        ("parameters.confidence", 2, "confidence"),
-    ]:
-        check_refused(document, *change)
-    for inside in (LogisticRegression(), type("Own", (GLD,), {})()):
-        model.set_params(estimator=inside).fit(X, y == 1)
-        text = f"around {type(inside).__name__};.*not a subclass.*skops"
-        with pytest.raises(TypeError, match=text):
-            heterolda.save(model, path)
-    with pytest.raises(NotFittedError):
-        heterolda.save(clone(model), path)
-
-
-def test_costs_in_a_data_frame_become_a_matrix_in_the_order_of_the_classes(
-    make_classes, path
-):
+def test_parameters_are_plain_when_loaded(make_classes, path):
     X, y = make_classes(4)
     model = GLD(costs=COSTS).fit(X, y)
     loaded = copy_of(model, path)
     assert model.costs is COSTS
-    assert np.array_equal(loaded.costs, COSTS.loc[[0, 1, 2, 3], [0, 1, 2, 3]])
+    assert loaded.costs == COSTS.to_dict("index")
     assert same(clone(loaded).fit(X, y).coef_, model.coef_)
-
-
-def test_tuples_become_lists_and_generators_none_and_scalars_plain(make_classes, path):
-    X, y = make_classes(4)
-    priors = 0.25, 0.25, 0.3, 0.2
+    numbered = pd.DataFrame(1 - np.eye(4))
+    labels = np.array(["d", "c", "b", "a"])[y]
+    loaded = copy_of(GLD(costs=numbered).fit(X, labels), path)
+    assert same(loaded.costs, numbered.to_numpy())
+    inside = copy_of(LNS(GLD(costs=COSTS), max_iter=3).fit(X, y), path)
+    assert inside.estimator.costs == COSTS.to_dict("index")
+    shares = pd.Series(y).value_counts()
+    assert copy_of(GLD(priors=shares).fit(X, y), path).priors == shares.to_dict()
     generator = np.random.RandomState(3)
-    model = GLD(solver="r-hld-1", priors=priors, random_state=generator).fit(X, y)
+    model = GLD(solver="r-hld-1", random_state=generator).fit(X, y)
     loaded = copy_of(model, path)
-    assert loaded.priors == list(priors)
     assert loaded.random_state is None
+    check_predictions(model, loaded, X)
+    assert loaded.fit(X, y).score(X, y) > 0.4
     scalars = RandomSearch(np.int64(2), low=np.float32(0.5)), np.float64(0.25)
     plain = copy_of(GLD(solver=scalars[0], shrinkage=scalars[1]).fit(X, y), path)
     assert same(plain.solver, RandomSearch(2, low=0.5))
     assert same(plain.shrinkage, 0.25)
-    heterolda.save(model, path)
-    assert loaded.fit(X, y).score(X, y) > 0.4
-    check_predictions(model, heterolda.load(path), X)
 
 
 def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
@@ -307,11 +247,13 @@ def test_with_statistics_a_loaded_model_goes_on(make_classes, path):
     model = GLD().partial_fit(X[:80], y[:80], classes=[0, 1])
     loaded = copy_of(model, path)
     bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
-    points = [m.with_operating_point(**bound) for m in (model, loaded)]
-    assert same(*points)
+    assert same(*(one.with_operating_point(**bound) for one in (model, loaded)))
     assert loaded.frontier_[0].auc == model.frontier_[0].auc
     assert same(loaded.partial_fit(X[80:], y[80:]), model.partial_fit(X[80:], y[80:]))
-    assert loaded.statistics_.weights.sum() == len(X)
+    projection = HP(2).partial_fit(X[:80], y[:80])
+    loaded = copy_of(projection, path)
+    rest = X[80:], y[80:]
+    assert same(loaded.partial_fit(*rest), projection.partial_fit(*rest))
 
 
 def test_few_rows_of_many_features_are_kept_as_factors(path):
@@ -329,153 +271,114 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     heterolda.save(loaded, path)
     assert path.read_bytes() == first
     # Not a row of the data, nor of the deviations; in any order of rows the same.
-    numbers = [np.array(rows) for rows in kept.factors[:2]]
+    numbers = np.array(kept.factors[0])
     for rows in (X, *known.factors):
-        assert not np.isin(np.round(rows[rows != 0], 9), np.round(numbers[0], 9)).any()
+        assert not np.isin(np.round(rows[rows != 0], 9), np.round(numbers, 9)).any()
     mixed = rng.permutation(24)
     other = copy_of(GLD(shrinkage="auto").fit(X[mixed], y[mixed]), path)
-    np.testing.assert_allclose(other.statistics_.factors[0], numbers[0], atol=1e-10)
+    np.testing.assert_allclose(other.statistics_.factors[0], numbers, atol=1e-10)
     points = [m.with_operating_point(priors="equal") for m in (model, loaded)]
     np.testing.assert_allclose(points[0].coef_, points[1].coef_, atol=1e-7)
     more = rng.normal(size=(9, 130)), np.arange(9) % 3
     after = [m.partial_fit(*more).statistics_ for m in (model, loaded)]
-    assert after[1].factors is not None
     np.testing.assert_allclose(after[0].scatters, after[1].scatters, atol=1e-11)
-    np.testing.assert_allclose(model.bayes_error_, loaded.bayes_error_, rtol=1e-9)
     chosen = GLD().fit(X, y)
     loaded = copy_of(chosen, path)
     assert same(loaded.shrinkage_, chosen.shrinkage_)
-    assert np.isnan(loaded.gap_[0])
     assert held_out(chosen, X, y)[0] == held_out(loaded, X, y)[0]
 
 
-def packed(numbers):
-    return b64encode(np.array(numbers, "<f8").tobytes()).decode()
-
-
-# What is refused where statistics have factors.
-WIDE_EDITS = [
-    ("factors", None, "either scatters or factors"),
-    ("scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or factors"),
-    ("factors", [], "must have 3 entries"),
-    ("factors.0", None, "must be text"),
-    ("factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
-    ("factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
-    ("factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
-    ("factors.0", packed([1e160] * 8), "factors: the values of feature 0 are so large"),
-]
-
-
-@pytest.mark.parametrize(("where", "value", "message"), WIDE_EDITS)
-def test_factors_that_are_none_are_refused(where, value, message):
-    check_refused(golden("wide"), f"statistics.{where}", value, message)
-
-
-def test_without_statistics_a_model_predicts_and_says_what_it_lacks(make_classes, path):
-    X, y = make_classes(4)
-    for model in (GLD(shrinkage="auto"), recommended()):
-        model.fit(X, y)
-        loaded = copy_of(model, path, include_statistics=False)
-        check_predictions(model, loaded, X)
-        document = path.read_text()
-        assert "scatters" not in document
-        discriminant = getattr(loaded, "estimator_", loaded)
-        assert discriminant.predict(X).shape == y.shape
-        assert not hasattr(discriminant, "statistics_")
-        assert not hasattr(discriminant, "frontier_")
-        with pytest.raises(NotFittedError, match="include_statistics=True"):
-            _ = discriminant.frontier_
-        with pytest.raises(NotFittedError, match="include_statistics=True"):
-            discriminant.with_operating_point(costs=COSTS)
-        again = path.read_bytes()
-        heterolda.save(loaded, path)
-        assert path.read_bytes() == again
-    loaded = copy_of(GLD().fit(X, y), path, include_statistics=False)
-    with pytest.raises(NotFittedError, match="include_statistics=True"):
-        loaded.partial_fit(X, y)
-    check_predictions(GLD().fit(X, y), loaded, X)
-    assert same(loaded.fit(X, y), GLD().fit(X, y))
-
-
-def test_rows_with_gaps_need_statistics(make_classes, path):
-    for name in ("gaps", "bounded gaps"):
-        model, X = fitted(name, make_classes)
-        bare = copy_of(model, path, include_statistics=False)
-        complete = X[~np.isnan(X).any(axis=1)]
-        check_predictions(model, bare, complete)
+@pytest.mark.parametrize(
+    "name", ["auto", "smoothed", "gaps", "bounded gaps", "projection", "frames"]
+)
+def test_without_statistics_a_model_predicts_and_says_what_it_lacks(
+    name, make_classes, path
+):
+    model, X = fitted(name, make_classes)
+    loaded = copy_of(model, path, include_statistics=False)
+    assert "scatters" not in path.read_text().replace('"scatters": null', "")
+    check_predictions(model, loaded, X[~np.isnan(X).any(axis=1)])
+    again = path.read_bytes()
+    assert same(copy_of(loaded, path), loaded)
+    assert path.read_bytes() == again
+    part = loaded[0] if isinstance(loaded, Pipeline) else loaded
+    part = getattr(part, "estimator_", part)
+    assert not hasattr(part, "statistics_")
+    if name in ("auto", "projection", "frames"):
+        with pytest.raises(NotFittedError, match=NEEDED):
+            part.partial_fit(X, np.arange(len(X)) % 2)
+    if "gaps" in name:
         needed = "which the prediction of rows with missing values needs: save it with"
         with pytest.raises(NotFittedError, match=needed):
-            bare.predict(X)
+            loaded.predict(X)
+    if isinstance(part, GLD):
+        assert not hasattr(part, "frontier_")
+        for lacking in (lambda: part.frontier_, part.with_operating_point):
+            with pytest.raises(NotFittedError, match=NEEDED):
+                lacking()
+    else:
+        back = part.inverse_transform(np.eye(len(part.explained_)))
+        assert same(back, part.loadings_ + part.mean_)
+
+
+def test_statistics_say_how_they_were_estimated(make_classes, path):
     model, X = fitted("gaps", make_classes)
     assert copy_of(model, path).statistics_.estimated_by == "EM"
-    model.statistics_.save(path.with_suffix(".npz"))
-    assert ClassStatistics.load(path.with_suffix(".npz")).estimated_by == "EM"
     few = model.for_features([0, 2])
     check_predictions(few, copy_of(few, path), X[~np.isnan(X).any(axis=1)][:, [0, 2]])
 
 
-def test_projections_without_statistics_transform_and_say_what_they_lack(
-    make_classes, path
-):
+def test_of_other_initial_estimators_only_the_name_is_kept(make_classes, path):
     X, y = make_classes(4)
-    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
-    for name in ("projection", "twice", "frames"):
-        model = clone(PROJECTED[name]).fit(frame, y)
-        loaded = copy_of(model, path, include_statistics=False)
-        check_predictions(model, loaded, frame)
-        assert "scatters" not in path.read_text(encoding="utf-8")
-        assert loaded.feature_names_in_.tolist() == list(frame)
-        again = path.read_bytes()
+
+    def check(search):
+        loaded = copy_of(search, path)
+        check_predictions(search, loaded, X)
+        assert not hasattr(loaded, "estimator_")
+        assert "LogisticRegression" in repr(loaded)
+        content = path.read_bytes()
         assert same(copy_of(loaded, path), loaded)
-        assert path.read_bytes() == again
-        first = loaded[0] if name != "projection" else loaded
-        assert not hasattr(first, "statistics_")
-        assert same(
-            first.inverse_transform(np.eye(len(first.explained_))),
-            first.loadings_ + first.mean_,
-        )
-        with pytest.raises(NotFittedError, match="include_statistics=True"):
-            first.partial_fit(frame, y)
-        assert same(loaded.fit(frame, y), model)
-    lone = HP(2).partial_fit(X[:80], y[:80])
-    loaded = copy_of(lone, path)
-    assert same(loaded.partial_fit(X[80:], y[80:]), lone.partial_fit(X[80:], y[80:]))
+        assert path.read_bytes() == content
+        return loaded
 
-
-def check_without_start(search, path, X):
-    loaded = copy_of(search, path)
-    check_predictions(search, loaded, X)
-    assert not hasattr(loaded, "estimator_")
-    assert "LogisticRegression" in repr(loaded)
-    content = path.read_bytes()
-    assert same(copy_of(loaded, path), loaded)
-    assert path.read_bytes() == content
-    return loaded
-
-
-def test_of_other_starts_only_the_name_is_kept(make_classes, path):
-    X, y = make_classes(4)
     search = LNS(LogisticRegression(), max_iter=20).fit(X, y)
-    loaded = check_without_start(search, path, X)
+    loaded = check(search)
     for weight in (None, np.ones(len(y))):
         with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
             loaded.fit(X, y, weight)
     loaded.set_params(estimator=LogisticRegression())
     assert same(loaded.fit(X, y).coef_, search.coef_)
     frozen = FrozenEstimator(LogisticRegression().fit(X, y))
-    loaded = check_without_start(LNS(frozen, max_iter=20).fit(X, y), path, X)
     with pytest.raises(NotFittedError, match="estimator is not fitted"):
-        loaded.fit(X, y)
+        check(LNS(frozen, max_iter=20).fit(X, y)).fit(X, y)
 
 
-def test_a_start_that_was_fitted_before_is_kept_as_such(make_classes, path):
+def test_a_frozen_discriminant_is_kept_as_such(make_classes, path):
     X, y = make_classes(4)
     start = GLD(shrinkage="cv").fit(X[::2], y[::2])
     search = LNS(FrozenEstimator(start), max_iter=20).fit(X, y)
     loaded = copy_of(search, path)
     assert same(loaded, search)
-    check_predictions(search, loaded, X)
-    assert same(loaded.fit(X, y), search)  # from the start of the file
+    assert same(loaded.fit(X, y), search)  # from the discriminant of the file
+    X, y = make_classes(2)
+    frame = pd.DataFrame(X, columns=["Größe", "a, b", "1"])
+    frozen = FrozenEstimator(GLD().fit(frame[::2], y[::2] == 1))
+    model = BoundedErrorClassifier(frozen, max_error={True: 0.2})
+    model.fit(frame[1::2], y[1::2] == 1)
+    model.fit_record_ = FitRecord("kind", "größe.csv", "2026-11-30", 60.0)
+    loaded = copy_of(model, path)
+    assert same(loaded, model)
+    assert loaded.bound_.label is True
+    assert loaded.estimator.estimator is loaded.estimator_.estimator
+    bare = copy_of(model, path, include_statistics=False)
+    check_predictions(model, bare, frame)
+    assert bare.estimator.estimator is bare.estimator_.estimator
+    assert hasattr(model.estimator_.estimator, "statistics_")
+    for inside in (LogisticRegression(), type("Own", (GLD,), {})()):
+        model.set_params(estimator=inside).fit(X, y == 1)
+        text = f"around {type(inside).__name__};.*not a subclass.*skops"
+        with pytest.raises(TypeError, match=text):
+            heterolda.save(model, path)
 
 
 class Derived(GaussianLinearDiscriminant):
@@ -491,44 +394,44 @@ def test_what_cannot_be_kept_is_refused(make_classes, path):
     scaled = make_pipeline(StandardScaler(), HP(2), GLD()).fit(X, y)
     logistic = make_pipeline(HP(2), LogisticRegression()).fit(X, y)
     passing = Pipeline([("none", "passthrough"), ("rules", GLD())]).fit(X, y)
-    for wrong, step in [
-        (scaled, "'standardscaler', StandardScaler"),
-        (logistic, "'logisticregression', LogisticRegression"),
-        (passing, "'none', 'passthrough'"),
-    ]:
-        with pytest.raises(TypeError, match=f"step {step}, but.* or save .* skops"):
-            heterolda.save(wrong, path)
     tuned = GridSearchCV(GLD(), {"shrinkage": [0.1, 0.2]}, cv=2).fit(X, y)
-    other = LogisticRegression().fit(X, y)
-    for wrong in (tuned, other, Derived().fit(X, y), "model", None, GLD):
-        with pytest.raises(TypeError, match="must be a GaussianLinearDiscriminant, a"):
-            heterolda.save(wrong, path)
-    for empty in (GLD(), LNS(), HP(), make_pipeline(HP(), GLD())):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            heterolda.save(empty, path)
-    with pytest.raises(NotFittedError, match="cannot transform yet"):
-        heterolda.save(HP().partial_fit(X[y < 1], y[y < 1]), path)
+    dates, surrogate = GLD().fit(X, y), GLD().fit(X, np.array([*"abc", "\ud800"])[y])
+    dates.classes_ = dates.classes_.astype("datetime64[s]")
     partial = GLD().partial_fit(X[y < 3], y[y < 3], classes=[0, 1, 2, 3])
-    with pytest.raises(NotFittedError, match=r"classes \[3\] still"):
-        heterolda.save(partial, path)
-    with pytest.raises(ValueError, match="parameter solver cannot be written"):
-        heterolda.save(GLD(solver=MySolver()).fit(X, y), path)
+    one_class = HP().partial_fit(X[y < 1], y[y < 1])
+    wrong = "must be a GaussianLinearDiscriminant, a"
+    step = "model has the step {}, but.* or save .* skops"
+    for model, error, message in [
+        (scaled, TypeError, step.format("'standardscaler', StandardScaler")),
+        (logistic, TypeError, step.format("'logisticregression', Logistic.*")),
+        (passing, TypeError, step.format("'none', 'passthrough'")),
+        *((one, TypeError, wrong) for one in (tuned, LogisticRegression(), "m", GLD)),
+        (Derived().fit(X, y), TypeError, wrong),
+        *((m, NotFittedError, "not fitted yet") for m in (GLD(), LNS(), HP())),
+        (make_pipeline(HP(), GLD()), NotFittedError, "not fitted yet"),
+        (clone(TWO_CLASSES["bounded"]), NotFittedError, "not fitted yet"),
+        (one_class, NotFittedError, "cannot transform yet"),
+        (partial, NotFittedError, r"classes \[3\] still"),
+        (GLD(solver=MySolver()).fit(X, y), ValueError, "parameter solver cannot be"),
+        (dates, ValueError, "classes must be numbers, booleans or text"),
+        (surrogate, ValueError, "valid Unicode"),
+    ]:
+        with pytest.raises(error, match=message):
+            heterolda.save(model, path)
     with pytest.raises(TypeError, match="include_statistics must be True or False"):
         heterolda.save(GLD().fit(X, y), path, include_statistics="no")
-    odd = GLD().fit(X, y)
-    odd.classes_ = odd.classes_.astype("datetime64[s]")
-    with pytest.raises(ValueError, match="classes must be numbers, booleans or text"):
-        heterolda.save(odd, path)
-    surrogate = GLD().fit(X, np.array(["a", "b", "c", "\ud800"])[y])
-    with pytest.raises(ValueError, match="valid Unicode"):
-        heterolda.save(surrogate, path)
     assert os.listdir(path.parent) == []
 
 
 def test_a_file_is_written_whole_or_not_at_all(make_classes, path, monkeypatch):
-    X, y = make_classes(4)
-    model = GLD().fit(X, y)
-    heterolda.save(model, path)
+    model = GLD().fit(*make_classes(4))
+    link = path.with_name("link.json")
+    path.write_text("old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    heterolda.save(model, link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
     before = path.read_bytes()
     with pytest.raises(FileNotFoundError, match="folder"):
         heterolda.save(model, path.parent / "none" / "model.json")
@@ -536,17 +439,16 @@ def test_a_file_is_written_whole_or_not_at_all(make_classes, path, monkeypatch):
     with pytest.raises(ValueError, match="the model is too large"):
         heterolda.save(model, path)
     assert path.read_bytes() == before
-    assert os.listdir(path.parent) == [path.name]
+    assert sorted(os.listdir(path.parent)) == [link.name, path.name]
 
 
-def test_files_are_json_that_people_can_read(make_classes, path):
+def test_files_are_json_that_people_can_read_without_rows_of_data(make_classes, path):
     X, y = make_classes(4)
     model = GLD(solver="fisher").fit(X, y)
     heterolda.save(model, path)
     text = path.read_text(encoding="utf-8")
     document = json.loads(text, parse_constant=pytest.fail)
     assert document["format"] == "heterolda-model"
-    assert document["version"] == 1
     assert document["heterolda"] == heterolda.__version__
     lines = [line.strip().rstrip(",") for line in text.splitlines()]
     for row in [*model.coef_.tolist(), *model.statistics_.scatters[2].tolist()]:
@@ -555,15 +457,19 @@ def test_files_are_json_that_people_can_read(make_classes, path):
     assert text.isascii()
     assert text.endswith("}\n")
     assert max(map(len, lines)) < 200
-
-
-def test_files_hold_no_row_of_the_data(make_classes, path):
-    X, y = make_classes(4)
-    model = recommended().fit(X, y)
-    heterolda.save(model, path)
+    heterolda.save(recommended().fit(X, y), path)
     numbers = set(re.findall(r"-?\d+\.\d{6,}(?:e-?\d+)?", path.read_text()))
     assert len(numbers) > 100
     assert not numbers & {repr(value) for value in X.ravel().tolist()}
+
+
+def test_the_guide_has_the_table_of_the_schema():
+    rows = {}
+    for cls, fields in TABLE.items():
+        for key, kind in fields.items():
+            rows.setdefault(f"| `{key}` | {kind.words} |", []).append(cls.__name__)
+    table = "\n".join(f"{row} {', '.join(names)} |" for row, names in rows.items())
+    assert table in GUIDE.read_text(encoding="utf-8"), table
 
 
 def hostile_files():
@@ -574,14 +480,12 @@ def hostile_files():
     yield "empty", b"", "not JSON"
     yield "binary", bytes(range(256)) * 4000, "UTF-8"
     yield "pickle", pickle.dumps({"format": "heterolda-model"}), "UTF-8"
-    yield "utf-16", '{"format": "heterolda-model"}'.encode("utf-16"), "UTF-8"
     yield "BOM", b'\xef\xbb\xbf{"format": "heterolda-model"}', "BOM"
     yield "lists", b"[" * deep + b"]" * deep, "nested too deeply"
     yield "open lists", b"[" * 10**6, "nested too deeply"
     yield "deep model", model + b"[" * 900 + b"]" * 900 + b"}", "estimator"
     yield "keys", b"{" + keys + b"}", "format"
     yield "many lists", model + b"[" + b"[]," * 300_000 + b"[]]}", "estimator"
-    yield "same key", b'{"format": "heterolda-model", "format": 1}', "'format' twice"
     yield "same keys", b"{" + b'"a":1,' * 150_000 + b'"a":1}', "'a' twice"
     yield "NaN", model + b"NaN}", "NaN is not a JSON number"
     yield "digits", model + b"1" * 10**6 + b"}", "integer of 1000000 digits"
@@ -613,7 +517,7 @@ def test_hostile_files_are_refused_cheaply(path, content, reason):
     assert len(str(caught.value)) < 500 + len(str(path))
 
 
-def test_files_that_are_too_large_are_not_read(path, monkeypatch):
+def test_files_that_are_too_large_or_not_regular_are_not_read(path, monkeypatch):
     with open(path, "wb") as file:
         file.truncate(2**31)
     with pytest.raises(ValueError, match="larger than 1024 MiB"):
@@ -627,16 +531,14 @@ def test_files_that_are_too_large_are_not_read(path, monkeypatch):
             patch.setitem(json_file.MOST_MARKS, mark, count - 1)
             with pytest.raises(ValueError, match=f"more than {count - 1} of the char"):
                 heterolda.load(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
-def test_only_regular_files_are_read(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(ValueError, match="not a regular file"):
-            heterolda.load(place)
+    pipe = path.with_name("pipe")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(pipe)
+        for place in (path.parent, pipe, "/dev/zero"):
+            with pytest.raises(ValueError, match="not a regular file"):
+                heterolda.load(place)
     with pytest.raises(FileNotFoundError):
-        heterolda.load(tmp_path / "none.json")
+        heterolda.load(path.with_name("none.json"))
     for wrong in (0, None, 1.5):
         with pytest.raises(TypeError):
             heterolda.load(wrong)
@@ -651,136 +553,104 @@ def nested_solver(depth):
     return solver
 
 
-# Each: where, what to put there, and what the message says.
-EDITS = [
-    ("estimator", "Ridge", "must be one of"),
-    ("parameters", [], "parameters must be an object"),
-    ("parameters.solver", "newton", "solver must be one of"),
-    ("parameters.solver", {"settings": "Global", "gap": 9.0}, "gap must be"),
-    ("parameters.solver", {"settings": "os.system"}, "must be one of"),
-    ("parameters.solver", {"settings": "Fisher", "x": 1}, "unknown key 'x'"),
-    ("parameters.solver", nested_solver(300), "nested too deeply"),
-    ("parameters.shrinkage", 2, "'shrinkage' parameter"),
-    ("parameters.priors", {"map": [[[], 1]]}, "pairs of label and value"),
-    ("parameters.max_error", {"map": [[1, 1], [1.0, 2]]}, "a label twice"),
-    ("parameters.costs", {"array": [[1, 2], [3]]}, "must have 2 entries"),
-    ("parameters.random_state", 2**70, "too large"),
-    ("parameters.voting", "\ud800", "valid Unicode"),
-    ("parameters.missing", "drop", "must be one of"),
-    ("classes.labels", [0, 1, 3, 2], "sorted and distinct"),
-    ("classes.labels", [0, 1, 2], "must have 3 entries, got 6"),
-    ("classes.labels", list(range(100_000)), "must have 4999950000 entries"),
-    ("classes.labels", [0], "two or more"),
-    ("classes.labels", [0, 1, 2, 2**63], "of type int64"),
-    ("classes", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "whole"),
-    ("classes.type", "U4", "must be text"),
-    ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "whole"),
-    ("classes", {"type": "U99999999", "labels": ["a", "b", "c", "d"]}, "too long"),
-    ("classes", {"type": "U1", "labels": ["a", "b", "c", "dd"]}, "too long"),
-    ("classes", {"type": "S1", "labels": ["a", "b", "c", "d"]}, "unknown type"),
-    ("features.count", 0, "integer from 1"),
-    ("features.count", 10**12, "must have 1000000000000 entries"),
-    ("features.names", ["a", "b", 3], "must be text"),
-    ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
-    ("rules.coef.0.0", float("inf"), "finite"),
-    ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
-    ("rules.coef.0.0", True, "numbers only"),
-    ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
-    ("rules.pairs.0", [1, 0], "pairs are not those of 4 classes"),
-    ("rules.error.0", 1.5, "from 0 to 1"),
-    ("rules.status.0", "lucky", "must be one of"),
-    ("rules.deviations.0.0", 0, "positive"),
-    ("rules.deviations.0.0", -1, "from 0 to"),
-    ("committee.multiclass", "ova", "must have 4 entries"),
-    ("committee.voting", None, "must be one of"),
-    ("committee.temperature", 0, "temperature must be"),
-    ("committee.log_odds", {"offset": [[1] * 6] * 2, "slope": [[-1] * 6] * 2}, "slope"),
-    ("priors", [0.5, 0.5, 0.5, 0.5], "sum to one"),
-    ("priors", [0.0, 0.5, 0.25, 0.25], "positive"),
-    ("risk.0", -1.0, "from 0 to"),
-    ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
-    ("fitted_with.criterion", "best", "criterion"),
-    ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
-    ("parameters.priors", "even", "priors"),
-    ("fitted_with.solver", None, "solver must be"),
-    ("statistics.weights.0", 0, "must be positive"),
-    ("statistics.given", 0, "true or false"),
-    ("guarded.0", 1, "true or false"),
-    ("statistics.scatters.0.0.0", -1.0, "negative variance"),
-    ("statistics.scatters.0.1.0", 1e9, "not symmetric"),
-    ("statistics.scatters.0", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "indefinite"),
-]
+def packed(numbers):
+    return b64encode(np.array(numbers, "<f8").tobytes()).decode()
 
 
-@pytest.fixture
-def document(make_classes):
-    X, y = make_classes(4)
-    return to_document(GLD().fit(X, y))
-
-
-@pytest.mark.parametrize(("where", "value", "message"), EDITS)
-def test_what_does_not_fit_together_is_refused(document, where, value, message):
-    check_refused(document, where, value, message)
-
-
-def all_keys(value, where=()):
-    """Places of all keys of all objects."""
-    items = enumerate(value) if isinstance(value, list) else value.items()
-    for key, item in items:
-        if isinstance(value, dict):
-            yield (*where, key)
-        if isinstance(item, dict | list):
-            yield from all_keys(item, (*where, key))
-
-
-def test_messages_are_short_whatever_the_file_says(document, path):
-    document["model"]["parameters"]["shrinkage"] = list(range(9999))
-    path.write_bytes(json_file.json_text(document))
-    with pytest.raises(ValueError, match="shrinkage") as caught:
-        heterolda.load(path)
-    assert len(str(caught.value)) < 500 + len(str(path))
-
-
-@pytest.mark.parametrize("name", ["global", "twice"])
-def test_no_key_may_be_missing(make_classes, name):
-    X, y = make_classes(4)
-    document = to_document(clone(FOUR_CLASSES[name]).fit(X, y))
-    keys = list(all_keys(document))
-    assert len(keys) > 40
-    for *way, last in keys:
-        copy = json.loads(json.dumps(document))
-        container = copy
-        for key in way:
-            container = container[key]
-        del container[last]
-        with pytest.raises(ValueError, match=r"lacks|version|format|must be"):
-            from_document(copy)
-
-
-def test_parts_of_a_search_are_checked(make_classes):
-    X, y = make_classes(4)
-    document = to_document(LNS(GLD(), max_iter=20).fit(X, y))
-    for change in [
-        ("start.frozen", None, "true or false"),
-        ("start.model", document["model"], "must be one of"),
-        ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
-        ("parameters.estimator.name", "Ridge", "must be one of"),
+TOO_MANY = "must have 1000000000000 entries"
+ODDS = {"offset": [[1] * 6] * 2, "slope": [[-1] * 6] * 2}
+# By the name of a model: where, what to put there, and what the message says.
+EDITS = {
+    "global": [
+        ("estimator", "Ridge", "must be one of"),
+        ("parameters", [], "parameters must be an object"),
+        ("parameters.solver", "newton", "solver must be one of"),
+        ("parameters.solver", {"settings": "Global", "gap": 9.0}, "gap must be"),
+        ("parameters.solver", {"settings": "os.system"}, "must be one of"),
+        ("parameters.solver", {"settings": "Fisher", "x": 1}, "unknown key 'x'"),
+        ("parameters.solver", nested_solver(300), "nested too deeply"),
+        ("parameters.solver", {"not_kept": "Mine()"}, "solver must be"),
+        ("parameters.shrinkage", 2, "'shrinkage' parameter"),
+        ("parameters.priors", {}, "must be one of"),
+        ("parameters.priors", {"map": [[[], 1]]}, "pairs of label and value"),
+        ("parameters.max_error", {"map": [[1, 1], [1.0, 2]]}, "a label twice"),
+        ("parameters.costs", {"array": [[1, 2], [3]]}, "must have 2 entries"),
+        ("parameters.random_state", 2**70, "too large"),
+        ("parameters.voting", "\ud800", "valid Unicode"),
+        ("parameters.missing", "drop", "'missing' parameter"),
+        ("parameters.priors", "even", "priors"),
+        ("parameters.covariance_estimator", 1, "covariance_estimator"),
+        ("classes.labels", [0, 1, 3, 2], "sorted and distinct"),
+        ("classes.labels", [0, 1, 2], "priors must have 3 entries"),
+        ("classes.labels", list(range(100_000)), "must have 100000 entries"),
+        ("classes.labels", [0], "two or more"),
+        ("classes.labels", [], "one entry or more"),
+        ("classes.labels", [0, 1, 2, 2**63], "labels of int64"),
+        ("classes.labels", [False, 1, 2, 3], "labels of int64"),
+        ("classes", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "float64"),
+        ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "float64"),
+        ("classes.type", "U4", "must be text"),
+        ("classes", {"type": "U99999999", "labels": [*"abcd"]}, "too long"),
+        ("classes", {"type": "U1", "labels": ["a", "b", "c", "dd"]}, "labels of U1"),
+        ("classes", {"type": "S1", "labels": [*"abcd"]}, "unknown type"),
+        ("n_features_in", 0, "integer from 1"),
+        ("n_features_in", 10**12, TOO_MANY),
+        ("feature_names_in", ["a", "b", 3], "must be text"),
+        ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
+        ("rules.coef.0.0", float("inf"), "finite"),
+        ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
+        ("rules.coef.0.0", True, "numbers only"),
+        ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
+        ("rules.n_iter.0", 1.5, "integers only"),
+        ("pairs", [[0, 1]] * 6, "pairs are not those of 4 classes"),
+        ("pairs.0", [1, 0], "pairs are not those of 4 classes"),
+        ("pairs", [[-1, k] for k in range(4)], "must have 4 entries, got 6"),
+        ("rules.error.0", 1.5, "from 0 to 1"),
+        ("rules.status.0", "lucky", "must be one of"),
+        ("rules.deviations.0.0", 0, "positive"),
+        ("rules.deviations.0.0", -1, "from 0 to"),
+        ("votes.voting", None, "must say how to vote"),
+        ("votes.temperature", 0, "temperature must be"),
+        ("votes.log_odds", ODDS, "slope"),
+        ("priors", [0.5, 0.5, 0.5, 0.5], "sum to one"),
+        ("priors", [0.0, 0.5, 0.25, 0.25], "positive"),
+        ("risk.0", -1.0, "from 0 to"),
+        ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
+        ("fitted_with.criterion", "best", "criterion"),
+        ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
+        ("fitted_with.solver", None, "solver must be"),
+        ("guarded.0", 1, "true or false"),
+        ("statistics.weights.0", 0, "must be positive"),
+        ("statistics.given", 0, "true or false"),
+        ("statistics.scatters.0.0.0", -1.0, "negative variance"),
+        ("statistics.scatters.0.1.0", 1e9, "not symmetric"),
+        ("statistics.scatters.0", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "indefinite"),
+    ],
+    "ova": [("votes.voting", "weighted", "must be null")],
+    "wide": [
+        ("statistics.factors", None, "either scatters or factors"),
+        ("statistics.scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or"),
+        ("statistics.factors", [], "one entry or more"),
+        ("statistics.factors.0", None, "must be text"),
+        ("statistics.factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
+        ("statistics.factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
+        ("statistics.factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
+        ("statistics.factors.0", packed([1e160] * 8), "of feature 0 are so large"),
+    ],
+    "paper": [
+        ("estimator_.frozen", None, "true or false"),
+        ("estimator_.model.classes.labels", [0, 1, 2, 4], "other classes"),
+        ("estimator_.model.estimator", "LocalNeighborhoodSearch", "must be one of"),
+        ("parameters.estimator", {"frozen": None}, "frozen, and not saved"),
+        ("parameters.estimator", {"discriminant": {}}, "lacks solver"),
         ("parameters.step", 2, "step"),
         ("n_errors.0", -1, "from 0"),
         ("history.0", [1.0] * 999, "entries"),
-        ("history", [], "6 entries"),
-    ]:
-        check_refused(document, *change)
-    document["model"]["parameters"]["estimator"]["is_start"] = True
-    check_refused(document, "start", None, "there is none")
-
-
-def test_parts_of_a_smoothed_discriminant_are_checked(make_classes):
-    X, y = make_classes(4)
-    document = to_document(recommended().fit(np.exp(3 * X), y))
-    for change in [
-        ("start", None, "must be an object"),
-        ("start.model.classes.labels", [0, 1, 2, 4], "other classes"),
+        ("history", [], "one entry or more"),
+    ],
+    "powers": [
+        ("estimator_", None, "must be an object"),
+        ("estimator_.model.classes.labels", [0, 1, 2, 4], "other classes"),
         ("parameters.width", 2, "width"),
         ("parameters.transformation", "log", "transformation"),
         ("transformation.centre", [0.0], "entries"),
@@ -789,59 +659,125 @@ def test_parts_of_a_smoothed_discriminant_are_checked(make_classes):
         ("priors.0", 0.0, "positive"),
         ("width", 1.5, "from 0 to 1"),
         ("held_out_error", "NaN", "a number"),
-        ("path.1", [], "must be an object"),
-        ("path.1.weight", 1.5, "from 0 to 1"),
-    ]:
-        check_refused(document, *change)
-
-
-def test_parts_of_projections_and_pipelines_are_checked(make_classes):
-    X, y = make_classes(4)
-    model = clone(PROJECTED["frames"]).fit(X, y)
-    document = to_document(model)
-    steps = document["model"]["steps"]
-    names = ["heteroscedasticprojection1", "heteroscedasticprojection0"]
-    for change in [
+        ("path.0", [], "must be an object"),
+        ("path.0.weight", 1.5, "from 0 to 1"),
+    ],
+    "bounded": [
+        ("bound.rank", 999, "rank is larger"),
+        ("bound.label", "third", "label must be"),
+        ("estimator_.model.rules.intercept", [-1.7e308], "threshold is too large"),
+        ("parameters.confidence", 2, "confidence"),
+    ],
+    "frames": [
         ("parameters.verbose", 1, "true or false"),
-        ("steps", [], "one step or more"),
-        ("steps", steps[1:] + steps[:1], r"steps\[2\] follows a step that is not"),
-        ("steps", [steps[0], steps[2]], r"steps\[1\].* must be 3, the number of comp"),
-        ("steps.1.name", steps[0]["name"], "distinct names"),
+        ("steps", [], "one entry or more"),
+        ("steps.1.name", "heteroscedasticprojection-1", "distinct names"),
         ("steps.1.name", "a__b", "distinct names"),
         ("steps.1.name", "memory", "distinct names"),
-        ("steps.2.model", document["model"], "must be one of"),
-        ("steps.2.model.features.names", names, "not those of components"),
+        ("steps.2.model.feature_names_in", ["one", "two"], "not those of components"),
         ("steps.0.model.parameters.method", "best", "'method' parameter"),
         ("steps.0.model.parameters.n_components", 0, "'n_components' parameter"),
-        ("steps.0.model.components.count", 4, "must have 4 entries"),
-        ("steps.0.model.components.count", 10**12, "must have 1000000000000 entries"),
-        ("steps.0.model.components.output", "numpy", "must be one of"),
+        ("steps.0.model.n_features_in", 10**12, TOO_MANY),
+        ("steps.0.model.output", "numpy", "must be one of"),
         ("steps.0.model.priors", [0.5] * 4, "sum to one"),
         ("steps.0.model.scalings", [[1e308] * 3] * 3, "scalings has numbers that are"),
         ("steps.0.model.loadings", [[1e308] * 3] * 3, "loadings has numbers that are"),
         ("steps.0.model.explained.0", -0.1, "from 0 to"),
         ("steps.0.model.explained.0", 1.1, "at most one in all"),
+    ],
+}
+
+
+def golden(name):
+    file = ROOT / "tests" / "golden" / f"model_{name}.json"
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def place(document, where):
+    """The container of a place in the model of a document, and its key there."""
+    *way, last = [int(key) if key.isdigit() else key for key in where.split(".")]
+    container = document["model"]
+    for key in way:
+        container = container[key]
+    return container, last
+
+
+def check_refused(document, where, value, message):
+    """A document with another value in one place of its model is refused."""
+    changed = copy.deepcopy(document)
+    container, key = place(changed, where)
+    container[key] = value
+    with pytest.raises(ValueError, match=message):
+        from_document(changed)
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.parametrize("name", EDITS)
+def test_what_does_not_fit_together_is_refused(name, make_classes):
+    if name == "wide":
+        document = golden(name)
+    else:
+        document = to_document(fitted(name, make_classes)[0])
+    if name == "bounded":
+        document["model"]["threshold"] = 1.7e308
+    from_document(copy.deepcopy(document))
+    for edit in EDITS[name]:
+        check_refused(document, *edit)
+
+
+def test_steps_that_do_not_follow_each_other_are_refused(make_classes):
+    document = to_document(fitted("frames", make_classes)[0])
+    steps = document["model"]["steps"]
+    for value, message in [
+        (steps[1:] + steps[:1], r"steps\[2\] follows a step that is not"),
+        ([steps[0], steps[2]], r"steps\[1\].* must be 3, the number of comp"),
+        ([*steps[:2], {"name": "in", "model": document["model"]}], "must be one of"),
     ]:
-        check_refused(document, *change)
-    wide = steps[1]["model"]
-    rows = [[1.0] * 4] * 3
-    wide |= {"components": {"count": 4, "output": None}, "explained": [0] * 4}
-    wide |= {"scalings": rows, "loadings": [[1.0] * 3] * 4}
-    document["model"] = wide
+        check_refused(document, "steps", value, message)
+    wide = steps[0]["model"]
+    wide |= {"scalings": [[1.0] * 4] * 3, "loadings": [[1.0] * 3] * 4}
+    document["model"] = wide | {"explained": [0] * 4}
     with pytest.raises(ValueError, match="more than there are features"):
         from_document(document)
 
 
-def trusted_types():
-    """Types that the guide lists for skops."""
-    guide = Path(__file__).parents[2] / "docs" / "guide" / "model_files.md"
-    return re.findall(r'^\.\.\.     "(heterolda[\w.]+)",$', guide.read_text(), re.M)
+@pytest.mark.parametrize("name", ["global", "twice"])
+def test_no_key_may_be_missing(make_classes, name):
+    def keys(value, where=()):
+        items = enumerate(value) if isinstance(value, list) else value.items()
+        for key, item in items:
+            if isinstance(value, dict):
+                yield (*where, key)
+            if isinstance(item, dict | list):
+                yield from keys(item, (*where, key))
+
+    document = to_document(fitted(name, make_classes)[0])
+    every = list(keys(document))
+    assert len(every) > 40
+    for *way, last in every:
+        changed = container = json.loads(json.dumps(document))
+        for key in way:
+            container = container[key]
+        del container[last]
+        with pytest.raises(ValueError, match=r"lacks|version|format|must be"):
+            from_document(changed)
+
+
+def test_messages_are_short_whatever_the_file_says(make_classes, path):
+    document = to_document(fitted("global", make_classes)[0])
+    document["model"]["parameters"]["shrinkage"] = list(range(9999))
+    path.write_bytes(json_file.json_text(document))
+    with pytest.raises(ValueError, match="shrinkage") as caught:
+        heterolda.load(path)
+    assert len(str(caught.value)) < 500 + len(str(path))
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.check
 def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
-    trusted, needed = trusted_types(), set()
+    text = GUIDE.read_text(encoding="utf-8")
+    trusted = re.findall(r'^\.\.\.     "(heterolda[\w.]+)",$', text, re.M)
+    needed = set()
     for name in (*FOUR_CLASSES, *TWO_CLASSES):
         model, X = fitted(name, make_classes)
         data = skops.io.dumps(model)
@@ -851,8 +787,7 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.8, 0.01)
     city = Category("city", "Paris", ("Lyon",))
-    known = "y", "data", "2026-11-30", 80.0, judgement, (city,)
-    search.fit_record_ = FitRecord(*known)
+    search.fit_record_ = FitRecord("y", "data", "2026", 80.0, judgement, (city,))
     data = skops.io.dumps(search)
     needed.update(skops.io.get_untrusted_types(data=data))
     assert same(skops.io.loads(data, trusted=trusted), search)
@@ -867,7 +802,7 @@ def test_pickles_before_and_after_predictions_are_the_same(make_classes):
     expected = model.predict(X)
     assert pickle.dumps(model) == before
     assert np.array_equal(pickle.loads(before).predict(X), expected)
-    # What was solved for rows with gaps is not part of it, nor of what skops writes.
+    # What was solved for rows with missing values is not part of it.
     X, y = make_classes(2)
     X[::3, 0] = np.nan
     model = GLD(missing="em").fit(X, y)
@@ -890,63 +825,25 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
             assert loaded.fit_record_ == record
             assert same(loaded, model)
         assert not hasattr(loaded.fit(X, y), "fit_record_")
-    model.fit_record_ = record
-    document = to_document(model)
-    for where, value, message in [
+
+
+def test_columns_of_categories_must_be_features_of_the_model():
+    document = golden("discriminant")
+    city = Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other")
+    record = from_document(copy.deepcopy(document)).fit_record_
+    assert record.categories == (city,)
+    assert record.marks == ("?", "-999")
+    one = dict(vars(city), levels=["Lyon"], merged=["Metz"])
+    for key, value, message in [
+        ("categories", [one, one], "must be different columns"),
+        ("categories", [one | {"column": "town"}], "not those of the categories"),
+        ("categories", [one | {"levels": ["Paris"]}], "each level once"),
+        ("categories", [one | {"other": "Lyon"}], "each level once"),
+        ("categories", [one | {"merged": ["a", "a"]}], "each level once"),
+        ("categories", [one | {"levels": [], "other": None}], "have a feature"),
+        ("n_columns", 0, "from 1 on"),
         ("n_rows", -1, "from 0 to"),
         ("target", None, "must be text"),
         ("judgement.accuracy", 1.5, "from 0 to 1"),
     ]:
-        check_refused(document, f"fit_record.{where}", value, message)
-
-
-def test_columns_of_categories_must_be_features_of_the_model():
-    def load(**changes):
-        document = golden("discriminant")
-        document["model"]["fit_record"] |= changes
-        return from_document(document).fit_record_
-
-    city = Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other")
-    assert load().categories == (city,)
-    assert load().marks == ("?", "-999")
-    assert load(n_columns=3).n_columns == 3
-    same = dict(vars(city), levels=["Lyon"], merged=["Metz"])
-    many = [f"{k}" for k in range(10_001)]
-    for changes, message in [
-        ({"categories": [same, same]}, "must be different columns"),
-        ({"categories": []}, None),
-        ({"categories": [same | {"column": "town"}]}, "not those of the categories"),
-        ({"categories": [same | {"levels": ["Paris"]}]}, "each level once"),
-        ({"categories": [same | {"other": "Lyon"}]}, "each level once"),
-        ({"categories": [same | {"merged": ["a", "a"]}]}, "distinct texts"),
-        ({"categories": [same | {"merged": many}]}, "at most 10000 entries"),
-        ({"categories": [same | {"levels": [], "other": None}]}, "have a feature"),
-        ({"n_columns": 0}, "from 1 on"),
-    ]:
-        if message is None:
-            assert load(**changes).categories == ()
-            continue
-        with pytest.raises(ValueError, match=message):
-            load(**changes)
-
-
-def test_an_older_file_keeps_its_mode_and_links_stay_links(make_classes, tmp_path):
-    model = GaussianLinearDiscriminant().fit(*make_classes())
-    secret, link = tmp_path / "secret.json", tmp_path / "link.json"
-    secret.write_text("old")
-    secret.chmod(0o600)
-    link.symlink_to(secret)
-    heterolda.save(model, link)
-    assert link.is_symlink()
-    assert secret.stat().st_mode & 0o777 == 0o600
-    assert heterolda.load(secret).classes_.tolist() == model.classes_.tolist()
-
-
-def test_a_series_of_priors_is_kept_by_label(path, make_classes):
-    X, y = make_classes()
-    y[:7] = 2
-    shares = pd.Series(y).value_counts()
-    assert shares.index[0] == 2
-    model = GLD(priors=shares).fit(X, y)
-    np.testing.assert_allclose(model.priors_, GLD().fit(X, y).priors_)
-    assert copy_of(model, path).priors == shares.to_dict()
+        check_refused(document, f"fit_record.{key}", value, message)

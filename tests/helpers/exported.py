@@ -1,11 +1,15 @@
-"""Models to export, rows to try them on, and how far rounding can move a score."""
+"""Models to export, ways to run them, and how far rounding can move a score."""
 
+import re
+import shutil
+import subprocess
 import warnings
 from copy import copy
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits
 
 from helpers.problems import on_a_line
@@ -17,7 +21,8 @@ from heterolda import (
 )
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
-from heterolda.export._rules import read_rules
+from heterolda.export import export_c, to_onnx
+from heterolda.export.rules import describe
 from heterolda.solvers import all_pairs
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
@@ -76,6 +81,97 @@ def transformed(n_classes):
     return model
 
 
+TYPES = {"float": np.float32, "double": np.float64}
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
+C99 = ["gcc", "-std=c99", "-O2"]
+MAIN = """
+#include "{header}"
+#include <stdio.h>
+
+int main(void)
+{{
+    {kind} x[{d}];
+    while (fread(x, sizeof x, 1, stdin) == 1) {{
+        int result = {name}_predict(x);
+        fwrite(&result, sizeof result, 1, stdout);
+    }}
+    return 0;
+}}
+"""
+
+
+def build(header, code, command=C99, extra=()):
+    """Compile a program around a header and return a function that runs it."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    d = int(re.search(r"_n_features = (\d+)", header.path.read_text())[1])
+    source = header.path.with_suffix(".c")
+    source.write_text(
+        code.format(header=header.path.name, kind=header.dtype, d=d, name=header.name)
+    )
+    program = header.path.with_suffix(".out")
+    subprocess.run([*command, *STRICT, "-o", program, source, *extra], check=True)
+
+    def run(rows):
+        data = np.ascontiguousarray(rows).tobytes()
+        return subprocess.run([program], input=data, stdout=-1, check=True).stdout
+
+    return run
+
+
+def places_in_c(header, rows, command=C99, extra=("-lm",)):
+    """What the predict function of a header returns for rows, cast to its type."""
+    run = build(header, MAIN, command, extra)
+    return np.frombuffer(run(rows.astype(TYPES[header.dtype])), dtype=np.intc)
+
+
+def run_graph(graph, X):
+    """Labels and probabilities of a graph, or components."""
+    from onnxruntime import InferenceSession
+
+    return InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+
+
+class Exporter:
+    """Runs models in another form: C or ONNX, in single or double precision."""
+
+    def __init__(self, form, dtype, folder):
+        self.form, self.single = form, dtype in ("float", "float32")
+        self.dtype = np.float32 if self.single else np.float64
+        self._kind, self._folder = dtype, folder
+
+    def places(self, model, rows):
+        """Index of the class of each row, -1 where there is none."""
+        rows = np.asarray(rows).astype(self.dtype)
+        if self.form == "C":
+            return places_in_c(self.write(model), rows)
+        labels = run_graph(self.write(model), rows)[0].tolist()
+        known = [
+            int(x) if isinstance(x, bool | float) else x
+            for x in model.classes_.tolist()
+        ]
+        return np.array([known.index(x) if x in known else -1 for x in labels])
+
+    def write(self, model):
+        """The header or the graph of a model."""
+        if self.form == "C":
+            return export_c(model, self._folder / "model.h", self._kind)
+        return to_onnx(model, dtype=self._kind)
+
+    def about(self, model):
+        """What the header or the graph says in words."""
+        made = self.write(model)
+        if self.form == "C":
+            return " ".join(made.path.read_text().partition("*/")[0].split())
+        return {one.key: one.value for one in made.metadata_props}["missing"]
+
+    def errors(self, model, X, **exact):
+        """Bounds on the errors of scores."""
+        if self.single:
+            return errors_in_single(model, X, **exact)
+        return (2 if self.form == "C" else 1) * errors_in_double(model, X)
+
+
 def rows_for_transformed(model, n, rng):
     """Rows within the training range and far beyond, on both sides."""
     given, d = model.transformation_, model.n_features_in_
@@ -126,7 +222,7 @@ def errors_in_single(model, X, *, exact_rows=False):
     Rounding x moves the score by |w| |x| u, unless x is exact already. Then x - c, w,
     w (x - c) and each of d sums are rounded; the offset is, and so is adding it.
     """
-    centre, _, offset = (a.astype(float) for a in read_rules(model).centred())
+    centre, _, offset = (a.astype(float) for a in describe(model).centered())
     w, d = np.abs(model.coef_).T, X.shape[1]
     moved = 0.0 if exact_rows else SINGLE * np.abs(X)
     terms = (np.abs(X - centre) + moved) @ w

@@ -94,7 +94,7 @@ def test_the_first_components_of_a_projection_or_just_so_many(four):
         shown = ClassMapDisplay.from_estimator(projection, X, y, components=n)
         first = np.ravel(np.array(shown.ax_, dtype=object))[0]
         kept = 100 * projection.explained_[:n].sum()
-        title = f"{n} components keep {kept:.1f} % of the separation (plug-in)"
+        title = f"{n} components keep {kept:.1f} % of the separation"
         assert first.get_title() == title
         for k, label in enumerate(projection.classes_):
             assert_allclose(

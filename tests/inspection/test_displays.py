@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -27,7 +28,14 @@ import matplotlib.pyplot as plt
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
+GLD = GaussianLinearDiscriminant
 DISPLAYS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
+TWO_MINIMA = (
+    ["narrow", "wide"],
+    [500, 500],
+    [[0, 0], [1, 0.5]],
+    [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,38 +56,38 @@ def four(make_classes):
     return X, np.array(["east", "north", "south", "west"])[y]
 
 
+def axes_of(display):
+    return np.ravel(np.array(display.ax_, dtype=object))
+
+
 @pytest.mark.parametrize("classes", ["two", "four"])
 @pytest.mark.parametrize("display", [*DISPLAYS, ClassMapDisplay])
 def test_every_display_is_drawn(display, classes, request, tmp_path):
     X, y = request.getfixturevalue(classes)
-    model = GaussianLinearDiscriminant(priors=None).fit(X, y)
+    model = GLD().fit(X, y)
     shown = display.from_estimator(model, X, y)
-    assert isinstance(shown, display)
-    axes = np.ravel(np.array(shown.ax_, dtype=object))
+    axes = axes_of(shown)
     assert all(ax.figure is shown.figure_ for ax in axes)
     shown.figure_.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
     # The same from statistics, without data, and again on given axes.
     again = display.from_statistics(model.statistics_)
     assert again.figure_ is not shown.figure_
-    assert np.ravel(np.array(again.ax_, dtype=object))[0].get_title()
-    n_axes = len(axes)
-    _, grid = plt.subplots(1, n_axes, squeeze=False)
-    given = grid[0, 0] if n_axes == 1 else grid[0]
-    assert shown.plot(ax=given) is shown
+    assert axes_of(again)[0].get_title()
+    _, grid = plt.subplots(1, len(axes), squeeze=False)
+    assert shown.plot(ax=grid[0, 0] if len(axes) == 1 else grid[0]) is shown
     assert shown.figure_ is grid[0, 0].figure
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_pairs_are_chosen_by_labels(display, four):
     X, y = four
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GLD().fit(X, y)
     for pair in (("north", "west"), ("west", "north")):
         shown = display.from_estimator(model, X, y, pair=pair)
         assert shown.ax_.get_title().startswith("north or west")
     worst = model.classes_[model.pairs_[model.bayes_error_.argmax()]]
-    shown = display.from_estimator(model, X, y)
-    first = np.ravel(np.array(shown.ax_, dtype=object))[0]
+    first = axes_of(display.from_estimator(model, X, y))[0]
     assert first.get_title().startswith(f"{worst[0]} or {worst[1]}")
     for pair in (("north", "north"), ("north", "up"), ("north",), 3):
         with pytest.raises(ValueError, match="pair must be two different labels"):
@@ -87,23 +95,16 @@ def test_pairs_are_chosen_by_labels(display, four):
 
 
 def test_error_curve_shows_minima_landings_and_bound():
-    statistics = ClassStatistics.from_moments(
-        ["narrow", "wide"],
-        [500, 500],
-        [[0, 0], [1, 0.5]],
-        [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
-    )
+    statistics = ClassStatistics.from_moments(*TWO_MINIMA)
     shown = ErrorCurveDisplay.from_statistics(statistics)
     assert len(shown.minima) == 2
-    model = GaussianLinearDiscriminant().fit_statistics(statistics)
-    assert shown.error.min() >= model.bayes_error_[0] * (1 - 1e-9)
-    assert shown.minima[:, 1].min() == pytest.approx(model.bayes_error_[0], rel=1e-9)
-    assert shown.bound == pytest.approx(model.bayes_error_[0] * (1 - model.gap_[0]))
-    theta, error = shown.landings["LDA"]
-    assert theta == pytest.approx(np.pi / 4)
-    assert error == pytest.approx(0.357, abs=1e-3)
-    theta, error = shown.landings["GLD"]
-    assert [theta, error] == pytest.approx(shown.minima[0], rel=1e-6)
+    model = GLD().fit_statistics(statistics)
+    least = model.bayes_error_[0]
+    assert shown.error.min() >= least * (1 - 1e-9)
+    assert shown.minima[:, 1].min() == pytest.approx(least, rel=1e-9)
+    assert shown.bound == pytest.approx(least * (1 - model.gap_[0]))
+    assert shown.landings["LDA"] == pytest.approx((np.pi / 4, 0.357), abs=1e-3)
+    assert shown.landings["GLD"] == pytest.approx(tuple(shown.minima[0]), rel=1e-6)
     assert set(shown.markers_) == set(shown.landings)
     assert_allclose(shown.line_.get_ydata(), shown.error)
     assert shown.trivial == 0.5
@@ -127,7 +128,7 @@ def test_error_curve_of_special_pairs(rng, case):
     else:
         X[40:] = -X[:40]
         X -= np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GLD().fit(X, y)
     shown = ErrorCurveDisplay.from_estimator(model)
     if case in ("one feature", "proportional"):
         theta, error = shown.landings["GLD"]
@@ -136,12 +137,9 @@ def test_error_curve_of_special_pairs(rng, case):
     ProjectionDisplay.from_estimator(model, X, y)
 
 
-def test_frontier_display_holds_the_curve_and_the_rates_on_data(two):
+def test_frontier_display_holds_the_curve_and_the_rates_on_data(two, rng):
     X, y = two
-    model = GaussianLinearDiscriminant(
-        criterion="neyman-pearson", max_error={"left": 0.1}
-    )
-    model.fit(X, y)
+    model = GLD(criterion="neyman-pearson", max_error={"left": 0.1}).fit(X, y)
     shown = FrontierDisplay.from_estimator(model, X, y)
     (frontier,) = model.frontier_
     assert shown.auc == frontier.auc
@@ -150,41 +148,62 @@ def test_frontier_display_holds_the_curve_and_the_rates_on_data(two):
     fpr, tpr = shown.empirical
     assert fpr.shape == tpr.shape == shown.fpr.shape
     assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0, 0, 1, 1)
-    assert np.max(np.abs(fpr - shown.fpr)) < 0.2
-    k = int(np.searchsorted(shown.fpr, 0.1))
-    theta = frontier.roc_curve(300)[2][k]
-    coef, intercept = frontier.rule(theta)
-    share = np.mean(X[y == "left"] @ coef + intercept > 0)
-    assert fpr[k] == pytest.approx(share, abs=0.02)
     assert_array_equal(shown.empirical_line_.get_xdata(), fpr)
     assert FrontierDisplay.from_estimator(model).empirical_line_ is None
+    # More rows than a block has.
+    rows = rng.normal(size=(5000, 3))
+    labels = np.repeat(model.classes_, [4500, 500])
+    shown = FrontierDisplay.from_estimator(model, rows, labels)
+    coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
+    for k, rates in enumerate(shown.empirical):
+        scores = rows[labels == model.classes_[k]] @ coef.T + intercept
+        assert_allclose(rates[1:-1], np.mean(scores > 0, axis=0), atol=1e-3)
+
+
+def test_frontier_display_shows_the_rule_of_any_solver():
+    moments = ClassStatistics.from_moments(*TWO_MINIMA)
+    fisher = GLD(solver="fisher").fit_statistics(moments)
+    shown = FrontierDisplay.from_estimator(fisher)
+    first, second = fisher.error_rates_[0]
+    assert shown.points["this rule"] == (first, 1 - second)
+    assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
+    assert set(shown.points_) == {"least error", "minimax", "this rule"}
+    for criterion in ("bayes", "minimax"):
+        model = GLD(criterion=criterion).fit_statistics(moments)
+        shown = FrontierDisplay.from_estimator(model)
+        assert set(shown.points) == {"least error", "minimax"}
 
 
 def test_projections_come_worst_first_with_their_error_rates(four):
     X, y = four
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GLD(priors=[0.1, 0.2, 0.3, 0.4]).fit(X, y)
     shown = ProjectionDisplay.from_estimator(model, X, y)
     errors = [panel["error"] for panel in shown.panels]
     assert_allclose(errors, np.sort(model.bayes_error_)[::-1])
-    assert len(shown.ax_) == len(shown.lines_) == 6
-    for panel, areas, histograms in zip(
-        shown.panels, shown.areas_, shown.histograms_, strict=True
-    ):
+    assert len(shown.ax_) == 6
+    for k, panel in enumerate(shown.panels):
         assert panel["priors"] @ panel["error_rates"] == pytest.approx(panel["error"])
-        assert len(areas) == len(histograms) == 2
-        text = [t.get_text() for t in shown.ax_[0].get_legend().get_texts()]
-        assert all("wrong" in label for label in text)
+        assert len(shown.areas_[k]) == len(shown.histograms_[k]) == 2
+        # The area below a density is its prior, and the shaded one what is wrong.
+        for line, prior in zip(shown.lines_[k], panel["priors"], strict=True):
+            area = np.trapezoid(line.get_ydata(), line.get_xdata())
+            assert area == pytest.approx(prior, rel=0.01)
+        labels = [text.get_text() for text in shown.ax_[k].get_legend().get_texts()]
+        assert all("wrong" in label for label in labels)
     few = ProjectionDisplay.from_estimator(model, max_panels=2)
     assert len(few.panels) == 2
     with pytest.raises(ValueError, match="one axes for each of the 2 panels, got 1"):
         few.plot(ax=plt.subplots()[1])
+    for wrong in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="max_panels must be an integer of at"):
+            ProjectionDisplay.from_estimator(model, max_panels=wrong)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 def test_trivial_rules(rng):
     X = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
     y = np.repeat(["rare", "usual"], [30, 3000])
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GLD().fit(X, y)
     shown = ProjectionDisplay.from_estimator(model, X, y)
     assert "always usual" in shown.ax_.texts[0].get_text()
     curve = ErrorCurveDisplay.from_estimator(model)
@@ -197,88 +216,100 @@ def test_trivial_rules(rng):
 
 def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
     X, y = two[0][:, :2], two[1]
-    model = GaussianLinearDiscriminant().fit(X, y)
+    model = GLD().fit(X, y)
     shown = BoundaryDisplay.from_estimator(model, X, y)
     assert set(shown.lines_) == {"LDA", "GLD", "LNS"}
     points = np.concatenate(shown.points)
-    labels = np.repeat(model.classes_, [len(p) for p in shown.points])
     rows = np.concatenate([X[y == label] for label in model.classes_])
-    lda = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
-    search = LocalNeighborhoodSearch().fit(X, y)
+    lda, search = GLD(solver="fisher").fit(X, y), LocalNeighborhoodSearch().fit(X, y)
     for name, peer in (("GLD", model), ("LDA", lda), ("LNS", search)):
         a, b, c = shown.rules[name]
         side = points @ [a, b] + c
         clear = np.abs(side) > 1e-9 * np.abs(side).max()
         predicted = model.classes_[(side > 0).astype(int)]
         assert_array_equal(predicted[clear], peer.predict(rows)[clear])
-    assert len(labels) == len(points)
     # The rule of the discriminant is upright: its normal is the first axis.
     a, b, _ = shown.rules["GLD"]
     assert abs(b) < 1e-9 * abs(a)
     # The quadratic boundary is that of the two normal densities.
     s, t, odds = shown.quadratic
-    from scipy.stats import multivariate_normal
-
     means, cov = model.statistics_.means, model.statistics_.covariances()
-    origin = means.mean(axis=0)
     pooled = np.sqrt(np.diag(np.tensordot([0.5, 0.5], cov, axes=1)))
     normal = model.coef_[0] * pooled / np.linalg.norm(model.coef_[0] * pooled)
     other = np.array([-normal[1], normal[0]])
     for i, j in rng.integers(0, 201, (20, 2)):
-        both = [
-            origin + pooled * (s[i, j] * normal + sign * t[i, j] * other)
-            for sign in (1, -1)
-        ]
         expected = [
             multivariate_normal(means[1], cov[1]).logpdf(x)
             - multivariate_normal(means[0], cov[0]).logpdf(x)
-            for x in both
+            for sign in (1, -1)
+            for x in means.mean(axis=0)[None]
+            + pooled * (s[i, j] * normal + sign * t[i, j] * other)
         ]
         assert np.min(np.abs(odds[i, j] - expected)) < 1e-6 * (1 + np.abs(odds[i, j]))
 
 
-def test_boundary_of_singular_covariances_has_no_quadratic(rng):
+def test_boundaries_without_some_of_their_lines(rng, two):
     X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
     X[y == 1] += 1
     X[y == 0, 1] = 0.5
-    model = GaussianLinearDiscriminant().fit(X, y)
-    shown = BoundaryDisplay.from_estimator(model)
+    shown = BoundaryDisplay.from_estimator(GLD().fit(X, y))  # singular covariances
     assert shown.quadratic is None
     assert set(shown.lines_) == {"LDA", "GLD"}
     X = np.column_stack([X, X[:, 0]])
-    BoundaryDisplay.from_estimator(GaussianLinearDiscriminant().fit(X, y), X, y)
+    BoundaryDisplay.from_estimator(GLD().fit(X, y), X, y)
+    # Equal means: Fisher's rule has no normal, and a division by zero was drawn.
+    moments = [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
+    shown = BoundaryDisplay.from_statistics(ClassStatistics.from_moments(*moments))
+    assert set(shown.lines_) == {"GLD"}
+    shown.figure_.canvas.draw()
+    for parameters, names in (
+        ({"solver": "fisher"}, {"LDA"}),
+        ({"solver": "fixed-point"}, {"LDA", "Algorithm 1"}),
+        ({"criterion": "minimax"}, {"LDA", "GLD, minimax"}),
+        ({"costs": {"left": {"right": 2}}}, {"LDA", "GLD with costs"}),
+    ):
+        model = GLD(**parameters).fit(*two)
+        assert set(BoundaryDisplay.from_estimator(model).lines_) == names
+        # What was fitted counts, not what is set afterwards.
+        model.set_params(solver="c-hld", criterion="bayes", costs=None)
+        assert set(BoundaryDisplay.from_estimator(model).lines_) == names
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_refusals(display, two, four):
     X, y = two
-    with pytest.raises(TypeError, match="must be a GaussianLinearDiscriminant"):
-        display.from_estimator(LogisticRegression().fit(X, y))
-    with pytest.raises(NotFittedError):
-        display.from_estimator(GaussianLinearDiscriminant())
-    ova = GaussianLinearDiscriminant(multiclass="ova", priors=[0.25] * 4).fit(*four)
-    with pytest.raises(ValueError, match="multiclass='ovo'"):
-        display.from_estimator(ova)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    with pytest.raises(ValueError, match="X without y"):
-        display.from_estimator(model, X)
-    with pytest.raises(ValueError, match="y without X"):
-        display.from_estimator(model, y=y)
-    with pytest.raises(ValueError, match="2 features, but"):
-        display.from_estimator(model, X[:, :2], y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        display.from_estimator(model, X, y[:-1])
-    with pytest.raises(ValueError, match="NaN"):
-        display.from_estimator(model, np.where(X > 1, np.nan, X), y)
-    with pytest.raises(ValueError, match="1d array"):
-        display.from_estimator(model, X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
-        display.from_estimator(model, X, np.where(np.arange(len(y)) < 3, "up", y))
+    model = GLD().fit(X, y)
+    ova = GLD(multiclass="ova", priors=[0.25] * 4).fit(*four)
+    for given, error, message in [
+        ([LogisticRegression().fit(X, y)], TypeError, "must be a GaussianLinearDiscr"),
+        ([GLD()], NotFittedError, "not fitted"),
+        ([ova], ValueError, "multiclass='ovo'"),
+        ([model, X], ValueError, "X without y"),
+        ([model, None, y], ValueError, "y without X"),
+        ([model, X[:, :2], y], ValueError, "2 features, but"),
+        ([model, X, y[:-1]], ValueError, "inconsistent numbers of samples"),
+        ([model, np.where(X > 1, np.nan, X), y], ValueError, "NaN"),
+        ([model, X, np.column_stack([y, y])], ValueError, "1d array"),
+        ([model, X[:1], ["up"]], ValueError, r"labels \['up'\] that are not among"),
+    ]:
+        with pytest.raises(error, match=message):
+            display.from_estimator(*given)
     if display is BoundaryDisplay:
-        flat = GaussianLinearDiscriminant().fit(X[:, :1], y)
         with pytest.raises(ValueError, match="at least two features"):
-            display.from_estimator(flat)
+            display.from_estimator(GLD().fit(X[:, :1], y))
+
+
+def test_an_absent_class_has_no_empirical_curve(four):
+    X, y = four
+    model = GLD().fit(X, y)
+    there = y != "west"
+    data = X[there], y[there]
+    with pytest.raises(ValueError, match=r"no rows of the classes \['west'\]"):
+        FrontierDisplay.from_estimator(model, *data, pair=("north", "west"))
+    FrontierDisplay.from_estimator(model, *data, pair=("north", "south"))
+    shown = BoundaryDisplay.from_estimator(model, *data, pair=("north", "west"))
+    assert "LNS" not in shown.lines_
+    ProjectionDisplay.from_estimator(model, *data)
 
 
 @pytest.mark.check
@@ -301,81 +332,3 @@ def test_displays_without_matplotlib_say_what_to_install():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert run.stdout.count("pip install matplotlib") == 5
-
-
-def test_an_absent_class_has_no_empirical_curve(four):
-    X, y = four
-    model = GaussianLinearDiscriminant().fit(X, y)
-    there = y != "west"
-    data = X[there], y[there]
-    with pytest.raises(ValueError, match=r"no rows of the classes \['west'\]"):
-        FrontierDisplay.from_estimator(model, *data, pair=("north", "west"))
-    FrontierDisplay.from_estimator(model, *data, pair=("north", "south"))
-    shown = BoundaryDisplay.from_estimator(model, *data, pair=("north", "west"))
-    assert "LNS" not in shown.lines_
-    ProjectionDisplay.from_estimator(model, *data)
-
-
-def test_empirical_rates_are_counted_in_blocks(two, rng):
-    X, y = two
-    model = GaussianLinearDiscriminant().fit(X, y)
-    rows = rng.normal(size=(5000, 3))
-    labels = np.repeat(model.classes_, [4500, 500])
-    shown = FrontierDisplay.from_estimator(model, rows, labels)
-    (frontier,) = model.frontier_
-    coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
-    for k, rates in enumerate(shown.empirical):
-        scores = rows[labels == model.classes_[k]] @ coef.T + intercept
-        assert_allclose(rates[1:-1], np.mean(scores > 0, axis=0), atol=1e-3)
-
-
-def test_frontier_display_shows_the_rule_of_any_solver():
-    moments = ClassStatistics.from_moments(
-        ["narrow", "wide"],
-        [500, 500],
-        [[0, 0], [1, 0.5]],
-        [[[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]],
-    )
-    fisher = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
-    shown = FrontierDisplay.from_estimator(fisher)
-    first, second = fisher.error_rates_[0]
-    assert shown.points["this rule"] == (first, 1 - second)
-    assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
-    assert set(shown.points_) == {"least error", "minimax", "this rule"}
-    for criterion in ("bayes", "minimax"):
-        model = GaussianLinearDiscriminant(criterion=criterion).fit_statistics(moments)
-        shown = FrontierDisplay.from_estimator(model)
-        assert set(shown.points) == {"least error", "minimax"}
-
-
-def test_boundaries_are_named_after_their_solver(two):
-    X, y = two
-    for parameters, names in (
-        ({"solver": "fisher"}, {"LDA"}),
-        ({"solver": "fixed-point"}, {"LDA", "Algorithm 1"}),
-        ({"criterion": "minimax"}, {"LDA", "GLD, minimax"}),
-        ({"costs": {"left": {"right": 2}}}, {"LDA", "GLD with costs"}),
-    ):
-        model = GaussianLinearDiscriminant(**parameters).fit(X, y)
-        shown = BoundaryDisplay.from_estimator(model)
-        assert set(shown.lines_) == names
-        # What was fitted counts, not what is set afterwards.
-        model.set_params(solver="c-hld", criterion="bayes", costs=None)
-        assert set(BoundaryDisplay.from_estimator(model).lines_) == names
-
-
-def test_equal_means_leave_no_line_of_lda():
-    """There Fisher's rule has no normal, and a division by zero was drawn."""
-    statistics = ClassStatistics.from_moments(
-        [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
-    )
-    shown = BoundaryDisplay.from_statistics(statistics)
-    assert set(shown.lines_) == {"GLD"}
-    shown.figure_.canvas.draw()
-
-
-@pytest.mark.parametrize("max_panels", [0, -1, 2.5])
-def test_panels_are_counted_from_one(four, max_panels):
-    model = GaussianLinearDiscriminant().fit(*four)
-    with pytest.raises(ValueError, match="max_panels must be an integer of at least 1"):
-        ProjectionDisplay.from_estimator(model, max_panels=max_panels)

@@ -108,7 +108,7 @@ def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, sol
     names = [*plane.errors.values(), *curve.points, line.ax_.get_title()]
     about = " ".join(names)
     assert ("left-out" in about) == (solver == "global")
-    assert ("plug-in" in about) == (solver == "fisher")
+    assert ("if normal" in about) == (solver == "fisher")
     arc = ErrorCurveDisplay.from_estimator(model)
     for shown in (plane, curve, arc):
         assert shown.plot().ax_.get_title().endswith("under the model mean nothing")

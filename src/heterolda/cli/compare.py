@@ -105,7 +105,7 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
             rows.labels,
             sample_weight=rows.weights,
             cv=n_folds,
-            progress=lambda share, name: status(f"comparing: {name}", share),
+            progress=status.doing("comparing"),
         )
 
 

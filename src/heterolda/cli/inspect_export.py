@@ -31,8 +31,9 @@ def inspect(
     - `heterolda inspect iris.json --pair setosa,virginica`
     - `heterolda inspect iris.json --html iris.html`
 
-    For each pair of classes: how many rows of each class the rule misses under the
-    Gaussian model, the features that weigh most, their coefficients and the threshold.
+    For each pair of classes: how many rows of each class the rule would miss if the
+    classes were normal, the features that weigh most, their coefficients and the
+    threshold.
     Weights are for features in units of their standard deviation within the classes.
     """
     with errors_in_one_line(debug):
@@ -43,7 +44,7 @@ def inspect(
         check_outputs({"--html": html}, model)
         from heterolda.cli.models import load_classifier
         from heterolda.inspection.model_facts import ModelFacts
-        from heterolda.inspection.model_text import describe_model
+        from heterolda.inspection.model_text import describe_model, write_card
 
         fitted = load_classifier(model)
         if not hasattr(fitted, "pairs_"):
@@ -56,8 +57,6 @@ def inspect(
         if html is None:
             print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
             return
-        from heterolda.inspection.model_card import write_card
-
         write_card(facts, model.name, html, pairs)
         print_to_stderr(f"the page is in {html}")
 
@@ -106,20 +105,21 @@ def _write(
     from heterolda.inspection.model_facts import feature_names
 
     fitted = load_model(model)
-    names = feature_names(fitted)
+    names = list(map(_one_line, feature_names(fitted)))
+    meanings = list(map(_one_line, feature_meanings(fitted) or names))
     features = [f"features, in this order: {names_text(names)}"]
-    meanings = zip(names, feature_meanings(fitted) or names, strict=True)
-    features += [f"{name}: {means}" for name, means in meanings if name != means]
+    features += [f"{a}: {b}" for a, b in zip(names, meanings, strict=True) if a != b]
     marks = getattr(getattr(fitted, "fit_record_", None), "marks", ())
     if marks:
-        features.append(f"missing values, which it does not take: {', '.join(marks)}")
+        shown = ", ".join(map(_one_line, marks))
+        features.append(f"missing values, which it does not take: {shown}")
     if form == "onnx":
         to_onnx(fitted, out, dtype)
         predicts = hasattr(fitted, "predict_proba")
         outputs = "outputs label and probabilities" if predicts else "output components"
         return [f"{out}: input X of {dtype}, {outputs}", *features]
     header = export_c(fitted, out, dtype, name=name)
-    labels = enumerate(fitted.classes_.tolist())
+    labels = enumerate(map(_one_line, map(str, fitted.classes_.tolist())))
     if getattr(fitted, "transformation_", None) is not None:
         features.insert(0, "it transforms features with <math.h>: link with -lm")
     return [
@@ -128,4 +128,11 @@ def _write(
         f"{header.multiplications} multiplications",
         *features,
         f"answers: {', '.join(f'{k} is {label}' for k, label in labels)}",
+        f"{header.name}_classes has these labels as {header.label_type}; in C:",
+        *(f"    {line}" for line in header.usage),
     ]
+
+
+def _one_line(text: str) -> str:
+    """Return text on one line: a line feed in a name would look like another line."""
+    return text.replace("\n", "\\n")

@@ -27,17 +27,16 @@ from heterolda.experiments.study import METHODS
 from heterolda.experiments.tables import INCOMPLETE, MISSING, Table, make_table
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.wording import count
+from heterolda.inspection.blocks import (
+    Block,
+    Figure,
+    Heading,
+    Paragraph,
+    to_page,
+)
+from heterolda.inspection.blocks import Table as TableBlock
 from heterolda.inspection.displays.base import pyplot
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
-from heterolda.inspection.page import (
-    figure,
-    note,
-    page,
-    paragraph,
-    picture,
-    section,
-    table,
-)
 
 __all__ = ["write_report"]
 
@@ -106,22 +105,18 @@ def write_report(
 
 def make_page(results: Results, data_dir: DataDir = None) -> str:
     """Return the page of a study, in HTML."""
-    tables = [
-        section(f"Table {number}. {made.title}", *_table(made))
-        for number in (2, 3, 4)
-        for made in [make_table(results, number)]
+    blocks: list[Block] = [
+        Paragraph(_INTRODUCTION),
+        Paragraph(_facts(results), small=True),
     ]
-    return page(
-        "heterolda: the paper's study, reproduced",
-        "The paper's study, reproduced",
-        [*map(paragraph, _INTRODUCTION), *map(note, _facts(results))],
-        [
-            *tables,
-            section("Accuracy against training time", *_trade_offs(results)),
-            section("Ranks over data sets", *_ranks(results)),
-            section("Pairs of classes in detail", *_pairs(results, data_dir)),
-        ],
-    )
+    for number in (2, 3, 4):
+        made = make_table(results, number)
+        blocks += [Heading(f"Table {number}. {made.title}"), *_table(made)]
+    blocks += [Heading("Accuracy against training time"), *_trade_offs(results)]
+    blocks += [Heading("Ranks over data sets"), *_ranks(results)]
+    blocks += [Heading("Pairs of classes in detail"), *_pairs(results, data_dir)]
+    name = "The paper's study, reproduced"
+    return to_page(f"heterolda: {name[0].lower()}{name[1:]}", name, blocks)
 
 
 def _facts(results: Results) -> list[str]:
@@ -142,14 +137,11 @@ def _facts(results: Results) -> list[str]:
     return lines
 
 
-def _table(made: Table) -> list[str]:
+def _table(made: Table) -> list[Block]:
     rows = made.body(lambda text: f"{text}*")
     notes = [made.caption, *made.notes, "* best of its line"]
-    return [table(["data set", "", *made.methods], rows), *map(note, notes)]
-
-
-def _grid(figures: list[str]) -> str:
-    return f'<div class="pictures">{"".join(figures)}</div>'
+    head = ["data set", "", *made.methods]
+    return [TableBlock(head, rows), Paragraph(notes, small=True)]
 
 
 def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
@@ -168,9 +160,9 @@ def pareto_front(points: dict[str, tuple[float, float]]) -> list[str]:
     return sorted(front, key=lambda name: points[name])
 
 
-def _trade_offs(results: Results) -> list[str]:
+def _trade_offs(results: Results) -> list[Block]:
     """Return pictures of accuracy against training time, one for each data set."""
-    pictures = []
+    blocks: list[Block] = [Paragraph([_TRADE_OFFS], small=True)]
     for dataset in results.datasets:
         points = {
             method: (max(cell.fit_seconds, 1e-9), round(cell.accuracies.mean(), 9))
@@ -181,8 +173,8 @@ def _trade_offs(results: Results) -> list[str]:
             draw = partial(_draw_trade_off, dataset, points, results.methods)
             caption = f"{dataset}. No other is both faster and more accurate: "
             caption += ", ".join(pareto_front(points))
-            pictures.append(figure(picture(draw, (6.4, 5.2)), caption))
-    return [note(_TRADE_OFFS), _grid(pictures)]
+            blocks.append(Figure(draw, caption, size=(6.4, 5.2)))
+    return blocks
 
 
 def _draw_trade_off(
@@ -202,7 +194,7 @@ def _draw_trade_off(
     canvas.legend(loc="outside lower center", ncols=3, fontsize="small")
 
 
-def _ranks(results: Results) -> list[str]:
+def _ranks(results: Results) -> list[Block]:
     """Return critical-difference diagrams of the study and of the paper's Table 3.
 
     Ours has the sets on which all methods are complete. Those whose rows are among the
@@ -218,10 +210,11 @@ def _ranks(results: Results) -> list[str]:
         )
     ]
     if len(datasets) < 2 or len(results.methods) < 2:
-        ours = note(
+        need = (
             "Ranks need at least two data sets on which at least two methods are "
             "complete."
         )
+        ours: Block = Paragraph([need], small=True)
     else:
         scores = [
             [results.cells[d, m].accuracies.mean() for m in results.methods]
@@ -234,7 +227,7 @@ def _ranks(results: Results) -> list[str]:
     return [ours, _ranking(printed, heading)]
 
 
-def _ranking(comparison: Comparison, heading: str) -> str:
+def _ranking(comparison: Comparison, heading: str) -> Figure:
     """Return a diagram with the result of the tests in words."""
     k, n = len(comparison.methods), comparison.n_datasets
     words = f"{heading} {k} methods on {n} data sets. "
@@ -248,7 +241,8 @@ def _ranking(comparison: Comparison, heading: str) -> str:
         f"separate at the {100 * comparison.alpha:g} % level (critical difference "
         f"{comparison.critical_difference:.2f})."
     )
-    return figure(picture(lambda canvas: draw_ranks(canvas, comparison), (9, 3)), words)
+    draw = partial(draw_ranks, comparison=comparison)
+    return Figure(draw, words, size=(9, 3), place="wide")
 
 
 def draw_ranks(canvas: Any, comparison: Comparison) -> None:
@@ -273,26 +267,26 @@ def draw_ranks(canvas: Any, comparison: Comparison) -> None:
     axes.spines[["left", "right", "bottom"]].set_visible(False)
 
 
-def _pairs(results: Results, data_dir: DataDir) -> list[str]:
+def _pairs(results: Results, data_dir: DataDir) -> list[Block]:
     """Return the pictures of single pairs, where the data are on this machine."""
-    curves, histories, absent = [], [], []
+    curves: list[Block] = [Paragraph([_CURVES], small=True)]
+    histories: list[Block] = [Paragraph([_HISTORIES], small=True)]
+    absent = []
     for name in results.datasets:
         if name not in CATALOGUE or dataset_source(name, data_dir) is None:
             absent.append(name)
             continue
         curve, history, caption = _pair(name, data_dir)
-        curves.append(figure(picture(curve), name))
-        histories.append(figure(picture(history), caption))
-    parts = [note(_CURVES), _grid(curves), note(_HISTORIES), _grid(histories)]
+        curves.append(Figure(curve, name))
+        histories.append(Figure(history, caption))
     if absent:
-        parts.append(
-            note(
-                "Not drawn, because the data are not in the catalogue or not on this "
-                f"machine: {', '.join(absent)}. Set --data-dir or HETEROLDA_DATA to "
-                "their folder and write the report again."
-            )
+        text = (
+            "Not drawn, because the data are not in the catalogue or not on this "
+            f"machine: {', '.join(absent)}. Set --data-dir or HETEROLDA_DATA to their "
+            "folder and write the report again."
         )
-    return parts
+        histories.append(Paragraph([text], small=True))
+    return [*curves, *histories]
 
 
 def _pair(

@@ -4,19 +4,52 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
+from string import Template
+from textwrap import wrap
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError
-from heterolda.export._c_source import Source
-from heterolda.export._rules import read_rules
+from heterolda.export.c_text import comment, label_table, label_type, number, table
+from heterolda.export.rules import Description, describe, incomplete_rows
 from heterolda.foundations.files import written_whole
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 # Two underscores in a row are reserved in C++, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _LONGEST_NAME = 40
+_TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
+# Terms of the power series of the exponential function, for |x| <= ln(2) / 2.
+_TERMS = {"float": 8, "double": 13}
+_REALS = {
+    "most": MOST_LOG_ODDS,
+    "least": LEAST_LOG_ODDS,
+    "log2e": 1.4426950408889634,
+    # ln 2 is in two parts, of which the first times a small whole number is exact.
+    "ln2_high": 0.693359375,
+    "ln2_low": -2.121944400546905828e-4,
+    "half": 0.5,
+    "far": FARTHEST,
+}
+_TOO_LARGE = (
+    "model has scores or log-odds beyond the range of single precision: use "
+    "dtype='double'"
+)
+_DECISIONS = {
+    "binary": "the sign of one score",
+    "votes": "one-vs-one, sums of votes",
+    "coupled": "one-vs-one, coupled probabilities",
+    "one-vs-all": "one-vs-all, log-odds",
+}
+_INDENT = 17  # of what follows a topic in the comment
 
 
 @dataclass(frozen=True)
@@ -31,6 +64,8 @@ class CHeader:
         Prefix of all names in it.
     dtype : {"float", "double"}
         Type of the features.
+    label_type : str
+        Type of the labels in ``<name>_classes``, such as "int32_t" or "const char *".
     constant_bytes : int
         Size of the constants that a prediction needs, without labels.
     multiplications : int
@@ -41,8 +76,26 @@ class CHeader:
     path: Path
     name: str
     dtype: str
+    label_type: str
     constant_bytes: int
     multiplications: int
+
+    @property
+    def usage(self) -> list[str]:
+        """Five lines of C that predict a row and print its label."""
+        kind = self.label_type
+        form, cast = {
+            "const char *": ("%s", ""),
+            "double": ("%g", ""),
+            "uint64_t": ("%llu", "(unsigned long long)"),
+        }.get(kind, ("%lld", "(long long)"))
+        return [
+            f'#include "{self.path.name}"  /* and <stdio.h> */',
+            f"{self.dtype} x[{self.name}_n_features] = {{0}};  /* your features */",
+            f"int k = {self.name}_predict(x);  /* -1 if there is no class */",
+            "if (k >= 0)",
+            f'    printf("{form}\\n", {cast}{self.name}_classes[k]);',
+        ]
 
 
 def export_c(
@@ -72,7 +125,7 @@ def export_c(
     dtype : {"float", "double"}, default="float"
         Type of the features. "double" agrees with `predict`, except on rows within
         rounding of a threshold for discriminants, pipelines and models that transform
-        features. "float" first subtracts the centres of the data.
+        features. "float" first subtracts the centers of the data.
     name : str or None, default=None
         Prefix of all names, an identifier. If None, it is made from the file name.
 
@@ -96,12 +149,12 @@ def export_c(
     >>> "int iris_predict(const float *x)" in header.path.read_text()
     True
     """
-    if dtype not in ("float", "double"):
+    if dtype not in _TYPES:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
     path = Path(path)
     name = _name_of(path) if name is None else _check_name(name)
     model = host_of(model)
-    source = Source(name, dtype, read_rules(model))
+    source = _Source(name, dtype, describe(model))
     code = source.code()
     with written_whole(path) as file:
         file.write((source.comment(model) + code).encode("ascii"))
@@ -109,13 +162,14 @@ def export_c(
         path=path,
         name=name,
         dtype=dtype,
+        label_type=label_type(model.classes_),
         constant_bytes=source.constant_bytes,
         multiplications=source.multiplications,
     )
 
 
 def _name_of(path: Path) -> str:
-    """What names can begin with, by the name of a file."""
+    """Return what names can begin with, by the name of a file."""
     name = "_".join(re.findall("[A-Za-z0-9]+", path.stem)) or "model"
     name = name if name[0].isalpha() else f"model_{name}"
     return name[:_LONGEST_NAME].rstrip("_")
@@ -130,3 +184,167 @@ def _check_name(name: str) -> str:
             "digits and single underscores, beginning with a letter",
         )
     return name
+
+
+def _read_templates() -> dict[str, Template]:
+    """Return the blocks of the file of templates, which says how it is written."""
+    text = files("heterolda.export").joinpath("c_templates.h").read_text("ascii")
+    _, *parts = re.split(r"^//// (\S+)\n", text, flags=re.MULTILINE)
+    notes = re.compile(r"^//.*\n", re.MULTILINE)
+    blocks = zip(parts[::2], parts[1::2], strict=True)
+    return {name: Template(notes.sub("", block).strip("\n")) for name, block in blocks}
+
+
+_TEMPLATES = _read_templates()
+
+
+@dataclass
+class _Source:
+    """The code of a header while it is being written, with its size and its cost."""
+
+    name: str
+    dtype: str
+    rules: Description
+    constant_bytes: int = 0
+    multiplications: int = 0
+    words: dict[str, str] = field(default_factory=dict)
+    blocks: list[str] = field(default_factory=list)
+
+    def code(self) -> str:
+        """Return labels, constants and functions, between guards."""
+        rules, exact = self.rules, self.dtype == "double"
+        (n_rules, d), terms = rules.coef.shape, _TERMS[self.dtype]
+        real = _TYPES[self.dtype]
+        self.words = {
+            "name": self.name,
+            "d": str(d),
+            "k": str(len(rules.classes)),
+            "p": str(n_rules),
+            "last": str(d - 1),
+            "real": self.dtype,
+            "feature": "x[j]",
+            "decide": "decide" if rules.powers else "predict",
+            "weight": "1",
+            "terms": str(terms),
+            **{key: number(real(value)) for key, value in _REALS.items()},
+        }
+        self.multiplications = n_rules * d
+        self._add("begin")
+        if rules.powers:
+            self._add("begin-transformed")
+        if exact:
+            self._add("begin-exact")
+        self._add("sizes")
+        self.blocks.append(label_table(f"{self.name}_classes", rules.classes))
+        self._add_scores()
+        if rules.kind == "votes":
+            self._add_vote_weights()
+        elif rules.kind != "binary":
+            self._add_log_odds()
+        if rules.kind == "coupled":
+            self._add("exponential")
+            # Two powers per rule, each with three products, terms, and seven squarings.
+            self.multiplications += 2 * n_rules * (3 + 2 * terms + 14)
+        self._add(rules.kind)
+        if rules.powers:
+            self._add_powers(rules.powers)
+        if exact:
+            self._add("end-exact")
+        self._add("end")
+        return "\n\n".join(block.strip("\n") for block in self.blocks) + "\n"
+
+    def comment(self, model: Any) -> str:
+        """Return what stands above the code: its origin, cost and use."""
+        topics = [
+            f"Model: {' '.join(repr(model).split())}",
+            *self.rules.origin,
+            f"Decision: {_DECISIONS[self.rules.kind]}",
+            f"Constants: {self.constant_bytes} bytes",
+            f"Multiplications: {self.multiplications} for a decision",
+        ]
+        origin = []
+        for line in topics:
+            topic, _, words = line.partition(": ")
+            first, *others = wrap(words, 80 - _INDENT, break_on_hyphens=False) or [""]
+            origin.append(f"{topic + ':':{_INDENT}}{first}")
+            origin += [" " * _INDENT + other for other in others]
+        missing = incomplete_rows(model)
+        self.words |= {
+            "version": sys.modules["heterolda"].__version__,
+            "origin": "\n".join(origin),
+            "missing": "\n".join(["", *wrap(missing, 80), ""]) if missing else "",
+        }
+        names = self.rules.features or []
+        shown = [f"    x[{j}]: {name}" for j, name in enumerate(names)]
+        lines = _TEMPLATES["comment"].substitute(self.words).split("\n")
+        return comment([*lines, *(shown or ["    without names"])])
+
+    def _add(self, name: str) -> None:
+        """Add a block of the templates."""
+        self.blocks.append(_TEMPLATES[name].substitute(self.words))
+
+    def _add_table(self, kind: str, name: str, values: NDArray[Any]) -> None:
+        """Add constants that decisions need."""
+        self.blocks.append(table(kind, f"{self.name}_{name}", values))
+        self.constant_bytes += (4 if kind == "float" else 8) * values.size
+
+    def _add_scores(self) -> None:
+        coef: NDArray[Any] = self.rules.coef
+        offset: NDArray[Any] = self.rules.intercept
+        if self.dtype == "float":
+            center, coef, offset = self.rules.centered()
+            if center.any():
+                self._add_table("float", "center", center)
+                self.words["feature"] = f"(x[j] - {self.name}_center[j])"
+        self._add_table(self.dtype, "coef", coef)
+        self._add_table(self.dtype, "offset", offset)
+        self._add("score")
+
+    def _add_powers(self, powers: PowerTransformation) -> None:
+        unit = f"(x - {self.name}_center[j]) / {self.name}_scale[j]"
+        center, scale, lambdas = powers.centre, powers.scale, powers.lambdas
+        tables = {"center": center, "scale": scale, "lambda": lambdas}
+        suffix = ""
+        if self.dtype == "float":
+            unit, suffix = f"{unit} + {self.name}_shift[j]", "f"
+            single = _single(center)
+            tables["shift"] = (single - center) / scale
+            tables = {key: _single(values) for key, values in tables.items()}
+            if (tables["scale"] < np.finfo(np.float32).tiny).any():
+                raise ValueError(_TOO_LARGE)
+        for key, values in tables.items():
+            self._add_table(self.dtype, key, values)
+        functions = {one: f"{one}{suffix}" for one in ("log1p", "expm1")}
+        self.words |= {"unit": unit, **functions}
+        self._add("transformed")
+        self.multiplications += 3 * len(lambdas)
+
+    def _add_vote_weights(self) -> None:
+        # Whole numbers, so that sums are exact, and ties are ties, in any format.
+        whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
+        whole //= max(np.gcd.reduce(whole), 1)
+        if np.any(whole != 1):
+            self._add_table("uint64_t", "weight", whole)
+            self.words["weight"] = f"{self.name}_weight[rule]"
+
+    def _add_log_odds(self) -> None:
+        curve = self.rules.curve
+        tails = [-curve.low, curve.high]
+        sides = np.array([curve.offset, curve.slope, tails, curve.step])
+        values = np.vstack([curve.bend, np.swapaxes(sides, 0, 1).reshape(8, -1)]).T
+        values = np.minimum(values, float(np.finfo(_TYPES[self.dtype]).max))
+        values = _single(values) if self.dtype == "float" else values
+        if (values[:, [3, 7]] == 0).any():
+            raise ValueError(_TOO_LARGE)
+        self._add_table(self.dtype, "posterior", values)
+        self._add("log-odds")
+        self.multiplications += 5 * len(values)
+
+
+def _single(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in single precision, or say that they do not fit."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = values.astype(np.float32)
+    if not np.isfinite(single).all():
+        raise ValueError(_TOO_LARGE)
+    return single

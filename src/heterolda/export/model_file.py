@@ -8,36 +8,15 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from heterolda.estimators.bounded_error import BoundedErrorClassifier
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.placement import host_of
-from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
-from heterolda.export._json_file import read_json, write_json
-from heterolda.export._model_schema import (
-    BOUNDED,
-    DISCRIMINANT,
-    MODEL,
-    PROJECTION,
-    SEARCH,
-    SMOOTHED,
-)
-from heterolda.export._pipelines import model_of, values_of
-from heterolda.export._schema import Place, check_object, shown, text
-from heterolda.export._steps import own_steps
+from heterolda.export.json_file import read_json, write_json
+from heterolda.export.models import MODEL, TABLE, own_steps, without_statistics
+from heterolda.export.schema import Place, check_object, shown, text
 from heterolda.foundations.files import unreadable
 
 FORMAT = "heterolda-model"
 # The version of the files that are written, and the only one that is read.
 VERSION = 1
-_ESTIMATORS = (
-    GaussianLinearDiscriminant,
-    LocalNeighborhoodSearch,
-    SmoothedLinearDiscriminant,
-    HeteroscedasticProjection,
-    BoundedErrorClassifier,
-)
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
 
@@ -53,8 +32,8 @@ def save(
         A GaussianLinearDiscriminant, a SmoothedLinearDiscriminant, a
         LocalNeighborhoodSearch, a HeteroscedasticProjection, a Pipeline of projections
         that may end in one of the classifiers, or a BoundedErrorClassifier of a
-        discriminant. If the start of a search is not a discriminant, only its name is
-        saved. A `random_state` that is a generator becomes None.
+        discriminant. If the initial estimator of a search is not a discriminant, only
+        its name is saved. A `random_state` that is a generator becomes None.
     path : str or path-like
         The file.
     include_statistics : bool, default=True
@@ -129,35 +108,36 @@ def load(path: str | os.PathLike[str]) -> Any:
         reason = ValueError("it needs more memory than is available")
         raise unreadable(place, "a heterolda model", reason) from error
     except ValueError as error:
-        text = str(error)
-        short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        words = str(error)
+        short = words if len(words) <= _LONGEST else f"{words[:_LONGEST]} ..."
         raise unreadable(place, "a heterolda model", ValueError(short)) from error
 
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
-    """A fitted model as the JSON value that `save` writes."""
+    """Return a fitted model as the JSON value that `save` writes."""
     models = [model := host_of(model)]
     if type(model) is Pipeline:
-        remedy = "save the whole pipeline with skops"
-        models = [step for _, step in own_steps(model, remedy)]
-    elif type(model) not in _ESTIMATORS:
+        steps = own_steps(model, "save the whole pipeline with skops")
+        models = [step for _, step in steps]
+    elif type(model) not in TABLE:
+        *first, last = (cls.__name__ for cls in TABLE)
         raise TypeError(
-            f"model must be a {DISCRIMINANT}, a {SMOOTHED}, a {SEARCH}, a "
-            f"{PROJECTION}, a {BOUNDED} or a Pipeline of the first four, got "
+            f"model must be a {', a '.join(first)} or a {last}, got "
             f"{type(model).__name__}: of a parameter search, save best_estimator_"
         )
     for estimator in models:
         estimator._check_ready()
+    kept = model if include_statistics else without_statistics(model)
     return {
         "format": FORMAT,
         "version": VERSION,
         "heterolda": sys.modules["heterolda"].__version__,
-        "model": MODEL.write(values_of(model, statistics=include_statistics)),
+        "model": MODEL.write(kept),
     }
 
 
 def from_document(document: Any) -> Any:
-    """The fitted model of any JSON value; a ValueError tells what is wrong with it."""
+    """Return the fitted model of a JSON value; a ValueError says what is wrong."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'it has no "format": "{FORMAT}"')
     version = document.get("version")
@@ -169,5 +149,4 @@ def from_document(document: Any) -> Any:
     at = Place("it")
     check_object(document, at, ("format", "version", "heterolda", "model"))
     text().read(document["heterolda"], at / "heterolda")
-    model = MODEL.read(document["model"], Place("model"))
-    return model_of(model, "model")
+    return MODEL.read(document["model"], Place("model"))

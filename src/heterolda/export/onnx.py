@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.export._onnx_graph import (
+from heterolda.export.onnx_graph import (
     convert,
     convert_projection,
     label_values,
     no_label,
     projection_shapes,
 )
-from heterolda.export._rules import CLASSIFIERS, said_of_gaps
+from heterolda.export.rules import EXPORTED, incomplete_rows
 from heterolda.foundations.files import written_whole
 
 _OPTIONS = {
@@ -111,7 +111,7 @@ def to_onnx(
     if meanings is not None:
         graph.metadata_props.add(key="features", value=dumps(meanings))
     last = model[-1] if isinstance(model, Pipeline) else model
-    if isinstance(last, CLASSIFIERS):
+    if isinstance(last, EXPORTED):
         graph.metadata_props.add(key="missing", value=_of_incomplete_rows(graph, last))
     if path is not None:
         with written_whole(path) as file:
@@ -120,7 +120,7 @@ def to_onnx(
 
 
 def _of_incomplete_rows(graph: Any, model: Any) -> str:
-    """What the graph of a classifier does with rows that are not complete."""
+    """Return what the graph of a classifier does with rows that are not complete."""
     from onnx import TensorProto
 
     labels = label_values(model.classes_)
@@ -129,7 +129,7 @@ def _of_incomplete_rows(graph: Any, model: Any) -> str:
         labels = np.arange(len(labels))
     return (
         "A row with NaN or infinity has no class: its probabilities are NaN, and its "
-        f"label is {dumps(no_label(labels))}. {said_of_gaps(model)}"
+        f"label is {dumps(no_label(labels))}. {incomplete_rows(model)}"
     ).rstrip()
 
 
@@ -143,7 +143,7 @@ def register() -> None:
         calculate_linear_classifier_output_shapes,
     )
 
-    for classifier in CLASSIFIERS:
+    for classifier in EXPORTED:
         update_registered_converter(
             classifier,
             f"Heterolda{classifier.__name__}",

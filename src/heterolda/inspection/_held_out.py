@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from heterolda.exceptions import SearchInterruptedWarning
+from heterolda.estimators.held_out import deal
 from heterolda.foundations.arrays import Array, Index
 
 NOT_FINISHED = "not finished"
@@ -48,41 +48,27 @@ class HeldOut:
 
     @classmethod
     def failed(cls, n: int, failure: str, notes: tuple[str, ...] = ()) -> HeldOut:
-        """What there is of a model that failed."""
+        """Return what there is of a model that failed."""
         return cls(np.full(n, -1), np.full(n, np.nan), notes=notes, failure=failure)
 
 
 def failure_word(reason: str) -> str:
-    """What stands in place of the figures of a model that has none."""
+    """Return what stands in place of the figures of a model that has none."""
     return NOT_FINISHED if reason == NOT_FINISHED else "failed"
 
 
-def assign_folds(
-    X: Array,
-    codes: Index,
-    n_folds: int,
-    rng: np.random.RandomState,
-) -> Index:
-    """Return the fold in which each row is held out.
+def assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
+    """Return the fold in which each row is held out, as `deal` deals them.
 
-    Equal rows of a class go to the same fold, and the order of the rows does not
-    matter. -1 stands for rows of a class of which one row at most would be left. These
-    are never held out.
+    -1 stands for rows of a class of which one row at most would be left. These are
+    never held out.
     """
-    order = np.lexsort((*X.T[::-1], codes))
-    new = np.any(np.diff(X[order], axis=0) != 0, axis=1)
-    new |= np.diff(codes[order]) != 0
-    distinct = np.empty(len(X), dtype=np.intp)
-    distinct[order] = np.append(0, np.cumsum(new))
-    fold = np.full(len(X), -1)
+    folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
     for k in range(int(codes.max()) + 1):
-        rows = np.flatnonzero(codes == k)
-        _, place = np.unique(distinct[rows], return_inverse=True)
-        number = rng.permutation(int(place.max()) + 1)[place] % n_folds
-        held = np.bincount(number, minlength=n_folds)
-        if held.sum() - held.max() > 1:
-            fold[rows] = number
-    return fold
+        held = np.bincount(folds[codes == k], minlength=n_folds)
+        if held.sum() - held.max() < 2:
+            folds[codes == k] = -1
+    return folds
 
 
 def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOut:
@@ -98,7 +84,6 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
-        warnings.simplefilter("error", SearchInterruptedWarning)
         for k in np.unique(rows.fold[rows.fold >= 0]):
             held = rows.fold == k
             try:
@@ -108,8 +93,6 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
                 )
                 seconds.append(time.perf_counter() - begin)
                 predictions[held], loss[held] = _predicted(fitted, rows, held)
-            except SearchInterruptedWarning:  # the search would go on with what it has
-                raise KeyboardInterrupt from None
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
                 return HeldOut.failed(n, why, _counted(caught))
@@ -123,7 +106,7 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
 def _predicted(
     fitted: Any, rows: FoldedRows, held: NDArray[np.bool_]
 ) -> tuple[Index, Array]:
-    """Class indices of the rows held out, and the log loss at each."""
+    """Return class indices of the rows held out, and the log loss at each."""
     X, truth = rows.X[held], rows.codes[held]
     labels = fitted.predict(X)
     found = np.searchsorted(rows.classes, labels)
@@ -137,7 +120,7 @@ def _predicted(
 
 
 def _counted(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """One text for each kind of warning: its first message, and how many there were."""
+    """Return a text for each kind of warning: its first message, and their number."""
     kinds: dict[str, list[str]] = {}
     for warning in caught:
         kinds.setdefault(warning.category.__name__, []).append(str(warning.message))

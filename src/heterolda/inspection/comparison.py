@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, check_X_y
+from sklearn.utils import check_X_y
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
@@ -30,15 +28,13 @@ from heterolda.foundations.validation import (
     missing_values_as,
     readable_rows,
 )
-from heterolda.foundations.wording import (
-    Markup,
-    count,
-    html,
-    html_table,
-    named,
-    text_table,
+from heterolda.foundations.wording import count, named
+from heterolda.inspection._compared_models import (
+    SINGULAR,
+    check_models,
+    is_singular_qda,
+    regularized_qda,
 )
-from heterolda.inspection._compared_models import check_models
 from heterolda.inspection._held_out import (
     NOT_FINISHED,
     FoldedRows,
@@ -47,18 +43,15 @@ from heterolda.inspection._held_out import (
     failure_word,
     judge,
 )
+from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.statistics.rows import copies_of_rows
 
-_WIDTH = 88
 _CAVEAT = (
-    "The simplest model is first. Standard errors (+-) cover the choice of held-out "
-    "rows, not the choice of training rows. The best of several models on the same "
-    "rows looks slightly too good: part of its lead may be luck."
+    "Standard errors (+-) cover the choice of held-out rows, not that of training "
+    "rows. The best of several models on the same rows looks slightly too good: part "
+    "of its lead may be luck."
 )
-
-# Is called with the share of the work that is done, and the name of the model at work.
-CompareProgress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,7 @@ class Comparison:
     Attributes
     ----------
     names : tuple of str
-        The models, simplest first.
+        The models.
     classes : ndarray of shape (n_classes,)
         Labels.
     rows : ndarray of shape (n_rows,)
@@ -155,16 +148,29 @@ class Comparison:
 
     @property
     def best(self) -> str | None:
-        """The model with the highest accuracy; of equals, the simplest."""
+        """The model with the highest accuracy; of equals, the first."""
         judged = self._judged
         return self.names[self._best_of(judged)] if judged.any() else None
 
     @property
-    def choice(self) -> str | None:
-        """The simplest model that is not clearly behind the best.
+    def best_by_log_loss(self) -> str | None:
+        """The model with the lowest log loss; None if none has probabilities."""
+        known = np.isfinite(self.log_loss) & self._judged
+        return self.names[int(np.nanargmin(self.log_loss))] if known.any() else None
 
-        Clearly means by more than two standard errors of the difference.
+    @property
+    def as_good(self) -> tuple[str, ...]:
+        """Models within one standard error of the best accuracy, the best among them.
+
+        The standard error is that of the difference from the best.
         """
+        judged = self._judged
+        close = self._close_to_best(judged) if judged.any() else judged
+        return tuple(name for name, one in zip(self.names, close, strict=True) if one)
+
+    @property
+    def choice(self) -> str | None:
+        """Of the models that are as good as the best, the one of lowest log loss."""
         judged = self._judged
         return self.names[self._choose(judged)] if judged.any() else None
 
@@ -181,13 +187,21 @@ class Comparison:
         return right
 
     def _best_of(self, among: NDArray[np.bool_]) -> int:
-        """The model with the most rows right among some."""
+        """Return the model with the most rows right among some."""
         return int(np.argmax(np.where(among, self.accuracy, -1.0)))
 
-    def _choose(self, among: NDArray[np.bool_]) -> int:
-        """The simplest of some models that is not clearly behind the best of them."""
+    def _close_to_best(self, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of some models are as good as the best of them."""
         difference, error = self._difference_to(self._best_of(among))
-        return int(np.argmax(among & (difference >= -STANDARD_ERRORS * error)))
+        # A single row that only the best gets right is one standard error, but for
+        # rounding.
+        return np.asarray(among & (difference >= -error * (1 + 1e-9)))
+
+    def _choose(self, among: NDArray[np.bool_]) -> int:
+        """Return the model of lowest log loss of those as good as the best of some."""
+        best, close = self._best_of(among), self._close_to_best(among)
+        loss = np.where(close & np.isfinite(self.log_loss), self.log_loss, np.inf)
+        return int(np.argmin(loss)) if np.isfinite(loss).any() else best
 
     def _difference_to(self, k: int) -> tuple[Array, Array]:
         """Accuracies less that of model k, and the standard errors of these."""
@@ -197,40 +211,33 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """Which model to use, and why, in a few plain sentences."""
-        if self.choice is None:
+        if self.best is None or self.choice is None:
             return "No model could be fitted. The reasons are below."
-        k = self.names.index(self.choice)
-        is_simplest = not self._judged[:k].any()
-        if self.choice == self.best:
-            why = "no model is right on more of the held-out rows"
-            rest = (
-                "the simpler ones are behind by more than two standard errors of the "
-                "difference"
-            )
+        share = dict(zip(self.names, 100 * self.accuracy, strict=True))
+        loss = dict(zip(self.names, self.log_loss, strict=True))
+        text = f"Best by accuracy: {self.best} ({share[self.best]:.2f} %)"
+        by_loss = self.best_by_log_loss
+        if by_loss is not None:
+            text += f"; best by log loss: {by_loss} ({loss[by_loss]:.4f})"
+        others = ", ".join(name for name in self.as_good if name != self.best)
+        if others:
+            why = "of these it has the lowest log loss"
+            if np.isnan(loss[self.choice]):
+                why = "none of these has probabilities"
+            text += f". As good as {self.best} on these data: {others}."
+            text += f" Use {self.choice}: {why}."
         else:
-            why = (
-                f"it is {-100 * self.difference[k]:.2f} points behind {self.best}, the "
-                "best here, which is within two standard errors of the difference "
-                f"(2 x {100 * self.difference_error[k]:.2f})"
-            )
-            rest = "no simpler model comes as close"
-        rest = "it is the simplest" if is_simplest else rest
-        use = f"Use {self.choice}: {why}, and {rest}."
-        return use + self._if_linear(k) + self._if_constant()
-
-    def _if_linear(self, k: int) -> str:
-        """Which linear model to use, if model k, the choice, is not linear."""
+            text += f". No other model is within one standard error of {self.best}."
+            text += f" Use {self.choice}."
         among = self.linear & self._judged
-        if among[k] or not among.any():
-            return ""
-        linear = self._choose(among)
-        return (
-            f" If the boundaries must be linear, use {self.names[linear]} "
-            f"({100 * self.accuracy[linear]:.2f} %)."
-        )
+        if among.any() and not among[self.names.index(self.choice)]:
+            linear = self.names[self._choose(among)]
+            text += f" If the boundaries must be linear, use {linear} "
+            text += f"({share[linear]:.2f} %)."
+        return text + self._if_constant()
 
     def _if_constant(self) -> str:
-        """A warning if nothing is better than the label of the largest class."""
+        """Return a warning if nothing is better than the label of the largest class."""
         best = self._right[self._best_of(self._judged)]
         k, label, share = self._largest_class
         mean, error = _mean_and_error(best - (self.truth == k))
@@ -248,28 +255,8 @@ class Comparison:
         k = int(counts.argmax())
         return k, self.classes.tolist()[k], float(counts[k] / counts.sum())
 
-    @property
-    def _head(self) -> str:
-        _, label, share = self._largest_class
-        return (
-            f"{count(len(self.names), 'model')} on the same "
-            f"{count(len(np.unique(self.folds)), 'fold')} of "
-            f"{count(len(self.rows), 'row')}, each row held out once. Always answering "
-            f"{label!r} is right for {100 * share:.2f} %."
-        )
-
-    @property
-    def _remarks(self) -> list[str]:
-        """What went wrong, and what to know besides."""
-        failed = [
-            f"{name} failed: {why}"
-            for name, why in self.failures.items()
-            if why != NOT_FINISHED
-        ]
-        return [*failed, *self.notes]
-
     def _table(self) -> list[list[str]]:
-        """Head and rows of the table, as text."""
+        """Return head and rows of the table, as text."""
         table = [["model", "accuracy", "+-", "to best", "+-", "log loss", "one fit"]]
         accuracy, error = 100 * self.accuracy, 100 * self.standard_error
         difference, paired = 100 * self.difference, 100 * self.difference_error
@@ -295,23 +282,33 @@ class Comparison:
         n_models, n_rows = len(self.names), len(self.rows)
         return f"Comparison({n_models=}, {n_rows=}, choice={self.choice!r})"
 
+    def _blocks(self) -> list[Block]:
+        """Return what `print` and notebooks show."""
+        _, label, share = self._largest_class
+        about = (
+            f"{count(len(self.names), 'model')} on the same "
+            f"{count(len(np.unique(self.folds)), 'fold')} of "
+            f"{count(len(self.rows), 'row')}, each row held out once. Always answering "
+            f"{label!r} is right for {100 * share:.2f} %."
+        )
+        reasons = {k: why for k, why in self.failures.items() if why != NOT_FINISHED}
+        failed = [f"{name} failed: {why}" for name, why in reasons.items()]
+        head, *rows = self._table()
+        return [
+            Paragraph([about]),
+            Table(head, rows),
+            Paragraph([self.recommendation]),
+            *(Paragraph([one], small=True) for one in [_CAVEAT, *failed, *self.notes]),
+        ]
+
     def __str__(self) -> str:
-        table = "\n".join(text_table(self._table()))
-        below = [self.recommendation, _CAVEAT, *self._remarks]
-        head, *rest = [textwrap.fill(text, _WIDTH) for text in [self._head, *below]]
-        return "\n\n".join([head, table, *rest])
+        return to_text(self._blocks())
 
     def _repr_html_(self) -> str:
-        head, *rows = self._table()
-        for row in rows:
-            if row[0] == self.choice:
-                row[0] = Markup(f"<strong>{escape(row[0])}</strong>")
-        use = Markup(f"<p><strong>{escape(self.recommendation)}</strong></p>")
-        table = html_table(head, rows)
-        return html(self._head, table, use, _CAVEAT, *self._remarks)
+        return to_html(self._blocks())
 
     def to_frame(self) -> Any:
-        """The models as a pandas DataFrame, one row each, with shares from 0 to 1."""
+        """Return the models as a pandas DataFrame, with shares from 0 to 1."""
         pd = import_pandas("to_frame")
         return pd.DataFrame(
             {
@@ -343,13 +340,13 @@ class Comparison:
 
 
 def _mean_and_error(values: Array) -> tuple[Array, Array]:
-    """Means over the last axis, and their standard errors."""
+    """Return means over the last axis, and their standard errors."""
     error = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
     return values.mean(axis=-1), error
 
 
 def _duration(seconds: float) -> str:
-    """A time with two digits or so: 0.8 ms, 12 ms, 3.4 s."""
+    """Return a time with two digits or so: 0.8 ms, 12 ms, 3.4 s."""
     if seconds < 0.1:
         return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
@@ -362,14 +359,14 @@ def compare(
     sample_weight: ArrayLike | None = None,
     models: Mapping[str, Any] | None = None,
     cv: int = 10,
-    random_state: Any = 0,
-    progress: CompareProgress | None = None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
     """Compare classifiers on the same folds and recommend one.
 
-    Every row is held out once, and every model is judged on rows that neither its fit
-    nor its tuning has seen. The recommended model is the simplest that is not behind
-    the best by more than two standard errors of the difference.
+    Every row is held out once, and every model is evaluated on rows that neither its
+    fit nor its tuning has seen. All models within one standard error of the best
+    accuracy count as equally good; of these, the one with the lowest log loss is
+    recommended, whoever made it.
 
     Parameters
     ----------
@@ -380,27 +377,26 @@ def compare(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Whole numbers: weight 3 is three copies of the row, for every model.
     models : dict or None, default=None
-        Classifiers by name, the simplest first. None in place of a classifier stands
-        for the one of these seven with that name. By default all seven are compared:
+        Classifiers by name. None in place of a classifier stands for the one of these
+        seven with that name. By default all seven are compared:
 
         - "LDA": linear discriminant analysis, one covariance for all classes;
         - "GLD": `GaussianLinearDiscriminant()`;
         - "GLD with shrinkage": the same with ``shrinkage="cv"``;
         - "logistic regression" and
-        - "linear SVM", both on standardised features;
+        - "linear SVM", both on standardized features;
         - "recommended()": :func:`recommended`, which chooses by cross-validation of
           its own;
-        - "QDA": quadratic discriminant analysis, last because it alone has curved
-          boundaries and a covariance matrix for each class to keep and to explain.
+        - "QDA": quadratic discriminant analysis, whose boundaries are curved. Where the
+          covariance of some class is singular it is run on standardized features with
+          ``reg_param=0.01``, and a note says so.
     cv : int, default=10
-        Number of folds. Each class is spread evenly over them, and equal rows of a
-        class go to the same fold. Classes too small to keep two rows for training are
-        never held out, and a note names them.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the folds.
+        Number of folds. Each class is spread evenly over them, by the distance of its
+        rows from their mean, and equal rows of a class go to the same fold. Classes too
+        small to keep two rows for training are never held out, and a note names them.
     progress : callable or None, default=None
-        Called when a model begins and after each of its folds, with the share of the
-        work that is done and the name of the model; ``progress=print`` will do.
+        Called when a model begins and after each of its folds, with the name of the
+        model and the share of the work that is done; ``progress=print`` will do.
 
     Returns
     -------
@@ -420,8 +416,8 @@ def compare(
     >>> from heterolda import compare
     >>> X, y = load_iris(return_X_y=True)
     >>> found = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
-    >>> found.choice
-    'LDA'
+    >>> found.best, found.as_good, found.choice
+    ('LDA', ('LDA', 'GLD', 'QDA'), 'LDA')
     """
     chosen = check_models(models)
     check_number("cv", cv, 2, 1000, integer=True)
@@ -437,8 +433,7 @@ def compare(
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))
     codes = encode(labels, classes)
-    rng = check_random_state(random_state)
-    fold = assign_folds(numbers, codes, int(cv), rng)
+    fold = assign_folds(numbers, codes, int(cv))
     judged = fold >= 0
     if not judged.any():
         raise ParameterError(
@@ -467,7 +462,9 @@ def compare(
 
 
 def _judge_all(
-    models: dict[str, Any], rows: FoldedRows, progress: CompareProgress | None
+    models: dict[str, Any],
+    rows: FoldedRows,
+    progress: Callable[[str, float], None] | None,
 ) -> dict[str, HeldOut]:
     """Judge all models; after an interrupt those that are finished."""
     found: dict[str, HeldOut] = {}
@@ -475,7 +472,7 @@ def _judge_all(
 
     def report(n_done: int, name: str) -> None:
         if progress is not None:
-            progress((len(found) + n_done / n_folds) / len(models), name)
+            progress(name, (len(found) + n_done / n_folds) / len(models))
 
     # Slow ones come last: whoever loses patience has the others.
     slow = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
@@ -483,7 +480,11 @@ def _judge_all(
     try:
         for name in order:
             report(0, name)
-            found[name] = judge(models[name], rows, partial(report, name=name))
+            one = judge(models[name], rows, partial(report, name=name))
+            if is_singular_qda(models[name], one):
+                again = judge(regularized_qda(), rows, partial(report, name=name))
+                one = replace(again, notes=(SINGULAR, *again.notes))
+            found[name] = one
     except KeyboardInterrupt:
         if not found:
             raise
@@ -498,9 +499,9 @@ def _judge_all(
 
 
 def _never_held_out(labels: NDArray[Any]) -> str:
-    """A note about rows on which no model was judged."""
+    """Return a note about rows on which no model was judged."""
     return (
-        f"No model was judged on {count(len(labels), 'row')} of the classes "
+        f"No model was evaluated on {count(len(labels), 'row')} of the classes "
         f"{named(np.unique(labels))}: these classes are too small to hold out any, so "
         "their rows are in every training set."
     )

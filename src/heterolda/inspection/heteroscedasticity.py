@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,15 @@ from heterolda.foundations.validation import (
     missing_values_as,
     validate_more_rows,
 )
-from heterolda.foundations.wording import html, html_table, named, text_table
+from heterolda.foundations.wording import named
+from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
 from heterolda.inspection.sentences import (
-    PLUG_IN,
+    IF_NORMAL,
     accuracy_sentence,
     few_rows_note,
+    gain_if_normal,
     guarded_sentence,
     most_frequent,
-    plug_in_gain,
     verdict_sentence,
     wide_sentence,
 )
@@ -49,20 +49,21 @@ from heterolda.statistics.shrinkage import Shrinkage, is_shrunk
 from heterolda.statistics.wide import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
-_ABOUT = f"The errors of LDA and of the best line are {PLUG_IN}."
+_ABOUT = f"LDA, best: errors {IF_NORMAL}."
 _CAVEAT = (
-    "Box's M assumes normal data: heavy tails make it reject covariances that are\n"
-    "equal, and with many samples it detects differences that do not matter. What\n"
+    "Box's M assumes normal data: heavy tails make it reject covariances that are "
+    "equal, and with many samples it detects differences that do not matter. What "
     "matters is how many errors a better rule avoids."
 )
 # Samples per feature below which the chi-squared approximation of Box's M rejects
 # equal covariances too often; measured with normal data, two to six classes.
 _SAMPLES_PER_FEATURE = 3
 _LIBERAL = (
-    "have fewer than 3 samples per feature. Then Box's M rejects equal\n"
-    "covariances too often: at the 5 % level in about 24 % of cases with 10\n"
-    "features and 12 samples per class, in 12 % with 20 and 30."
+    "have fewer than 3 samples per feature. Then Box's M rejects equal covariances "
+    "too often: at the 5 % level in about 24 % of cases with 10 features and 12 "
+    "samples per class, in 12 % with 20 and 30."
 )
+_MOST_PAIRS = 10  # in a notebook
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,10 @@ class HeteroscedasticityReport:
         second, over all directions: the eigenvalues of the pencil. Equal covariances
         have 1 and 1.
     lda_error : ndarray of shape (n_pairs,)
-        Plug-in error of linear discriminant analysis of the pair: under the fitted
-        Gaussian model, not counted on rows.
+        Error of linear discriminant analysis of the pair if the classes were exactly
+        normal: computed from means and covariances, not counted on rows.
     best_error : ndarray of shape (n_pairs,)
-        Plug-in error of the best linear rule.
+        The same error of the best linear rule.
     gap : ndarray of shape (n_pairs,)
         Proven relative gap of `best_error`.
     weights : ndarray of shape (n_classes,)
@@ -205,11 +206,11 @@ class HeteroscedasticityReport:
 
     @property
     def excess(self) -> Array:
-        """`lda_error` minus `best_error` of each pair, also plug-in."""
+        """`lda_error` minus `best_error` of each pair."""
         return self.lda_error - self.best_error
 
     def to_frame(self) -> Any:
-        """The pairs as a pandas DataFrame, one row each."""
+        """Return the pairs as a pandas DataFrame, one row each."""
         pd = import_pandas("to_frame")
         labels = self.classes.tolist()
         return pd.DataFrame(
@@ -238,22 +239,29 @@ class HeteroscedasticityReport:
         )
 
     def __str__(self) -> str:
-        table = "\n".join([*text_table(self._table()), _wrapped(_ABOUT)])
-        return "\n\n".join([*self._before(), table, *self._after()])
+        return to_text(self._blocks())
 
     def _repr_html_(self) -> str:
-        head, *rows = self._table()
-        table = html_table(head, rows, most=10)
-        return html(*self._before(), table, _ABOUT, *self._after())
+        return to_html(self._blocks())
 
-    def _before(self) -> list[str]:
-        """Paragraphs above the table."""
-        head = f"Covariances of {len(self.classes)} classes: are they equal?"
-        verdict = [self.verdict] if self.judgement else []
-        return [head, *verdict, self._test()]
+    def _blocks(self) -> list[Block]:
+        """Return what `print` and notebooks show."""
+        head, *rows = self._table()
+        question = f"Covariances of {len(self.classes)} classes: are they equal?"
+        rated = self.judgement is not None
+        return [
+            Paragraph([question]),
+            *([Paragraph(self._verdict_lines())] if rated else []),
+            Paragraph(self._test()),
+            Table(head, rows, most=(None, _MOST_PAIRS)),
+            Paragraph([_ABOUT]),
+            Paragraph([self._gain()] if rated else self._verdict_lines()),
+            *(Paragraph([note]) for note in self._notes() if note),
+            Paragraph([_CAVEAT]),
+        ]
 
     def _table(self) -> list[list[str]]:
-        """Head and rows of the table, most to gain first."""
+        """Return head and rows of the table, most to gain first."""
         labels = self.classes.tolist()
         table = [
             ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "fewer"]
@@ -273,14 +281,8 @@ class HeteroscedasticityReport:
             )
         return table
 
-    def _after(self) -> list[str]:
-        """Paragraphs below the table."""
-        gain = self._gain() if self.judgement else self.verdict
-        notes = map(_wrapped, filter(None, self._notes()))
-        return [gain, *notes, _CAVEAT]
-
     def _notes(self) -> list[str]:
-        """Which pairs are guarded, and what is small; empty if there are none."""
+        """Return which pairs are guarded, and what is small; or empty texts."""
         labels = self.classes.tolist()
         guarded = guarded_sentence(
             [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
@@ -299,66 +301,68 @@ class HeteroscedasticityReport:
         """Classes with fewer samples than features plus one."""
         return np.asarray(self.weights < self.n_features + 1)
 
-    def _test(self) -> str:
-        """What Box's M says, or why it says nothing."""
+    def _test(self) -> list[str]:
+        """Return what Box's M says, or why it says nothing."""
         few = self.weights < _SAMPLES_PER_FEATURE * self.n_features
         if not np.isnan(self.box.p_value):
-            test = (
+            lines = [
                 f"Box's M: chi2 = {self.box.chi2:.2f} with {self.box.df} degrees of "
                 f"freedom, {_p_value(self.box.p_value)}."
-            )
+            ]
             if few.any():
-                test += f"\nBut classes {named(self.classes[few])} {_LIBERAL}"
+                lines.append(f"But classes {named(self.classes[few])} {_LIBERAL}")
             if self.by_em:
-                test += "\nIt counts rows with gaps as complete, so p is too small."
-            return test
-        causes = ["Box's M needs nonsingular covariances, but"]
+                lines.append(
+                    "It counts rows with missing values as complete, so p is too small."
+                )
+            return lines
+        causes = []
         if self._small.any():
             causes.append(
-                f"- classes {named(self.classes[self._small])} have too few samples "
-                f"for {self.n_features} features;"
+                f"classes {named(self.classes[self._small])} have too few samples for "
+                f"{self.n_features} features"
             )
         if self.dependent.any():
             causes.append(
-                "- some feature is constant or a combination of others in classes "
-                f"{named(self.classes[self.dependent])}: leave it out;"
+                "some feature is constant or a combination of others in classes "
+                f"{named(self.classes[self.dependent])}: leave it out"
             )
-        if len(causes) == 1:
-            causes.append("- some covariance is nearly singular;")
-        return "\n".join(causes).rstrip(";") + "."
+        causes = causes or ["some covariance is nearly singular"]
+        but = "Box's M needs nonsingular covariances, but"
+        return [but, *(f"- {cause}." for cause in causes)]
 
     @property
     def verdict(self) -> str:
         """What there is to gain over linear discriminant analysis.
 
-        Given rows, it is judged by held-out ones. Otherwise it is a figure of the
+        Given rows, it is decided by held-out ones. Otherwise it is a figure of the
         model, and a second sentence warns of classes that are too small for it.
         """
+        return to_text([Paragraph(self._verdict_lines())])
+
+    def _verdict_lines(self) -> list[str]:
         if self.judgement is not None:
-            constant = most_frequent(
-                self.judgement, self.classes.tolist(), self.weights
-            )
+            labels = self.classes.tolist()
+            constant = most_frequent(self.judgement, labels, self.weights)
             decision = verdict_sentence(self.judgement, _MODEL, constant=constant)
-            return "\n".join(
-                map(_wrapped, [accuracy_sentence(self.judgement), decision])
-            )
+            return [accuracy_sentence(self.judgement), decision]
         if self.shrunk or not self._small.any():
-            return self._gain()
-        return (
-            f"{self._gain()}\nDo not trust it: classes "
-            f"{named(self.classes[self._small])} have fewer samples than features "
-            "plus one,\ntoo few for covariances of their own. Pass rows, or use "
-            "shrinkage='auto' or fewer features."
-        )
+            return [self._gain()]
+        return [
+            self._gain(),
+            f"Do not trust it: classes {named(self.classes[self._small])} have fewer "
+            "samples than features plus one, too few for covariances of their own. "
+            "Pass rows, or use shrinkage='auto' or fewer features.",
+        ]
 
     def _gain(self) -> str:
-        """What the model says."""
+        """Return what the model says."""
         k = int(self.excess.argmax())
         i, j = self.pairs[k]
         labels = self.classes.tolist()
         pair = f"{labels[i]!r} and {labels[j]!r}"
         errors = float(self.best_error[k]), float(self.lda_error[k])
-        return _wrapped(plug_in_gain(*errors, pair, "the best line"))
+        return gain_if_normal(*errors, pair, "the best line")
 
 
 def heteroscedasticity_report(
@@ -391,12 +395,12 @@ def heteroscedasticity_report(
     -------
     HeteroscedasticityReport
         For each pair of classes Box's M test, condition numbers, the range of the
-        ratio of variances, and the plug-in errors of linear discriminant analysis and
-        of the best linear rule, that is under the Gaussian model. Rows are judged by
-        their held-out errors, and the verdict says which classifier to use.
-        ``print`` shows it as a table, most to gain first; `to_frame` gives a DataFrame.
-        The text says so if classes have fewer than 3 samples per feature, where the
-        test is too liberal, or fewer than 5, where plug-in errors are too low.
+        ratio of variances, and the errors of linear discriminant analysis and of the
+        best linear rule if the classes were exactly normal. Given rows, the held-out
+        errors decide, and the verdict says which classifier to use. ``print`` shows it
+        as a table, most to gain first; `to_frame` gives a DataFrame. The text says so
+        if classes have fewer than 3 samples per feature, where the test is too
+        liberal, or fewer than 5, where errors of the model are too low.
 
     Examples
     --------
@@ -416,8 +420,8 @@ def heteroscedasticity_report(
 
     >>> report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
     >>> print(report.verdict)
-    Plug-in: under the Gaussian model the best line makes at most 0.021 points fewer
-    errors than LDA's in any pair.
+    If the classes were exactly normal, the best line would make at most 0.021 points
+    fewer errors than LDA's in any pair.
     """
     judgement = model = None
     if isinstance(X, ClassStatistics):
@@ -478,7 +482,7 @@ def heteroscedasticity_report(
 
 
 def _dependent(covariances: Array, weights: Array) -> NDArray[np.bool_]:
-    """Classes that are singular although they have samples enough not to be."""
+    """Return classes that are singular although they have samples enough not to be."""
     d = covariances.shape[1]
     freedom = weights - 1
     pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
@@ -490,7 +494,7 @@ def _dependent(covariances: Array, weights: Array) -> NDArray[np.bool_]:
 
 
 def _singular(cov: Array) -> bool:
-    """Whether a covariance is singular, whatever the units of the features."""
+    """Return whether a covariance is singular, whatever the units of the features."""
     scale = np.sqrt(np.diag(cov))
     if np.any(scale == 0):
         return True
@@ -501,7 +505,7 @@ def _singular(cov: Array) -> bool:
 def _spectra(
     means: Array, cov: Array, weights: Array, scaled: bool
 ) -> tuple[Array, Array]:
-    """Condition numbers of two covariances, and the range of their ratio.
+    """Return condition numbers of two covariances, and the range of their ratio.
 
     `scaled` says that features are in units of their deviations already.
     """
@@ -520,10 +524,6 @@ def _spectra(
     if not len(ratio):
         return condition, np.ones(2)
     return condition, np.array([ratio.min(), ratio.max()])
-
-
-def _wrapped(sentence: str) -> str:
-    return fill(sentence, 88, break_long_words=False, break_on_hyphens=False)
 
 
 def _p_value(p: float) -> str:

@@ -39,18 +39,18 @@ from heterolda.inspection.sentences import (
 from heterolda.solvers import Fisher, Global, Solver, resolve_solver
 
 _COEFFICIENT_HEAD = [
-    *("feature", "weight", "coefficient", "std. dev.", "higher values favour"),
+    *("feature", "weight", "coefficient", "std. dev.", "higher values favor"),
 ]
 
 
 def discriminant_of(model: Any) -> Any:
-    """The discriminant that a model is or starts from, or None."""
+    """Return the discriminant that a model is or starts from, or None."""
     start = unfrozen(getattr(model, "estimator_", model))
     return start if isinstance(start, GaussianLinearDiscriminant) else None
 
 
 def feature_names(model: Any) -> list[str]:
-    """Names of the features, made up if the model has none."""
+    """Return names of the features, made up if the model has none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
@@ -61,14 +61,14 @@ def feature_names(model: Any) -> list[str]:
 class PairFacts:
     """The rule of a pair of classes; NaN stands for what the model does not know.
 
-    Its value is its plug-in error, or its plug-in risk if there are costs. Its rival is
+    Its value is its error under the model, or its risk if there are costs. Its rival is
     linear discriminant analysis, or the best linear rule if the model is that.
     """
 
     index: int  # of the rule in the model
     classes: tuple[str, str]  # the labels as text
     value: float
-    gap: float  # proven and relative, of what was minimised
+    gap: float  # proven and relative, of what was minimized
     rates: tuple[float, float]  # error rates of the two classes
     rival: float  # the rival's value
 
@@ -98,7 +98,7 @@ class ModelFacts:
         self.discriminant = discriminant_of(model)
         self.statistics = getattr(self.discriminant, "statistics_", None)
         estimated_by = getattr(self.statistics, "estimated_by", None)
-        # Whether the moments are those of rows with gaps, or else who estimated them.
+        # Whether EM made the moments of rows with missing values, or else who did.
         self.by_em = estimated_by == "EM"
         self._estimator = None if self.by_em else estimated_by
         self.classes = [str(label) for label in model.classes_.tolist()]
@@ -119,7 +119,7 @@ class ModelFacts:
         self.is_fisher = isinstance(self._solver, Fisher)
 
     @property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """Whether rows with missing values are decided by the features they have."""
         plain = self.statistics is not None and self.model is self.discriminant
         return plain and self.model.missing == "em"
@@ -152,7 +152,7 @@ class ModelFacts:
             parts.append("moments by EM from rows with missing values")
         elif self._estimator is not None:
             parts.append(f"covariances by {self._estimator}")
-        if self.takes_gaps:
+        if self.takes_missing:
             parts.append("takes missing values")
         if fitted["criterion"] != "bayes":
             parts.append(f"criterion {fitted['criterion']}")
@@ -200,7 +200,7 @@ class ModelFacts:
         return not all(np.isnan(pair.gap) for pair in self.pairs)
 
     def _rival_values(self) -> Array:
-        """Risks of linear discriminant analysis, or of the best rules beside it."""
+        """Return the risks of LDA, or of the best rules if the model is LDA."""
         fitted = self._settings
         other_aim = fitted["criterion"] != "bayes" or self.bound is not None
         if other_aim or self.statistics is None or self.has_few_rows:
@@ -225,10 +225,12 @@ class ModelFacts:
         return record
 
     def reading_lines(self) -> list[str]:
-        """Which columns a model with categories needs, and what stands for gaps."""
+        """Return which columns a model with categories needs, and its NA strings."""
         if self.record is None:
             return []
-        return reading_lines(self.record, self.features, takes_gaps=self.takes_gaps)
+        return reading_lines(
+            self.record, self.features, takes_missing=self.takes_missing
+        )
 
     @property
     def guarded(self) -> list[str]:
@@ -241,7 +243,7 @@ class ModelFacts:
         ]
 
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
-        """Accuracy on rows left out, beside that of LDA, and which of the two to use.
+        """Return accuracies on held-out rows, LDA's too, and which of them to use.
 
         Only the bound if that is not known; `lda` says how to get LDA.
         """
@@ -263,7 +265,7 @@ class ModelFacts:
         return [accuracy_sentence(found), verdict]
 
     def _most_frequent(self, found: Judgement) -> tuple[str, float] | None:
-        """The most frequent class and its share of the rows judged, if known.
+        """Return the most frequent class and its share of the rows judged, if known.
 
         None with priors other than the shares of the rows: accuracy is not the aim.
         """
@@ -276,7 +278,7 @@ class ModelFacts:
 
     @property
     def _has_other_aim(self) -> bool:
-        """Whether the model minimises something else than errors."""
+        """Whether the model minimizes something else than errors."""
         weighs = getattr(self.model, "class_weight", None) is not None
         criterion = self._settings.get("criterion", "bayes")
         return weighs or self.has_costs or criterion != "bayes"
@@ -284,7 +286,7 @@ class ModelFacts:
     def notes(
         self, remedy: str = "fit with shrinkage='cv', or use fewer features"
     ) -> list[str]:
-        """What to know before the figures of the model are believed."""
+        """Return what to know before the figures of the model are believed."""
         notes, record = [guarded_sentence(self.guarded)], self.record
         if self._transformation is not None:
             notes.append(TRANSFORMED)
@@ -304,7 +306,7 @@ class ModelFacts:
     def chosen_pairs(
         self, labels: tuple[str, str] | None, most: int
     ) -> list[PairFacts]:
-        """The pair of two labels, in any order, or so many of the worst pairs."""
+        """Return the pair of two labels, in any order, or some of the worst."""
         if labels is None:
             return self.pairs[:most]
         found = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
@@ -324,7 +326,7 @@ class ModelFacts:
         return pooled_deviations(self.statistics, self.model.pairs_)
 
     def projection(self, most_work: float) -> Any:
-        """The two components that keep most of the separation of the classes.
+        """Return the two components that keep most of the separation of the classes.
 
         None for two classes, if there are no two components or fewer rows than
         features, and if they would take long to find: the work, some 10 nanoseconds
@@ -348,7 +350,7 @@ class ModelFacts:
     def feature_shares(self) -> Array:
         """How much each feature weighs in each rule, in shares that sum to one.
 
-        A share is that of the standardised weight of the feature, as `summary` has it,
+        A share is that of the standardized weight of the feature, as `summary` has it,
         in absolute value; where the deviations are not known they count as 1.
         A rule that always gives the same answer has zeros.
         """
@@ -359,7 +361,7 @@ class ModelFacts:
         return shares
 
     def mean_shares(self) -> list[tuple[Any, ...]]:
-        """Features and their mean shares over the rules that use any, largest first."""
+        """Return features and their mean shares over the rules, largest first."""
         shares = self.feature_shares
         used = shares.any(axis=1)
         means = shares[used].mean(axis=0) if used.any() else shares.mean(axis=0)
@@ -372,7 +374,7 @@ class ModelFacts:
         return _COEFFICIENT_HEAD + ["power"] * (self._transformation is not None)
 
     def coefficients(self, pair: PairFacts) -> list[tuple[Any, ...]]:
-        """Rows below `coefficient_head`, the largest share first; none if constant."""
+        """Return rows below `coefficient_head`, the largest share first."""
         coef, shares = self.model.coef_[pair.index], self.feature_shares[pair.index]
         deviations = self.deviations
         if not coef.any():
@@ -393,7 +395,7 @@ class ModelFacts:
         ]
 
     def rule_sentence(self, pair: PairFacts) -> str:
-        """How a rule decides."""
+        """Return how a rule decides."""
         first, second = pair.classes
         intercept = float(self.model.intercept_[pair.index])
         if not self.model.coef_[pair.index].any():
@@ -406,7 +408,7 @@ class ModelFacts:
         )
 
     def class_table(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the classes, with what is known of them."""
+        """Return head and rows of a table of the classes."""
         columns = {"class": self.classes}
         if self.statistics is not None:
             weights = self.statistics.weights.tolist()
@@ -416,37 +418,32 @@ class ModelFacts:
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
     def cost(self, value: float) -> str:
-        """An error or an expected cost as text."""
+        """Return an error or an expected cost as text."""
         return f"{value:.4g}" if self.has_costs else percent(value)
 
-    def pair_table(
-        self, most: int, between: str = ", "
-    ) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of a table of the worst pairs, beside those of the rival.
-
-        `between` stands between what is missed of the two classes.
-        """
-        worst = self.pairs[:most]
+    def pair_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return head and rows of a table of the pairs, worst first, with the rival."""
+        pairs = self.pairs
         columns = {
-            "pair": [pair.name for pair in worst],
+            "pair": [pair.name for pair in pairs],
             "expected cost" if self.has_costs else "error": [
-                self.cost(pair.value) for pair in worst
+                self.cost(pair.value) for pair in pairs
             ],
         }
-        if not np.isnan(worst[0].rival):
+        if not np.isnan(pairs[0].rival):
             rival = "best line" if self.is_fisher else "LDA"
-            columns[rival] = [self.cost(pair.rival) for pair in worst]
+            columns[rival] = [self.cost(pair.rival) for pair in pairs]
         if self.has_proven_gap:
             columns["gap"] = [
-                "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in worst
+                "-" if np.isnan(pair.gap) else percent(pair.gap) for pair in pairs
             ]
-        columns["missed"] = [between.join(pair.missed) for pair in worst]
+        columns["missed"] = ["\n".join(pair.missed) for pair in pairs]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
     def operating_points(self, pair: PairFacts) -> list[list[str]]:
-        """Rows of a table: rules of the optimal trade-off and their error rates.
+        """Return rows of a table: rules of the optimal trade-off and their error rates.
 
-        All are plug-in figures; none without class statistics or pairs, nor where
+        All are figures of the model; none without class statistics or pairs, nor where
         such figures mean nothing.
         """
         if self.statistics is None or self.has_few_rows or OTHERS in pair.classes:

@@ -133,7 +133,7 @@ def _or_none(values: Array) -> list[float | None]:
 
 def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
     """Confidence interval of a share of n, by Wilson's score; 95 % by default."""
-    centre = share + z * z / (2 * n)
+    center = share + z * z / (2 * n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return float((centre - reach) / scale), float((centre + reach) / scale)
+    return float((center - reach) / scale), float((center + reach) / scale)

@@ -20,16 +20,17 @@ NEGLIGIBLE = 1e-3
 
 TRANSFORMED = (
     "Features are first transformed by powers (Yeo and Johnson's transformation, "
-    "which preserves their order): coefficients, deviations, plug-in figures and "
+    "which preserves their order): coefficients, deviations, errors of the model and "
     "pictures are those of the transformed features."
 )
-PLUG_IN = "plug-in: computed from the fitted Gaussian model, not counted on rows"
+# What a figure of the model is, as opposed to one of rows.
+IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
 MISSED = "Missed: rows of a class that the rule takes for the other class."
 GAP = "Gap: no linear rule is better by more than this share (proven)."
 
 
 def record_sentence(record: FitRecord) -> str:
-    """What a model was fitted to, and when."""
+    """Return what a model was fitted to, and when."""
     rows = count(record.n_rows, "row")
     return (
         f"Fitted to {record.data} ({rows}, target {record.target!r}) on {record.date}."
@@ -37,13 +38,13 @@ def record_sentence(record: FitRecord) -> str:
 
 
 def reading_lines(
-    record: FitRecord, features: Sequence[str], *, takes_gaps: bool
+    record: FitRecord, features: Sequence[str], *, takes_missing: bool
 ) -> list[str]:
-    """Which columns a model with categories needs, and what stands for gaps."""
+    """Return which columns a model with categories needs, and its NA strings."""
     lines = []
     if record.marks:
         marks = ", ".join(record.marks)
-        rule = "" if takes_gaps else ": the model cannot decide such rows"
+        rule = "" if takes_missing else ": the model cannot decide such rows"
         lines.append(f"These also count as missing values: {marks}{rule}.")
     if not record.categories:
         return lines
@@ -59,7 +60,7 @@ def reading_lines(
 
 
 def bound_sentence(bound: ErrorBound) -> str:
-    """What is guaranteed of the error rate of a class, and by which rows."""
+    """Return what is guaranteed of the error rate of a class, and by which rows."""
     return (
         f"A{str(bound)[1:]}: the threshold comes from "
         f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
@@ -68,7 +69,7 @@ def bound_sentence(bound: ErrorBound) -> str:
 
 
 def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
-    """How many of the bounded class were wrong, a share of so many rows."""
+    """Return how many of the bounded class were wrong, a share of so many rows."""
     return (
         f"{bound.label} wrong: {percent(wrong)} of {count(n_rows, 'row')} (bound: "
         f"{percent(bound.max_error)}, with {percent(bound.confidence)} confidence)"
@@ -76,7 +77,7 @@ def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
 
 
 def accuracy_sentence(judgement: Judgement) -> str:
-    """The accuracies of the model and of LDA on rows left out or held out."""
+    """Return the accuracies of the model and of LDA on rows left out or held out."""
     rows = count(judgement.n_rows, "row")
     return (
         f"Held-out accuracy ({judgement.method}, {rows}): "
@@ -88,7 +89,7 @@ def accuracy_sentence(judgement: Judgement) -> str:
 def most_frequent(
     judgement: Judgement, labels: Sequence[Any], weights: Array
 ) -> tuple[Any, float] | None:
-    """The most frequent class and its share of the rows judged.
+    """Return the most frequent class and its share of the rows judged.
 
     None if these are not the rows that the weights of the classes count.
     """
@@ -105,7 +106,7 @@ def verdict_sentence(
     lda: str = "LDA",
     constant: tuple[Any, float] | None = None,
 ) -> str:
-    """Which of the two to use; `constant` is a label, and how often it is right."""
+    """Return which of the two to use; `constant` is a label and its share."""
     by = points(abs(judgement.difference))
     error = f"with a standard error of {points(judgement.standard_error)}"
     neither, (label, share) = "", constant or (None, 0.0)
@@ -135,21 +136,20 @@ def guarded_sentence(pairs: Sequence[str]) -> str:
     )
 
 
-def plug_in_gain(best: float, lda: float, pair: str, rule: str) -> str:
-    """What a rule gains over LDA under the model, where it gains most."""
+def gain_if_normal(best: float, lda: float, pair: str, rule: str) -> str:
+    """Say what a rule gains over LDA under the model, where it gains most."""
+    start = f"If the classes were exactly normal, {rule} would make"
     if lda - best < NEGLIGIBLE:
-        return (
-            f"Plug-in: under the Gaussian model {rule} makes at most "
-            f"{points(max(lda - best, 0.0))} fewer errors than LDA's in any pair."
-        )
+        fewer = points(max(lda - best, 0.0))
+        return f"{start} at most {fewer} fewer errors than LDA's in any pair."
     return (
-        f"Plug-in: under the Gaussian model {rule} makes {points(lda - best)} fewer "
-        f"errors than LDA's between {pair} ({percent(best)} against {percent(lda)})."
+        f"{start} {points(lda - best)} fewer errors than LDA's between {pair} "
+        f"({percent(best)} against {percent(lda)})."
     )
 
 
 def wide_sentence(n_rows: float, n_features: int) -> str:
-    """What errors under the model are worth where there are fewer rows than features.
+    """Say what errors under the model are worth with fewer rows than features.
 
     It has no full stop, since it may go on.
     """
@@ -161,7 +161,7 @@ def wide_sentence(n_rows: float, n_features: int) -> str:
 
 
 def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
-    """The same where they are left out.
+    """Say the same where they are left out.
 
     How to get others, unless the model is judged by rows left out of it.
     """
@@ -176,7 +176,7 @@ def wide_note(n_rows: float, n_features: int, *, judged: bool) -> str:
 def few_rows_note(
     labels: Sequence[Any], weights: Array, n_features: int, remedy: str
 ) -> str:
-    """A note about classes with few rows for the features, empty if there are none."""
+    """Return a note about classes with few rows for the features, or nothing."""
     few = [
         label
         for label, weight in zip(labels, weights, strict=True)
@@ -186,7 +186,7 @@ def few_rows_note(
         return ""
     return (
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
-        f"covariances are uncertain and plug-in errors too low: {remedy}."
+        f"covariances are uncertain and errors of the model too low: {remedy}."
     )
 
 

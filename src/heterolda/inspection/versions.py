@@ -56,7 +56,7 @@ def show_versions() -> None:
 
 
 def _installed(name: str) -> str:
-    """The version of a package."""
+    """Return the version of a package."""
     try:
         return version(name)
     except PackageNotFoundError:

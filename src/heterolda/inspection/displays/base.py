@@ -19,7 +19,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.solvers import Global, resolve_solver
 
-COLOURS = "#2a6fbb", "#d1602b"
+COLORS = "#2a6fbb", "#d1602b"
 INK = "0.15"
 # Of thin lines and their keys: shows on white as on black, and when inverted.
 GREY = "0.5"
@@ -40,7 +40,7 @@ def pyplot():
 
 
 def axes_for(n, ax, size):
-    """An array of n axes: the given ones, or those of a new figure.
+    """Return an array of n axes: the given ones, or those of a new figure.
 
     The figure has at most three columns of panels of this size.
     """
@@ -63,7 +63,7 @@ def axes_for(n, ax, size):
 
 
 def limits_of(means, covariances):
-    """Limits of both axes that show classes in the plane, as two rows."""
+    """Return limits of both axes that show classes in the plane, as two rows."""
     reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
     margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
@@ -71,7 +71,7 @@ def limits_of(means, covariances):
 
 
 def ellipse_of(mean, covariance, radius, **style):
-    """An ellipse of so many deviations around a mean, for `Axes.add_patch`."""
+    """Return an ellipse of so many deviations around a mean, for `Axes.add_patch`."""
     from matplotlib.patches import Ellipse
 
     values, vectors = np.linalg.eigh(covariance)
@@ -80,10 +80,42 @@ def ellipse_of(mean, covariance, radius, **style):
     return Ellipse(mean, width, height, angle=angle, fill=False, **style)
 
 
-class PairDisplay:
+class Display:
+    """A picture of one panel or more.
+
+    A display adds `_panels`, what `_draw` is to draw on each of its axes.
+    """
+
+    _size = 6.4, 4.6  # of a panel
+
+    def plot(self, ax=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, array of axes or None, default=None
+            Where to draw, one for each panel; a new figure by default.
+
+        Returns
+        -------
+        display
+            The display itself.
+        """
+        panels = self._panels()
+        axes = axes_for(len(panels), ax, self._size)
+        for one, panel in zip(axes, panels, strict=True):
+            one.spines[["top", "right"]].set_visible(False)
+            self._draw(one, panel)
+        self.ax_ = axes[0] if len(axes) == 1 else axes
+        self.figure_ = axes[0].figure
+        return self
+
+
+class PairDisplay(Display):
     """A picture of one pair of classes.
 
-    A display adds `_values`, the arguments of its constructor for a pair, and `_draw`.
+    A display adds `_values`, the arguments of its constructor for a pair, and
+    `_draw_pair`.
     """
 
     _legend = None  # where the legend is, if matplotlib should not choose
@@ -143,39 +175,25 @@ class PairDisplay:
         model.fit_statistics(statistics)
         return cls.from_estimator(model, *args, **settings)
 
-    def plot(self, ax=None):
-        """Draw the display.
+    def _panels(self):
+        return [self.classes]
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display
-            The display itself.
-        """
-        if ax is None:
-            ax = pyplot().subplots(figsize=(6.4, 4.6), layout="constrained")[1]
-        ax.spines[["top", "right"]].set_visible(False)
-        self._draw(ax)
-        first, second = self.classes
+    def _draw(self, ax, classes):
+        self._draw_pair(ax)
+        first, second = classes
         ax.set_title(f"{first} or {second}{self._note}")
         ax.legend(loc=self._legend, fontsize="small", framealpha=0.95, edgecolor="0.8")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def inside(estimator):
-    """Where the discriminant of a search is, and which rows it sees."""
+    """Return where the discriminant of a search is, and which rows it sees."""
     given = getattr(estimator, "transformation_", None)
     rows = "" if given is None else " with the rows model.transformation_.apply(X)"
     return f"model.estimator_{rows}"
 
 
 def check_estimator(estimator):
-    """A fitted discriminant with a rule for each pair, in NumPy; others are refused."""
+    """Return a fitted discriminant with a rule for each pair, or refuse it."""
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "
@@ -189,7 +207,7 @@ def check_estimator(estimator):
 
 
 def choose_pair(estimator, pair):
-    """Index of the pair with these two labels, or of the pair of largest error."""
+    """Return the index of the pair with these labels, or of the largest error."""
     if pair is None:
         return int(estimator.bayes_error_.argmax())
     places = sorted(check_pair(pair, estimator.classes_))
@@ -197,7 +215,7 @@ def choose_pair(estimator, pair):
 
 
 def is_of_left_out_scores(estimator, k):
-    """Whether the error of pair k is that of scores of rows left out of the fit.
+    """Return whether the error of pair k is that of scores of rows left out of the fit.
 
     That is so if there are few, by default; other solvers never have a gap.
     """
@@ -207,14 +225,14 @@ def is_of_left_out_scores(estimator, k):
 
 
 def error_name(estimator, k):
-    """What the error of pair k is called."""
+    """Return what the error of pair k is called."""
     if is_of_left_out_scores(estimator, k):
         return "error of left-out scores"
-    return "plug-in error"
+    return "error if normal"
 
 
 def check_rows(estimator, X, y):
-    """Data and labels as arrays, checked as `predict` does; two None without data."""
+    """Return data and labels, checked as `predict` does, or None twice."""
     if X is None and y is None:
         return None, None
     if X is None or y is None:
@@ -238,14 +256,14 @@ def check_rows(estimator, X, y):
 
 
 def rows_of_pair(estimator, k, X, y):
-    """The rows of the two classes of pair k, as two arrays, or None without data."""
+    """Return the rows of the two classes of pair k, or None without data."""
     if X is None:
         return None
     return [X[y == label] for label in estimator.classes_[estimator.pairs_[k]]]
 
 
 def thin(rows, most=MOST_POINTS):
-    """Rows for a picture: all, or a sample that is the same each time."""
+    """Return rows for a picture: all, or a sample that is the same each time."""
     if len(rows) <= most:
         return rows
     return rows[np.random.default_rng(0).choice(len(rows), most, replace=False)]

@@ -10,7 +10,7 @@ import numpy as np
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
-    COLOURS,
+    COLORS,
     INK,
     PairDisplay,
     ellipse_of,
@@ -135,7 +135,7 @@ class BoundaryDisplay(PairDisplay):
         hyperplanes, errors = {}, {}
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
-            errors["LDA"] = f"LDA: plug-in error {percent(fisher.error[0])}"
+            errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
             if is_of_left_out_scores(estimator, k):
                 errors["LDA"] = "LDA"  # its error is known under the model only
         hyperplanes[name] = inside(coef, intercept)
@@ -162,17 +162,17 @@ class BoundaryDisplay(PairDisplay):
             "points": None if rows is None else [plane.project(part) for part in rows],
         }
 
-    def _draw(self, ax):
+    def _draw_pair(self, ax):
         self.scatters_, self.ellipses_, self.lines_ = [], [], {}
-        for k, colour in enumerate(COLOURS):
+        for k, color in enumerate(COLORS):
             if self.points is not None:
-                dots = {"s": 7, "color": colour, "alpha": 0.35, "linewidths": 0}
+                dots = {"s": 7, "color": color, "alpha": 0.35, "linewidths": 0}
                 self.scatters_.append(ax.scatter(*self.points[k].T, **dots))
             for radius in (1, 2):
                 shape = self.means[k], self.covariances[k], radius
-                ellipse = ellipse_of(*shape, color=colour, lw=1.5)
+                ellipse = ellipse_of(*shape, color=color, lw=1.5)
                 self.ellipses_.append(ax.add_patch(ellipse))
-            (mean,) = ax.plot(*self.means[k], "o", color=colour, mec="white", ms=8)
+            (mean,) = ax.plot(*self.means[k], "o", color=color, mec="white", ms=8)
             mean.set_label(str(self.classes[k]))
         (left, right), (low, high) = limits_of(self.means, self.covariances)
         # Far outside, so that lines of any direction cross the picture.
@@ -201,7 +201,7 @@ class BoundaryDisplay(PairDisplay):
 
 
 def _name(settings):
-    """What the rule of a discriminant is called."""
+    """Return what the rule of a discriminant is called."""
     solver = resolve_solver(settings["solver"])
     name = _NAMES.get(type(solver), type(solver).__name__)
     if settings["costs"] is not None:
@@ -232,15 +232,15 @@ class _Plane:
         self.grid = [np.linspace(*limits, 201) for limits in ends]
 
     def project(self, rows):
-        """Coordinates in the plane."""
+        """Return coordinates in the plane."""
         return (rows - self.origin) @ self.axes
 
     def cut(self, coef, intercept):
-        """The line in which a hyperplane cuts the plane."""
+        """Return the line in which a hyperplane cuts the plane."""
         return (*(coef @ self.inside), coef @ self.origin + intercept)
 
     def quadratic(self, pencil, coordinates):
-        """Log-odds of the second class on a grid, or None if they are infinite."""
+        """Return log-odds of the second class on a grid; None if infinite."""
         s, t = np.meshgrid(*self.grid)
         odds = []
         for mean, cov, prior in zip(

@@ -16,7 +16,7 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.displays.base import (
     MOST_POINTS,
-    axes_for,
+    Display,
     check_rows,
     ellipse_of,
     inside,
@@ -28,9 +28,9 @@ from heterolda.inspection.displays.labels import write_labels
 from heterolda.statistics.wide import in_span
 from heterolda.subspaces import QuadraticRule
 
-# Eight colours that differ by 23 in CIELAB at least, also with red-green blindness, and
+# Eight colors that differ by 23 in CIELAB at least, also with red-green blindness, and
 # are neither pale nor dark, so that they show on white, on black and inverted.
-_COLOURS = (
+_COLORS = (
     "#2a6fbb",
     "#d1602b",
     "#dca103",
@@ -48,7 +48,7 @@ _GRID = 241  # points of each axis at which the rule is evaluated
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClassMapDisplay:
+class ClassMapDisplay(Display):
     """All classes in the components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
@@ -105,7 +105,7 @@ class ClassMapDisplay:
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
     >>> display.ax_.get_title()
-    '2 components keep 98.7 % of the separation (plug-in)'
+    '2 components keep 98.7 % of the separation'
     >>> matplotlib.pyplot.close(display.figure_)
     """
 
@@ -206,44 +206,25 @@ class ClassMapDisplay:
         projection = _projection(statistics, components, settings)
         return cls.from_estimator(projection, X, y, components=components, ax=ax)
 
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, array of three axes or None, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ClassMapDisplay
-            The display itself.
-        """
-        n_classes, n = np.shape(self.means)
-        panels = list(combinations(range(n), 2))
-        grow = 1.25 if n_classes > _MANY else 1.0
-        size = (6.8, 5.2) if len(panels) == 1 else (5.0, 4.4)
-        axes = axes_for(len(panels), ax, (grow * size[0], grow * size[1]))
-        styles = _styles(self.means)
+    def _panels(self):
         self.regions_, self.ellipses_, self.scatters_, self.labels_ = [], [], [], []
-        for panel, one in zip(panels, axes, strict=True):
-            self._draw(one, list(panel), *styles)
-        kept = percent(sum(self.explained))
-        title = f"{count(n, 'component')} keep {kept} of the separation (plug-in)"
-        axes[0].set_title(title, fontsize="medium")
-        self.ax_ = axes[0] if len(axes) == 1 else axes
-        self.figure_ = axes[0].figure
-        return self
+        self._styles = _styles(self.means)
+        n_classes, n = np.shape(self.means)
+        width, height = (6.8, 5.2) if n == 2 else (5.0, 4.4)
+        grow = 1.25 if n_classes > _MANY else 1.0
+        self._size = grow * width, grow * height
+        return list(combinations(range(n), 2))
 
-    def _draw(self, ax, two, colours, markers):
-        """The panel of two components."""
+    def _draw(self, ax, panel):
+        """Draw the panel of two components."""
         from matplotlib.colors import to_rgba
         from matplotlib.patheffects import withStroke
 
+        two, (colors, markers) = list(panel), self._styles
         ink = pyplot().rcParams["text.color"]
         many = len(self.means) > _MANY
         width = 1.2 if many else 1.8
-        # Ellipses show on points of their own colour.
+        # Ellipses show on points of their own color.
         halo = withStroke(linewidth=width + 1.6, foreground=ax.get_facecolor())
         means = self.means[:, two]
         covariances = self.covariances[:, two][:, :, two]
@@ -254,7 +235,6 @@ class ClassMapDisplay:
             xlabel=self._axis_label(two[0]),
             ylabel=self._axis_label(two[1]),
         )
-        ax.spines[["top", "right"]].set_visible(False)
         # A little more than is shown, so that regions have no edge there.
         wider = limits + 0.01 * np.diff(limits) * [-1, 1]
         s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in wider))
@@ -263,32 +243,36 @@ class ClassMapDisplay:
         scores = np.ascontiguousarray(found.T).reshape(len(means), *s.shape)
         margins = _margins(scores)
         regions, ellipses, scatters = [], [], []
-        for k, (colour, marker) in enumerate(zip(colours, markers, strict=True)):
+        for k, (color, marker) in enumerate(zip(colors, markers, strict=True)):
             if margins[k].max() > 0:
-                style = {"colors": [to_rgba(colour, 0.2)], "zorder": 0}
+                style = {"colors": [to_rgba(color, 0.2)], "zorder": 0}
                 region = ax.contourf(s, t, margins[k], levels=[0.0, np.inf], **style)
                 region.set(edgecolor=to_rgba(ink, 0.3), linewidth=0.7)
                 regions.append(region)
             if self.points is not None and len(self.points[k]):
-                style = {"color": colour, "marker": marker, "s": 8 if many else 11}
+                style = {"color": color, "marker": marker, "s": 8 if many else 11}
                 style |= {"alpha": 0.55, "linewidths": 0, "zorder": 2}
                 # Thousands of markers make a drawing slow and large.
                 style["rasterized"] = sum(map(len, self.points)) > MOST_POINTS
                 scatters.append(ax.scatter(*self.points[k][:, two].T, **style))
-            style = {"edgecolor": colour, "lw": width, "zorder": 3}
+            style = {"edgecolor": color, "lw": width, "zorder": 3}
             ellipse = ellipse_of(means[k], covariances[k], _HALF, **style)
             ellipse.set_path_effects([halo])
             ellipses.append(ax.add_patch(ellipse))
         places = _label_places(rule, limits, s, t, means, scores, margins)
         size = 9.0 if len(self.explained) == 2 else 7.5
-        labels = write_labels(ax, self.classes.tolist(), places, colours, ink, size)
+        labels = write_labels(ax, self.classes.tolist(), places, colors, ink, size)
         self.regions_.append(regions)
         self.ellipses_.append(ellipses)
         self.scatters_.append(scatters)
         self.labels_.append(labels)
+        if two == [0, 1]:
+            n, kept = len(self.explained), percent(sum(self.explained))
+            title = f"{count(n, 'component')} keep {kept} of the separation"
+            ax.set_title(title, fontsize="medium")
 
     def _axis_label(self, k):
-        return f"component {k + 1} ({percent(self.explained[k])}, plug-in)"
+        return f"component {k + 1} ({percent(self.explained[k])})"
 
 
 def _check_components(components):
@@ -319,7 +303,7 @@ def _check_projection(estimator):
 
 
 def _projection(statistics, components, settings):
-    """The projection on just so many components."""
+    """Return the projection on just so many components."""
     projection = HeteroscedasticProjection(components, **settings)
     if getattr(statistics, "n_features", components) < components:
         raise ValueError(
@@ -331,31 +315,31 @@ def _projection(statistics, components, settings):
 
 
 def _styles(means):
-    """A colour and a marker for each class; no two classes have both in common.
+    """Return a color and a marker for each class; no two classes have both in common.
 
-    Of more classes than colours, those that share one are far from each other.
+    Of more classes than colors, those that share one are far from each other.
     """
-    colours: list[int] = []
+    colors: list[int] = []
     markers = []
     for mean in means:
-        distances = np.full(len(_COLOURS), np.inf)
-        for other, colour in zip(means, colours, strict=False):
+        distances = np.full(len(_COLORS), np.inf)
+        for other, color in zip(means, colors, strict=False):
             distance = np.linalg.norm(mean - other)
-            distances[colour] = min(distances[colour], distance)
+            distances[color] = min(distances[color], distance)
         best = int(distances.argmax())
-        markers.append(_MARKERS[(best + colours.count(best)) % len(_MARKERS)])
-        colours.append(best)
-    return [_COLOURS[colour] for colour in colours], markers
+        markers.append(_MARKERS[(best + colors.count(best)) % len(_MARKERS)])
+        colors.append(best)
+    return [_COLORS[color] for color in colors], markers
 
 
 def _margins(scores):
-    """How much each class's score is above the best of the others."""
+    """Return how much each class's score is above the best of the others."""
     second, first = np.partition(scores, -2, axis=0)[-2:]
     return scores - np.where(scores == first, second, first)
 
 
 def _label_places(rule, limits, s, t, means, scores, margins):
-    """Where the names of the classes stand, within the limits.
+    """Return where the names of the classes stand, within the limits.
 
     A region may be narrower than the grid: the rule is evaluated at the means, too.
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.inspection._held_out import failure_word
-from heterolda.inspection.displays.base import COLOURS, GREY, INK, pyplot
+from heterolda.inspection.displays.base import COLORS, GREY, INK, pyplot
 
 
 def draw_comparison(comparison, ax=None):
     """Draw a `Comparison`; see there.
 
-    The thin bars of a model extend two standard errors of its difference from the
-    best: if they reach the line of the best, the model is not clearly behind it.
+    The thin bars of a model extend one standard error of its difference from the best:
+    if they reach the line of the best, the model is as good on these data.
     """
     names = np.array(comparison.names)
     if ax is None:
@@ -47,22 +47,22 @@ def draw_comparison(comparison, ax=None):
     ax.errorbar(
         accuracy[others],
         places[others],
-        xerr=200 * comparison.difference_error[others],
+        xerr=100 * comparison.difference_error[others],
         fmt="none",
         ecolor=INK,
         elinewidth=1.2,
         capsize=3,
-        label="difference from the best ± two standard errors",
+        label="difference from the best ± one standard error",
     )
-    ax.plot(accuracy[drawn], places[drawn], "o", color=COLOURS[0], ms=7)
-    label = "recommended: the simplest not clearly behind the best"
-    ax.plot(accuracy[chosen], places[chosen], "o", color=COLOURS[1], ms=7, label=label)
+    ax.plot(accuracy[drawn], places[drawn], "o", color=COLORS[0], ms=7)
+    label = "recommended: the lowest log loss of the models as good as the best"
+    ax.plot(accuracy[chosen], places[chosen], "o", color=COLORS[1], ms=7, label=label)
     _write_legend(ax)
     return ax
 
 
 def _write_legend(ax):
-    """The legend, below the axes at a distance that does not grow with them."""
+    """Draw the legend, below the axes at a distance that does not grow with them."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)

@@ -9,7 +9,7 @@ import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLOURS, GREY, INK, PairDisplay
+from heterolda.inspection.displays.base import COLORS, GREY, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
 _METHODS = {
@@ -105,9 +105,9 @@ class ErrorCurveDisplay(PairDisplay):
             "classes": frontier.classes,
         }
 
-    def _draw(self, ax):
+    def _draw_pair(self, ax):
         degrees = np.degrees(self.theta)
-        (self.line_,) = ax.plot(degrees, self.error, color=COLOURS[0], lw=2)
+        (self.line_,) = ax.plot(degrees, self.error, color=COLORS[0], lw=2)
         self.bound_ = ax.axhspan(
             0,
             self.bound,
@@ -129,7 +129,7 @@ class ErrorCurveDisplay(PairDisplay):
             self.minima[:, 1],
             "o",
             mfc="white",
-            mec=COLOURS[0],
+            mec=COLORS[0],
             ms=11,
             label="local minima",
         )
@@ -142,7 +142,7 @@ class ErrorCurveDisplay(PairDisplay):
                 [np.degrees(theta)],
                 [error],
                 marker,
-                color=COLOURS[1] if best else INK,
+                color=COLORS[1] if best else INK,
                 mew=0 if best else 1.4,
                 ms=17 if best else 8,
                 label=f"{label}: {percent(error)}",
@@ -155,12 +155,12 @@ class ErrorCurveDisplay(PairDisplay):
             xlim=(degrees.min(), degrees.max()),
             ylim=(0, 1.08 * highest),
             xlabel="place θ on the arc of admissible rules, in degrees",
-            ylabel="plug-in error",
+            ylabel="error if the classes were normal",
         )
 
 
 def _local_minima(arc, x):
-    """Positions of the local minima of the error between consecutive positions."""
+    """Return the positions of local minima of the error between positions."""
     slope = arc.evaluate(np.zeros(len(x), np.intp), x).slope
     left = np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     return bracketed_roots(
@@ -173,7 +173,7 @@ def _local_minima(arc, x):
 
 
 def _theta(frontier, planes):
-    """The place on the arc of a rule's normal; NaN if it does not belong to the arc.
+    """Return the place on the arc of a rule's normal; NaN if it is not on the arc.
 
     From w = V u, (b alpha + a beta) u = c is linear in a and b. If all normals of the
     arc are the same, a and b follow from the threshold: a = z2 / sigma2,

@@ -9,7 +9,7 @@ import numpy as np
 
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
-    COLOURS,
+    COLORS,
     GREY,
     INK,
     PairDisplay,
@@ -117,14 +117,14 @@ class FrontierDisplay(PairDisplay):
             "empirical": empirical,
         }
 
-    def _draw(self, ax):
+    def _draw_pair(self, ax):
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (1, 2)))
         (self.line_,) = ax.plot(
             self.fpr,
             self.tpr,
-            color=COLOURS[0],
+            color=COLORS[0],
             lw=2.2,
-            label=f"optimal linear rules (plug-in), area {self.auc:.4f}",
+            label=f"optimal linear rules if normal, area {self.auc:.4f}",
         )
         self.empirical_line_ = None
         if self.empirical is not None:
@@ -138,7 +138,7 @@ class FrontierDisplay(PairDisplay):
                 [fpr],
                 [tpr],
                 marker,
-                color=COLOURS[1],
+                color=COLORS[1],
                 mec="white",
                 ms=13 if marker == "*" else 8,
                 label=label,
@@ -156,7 +156,7 @@ class FrontierDisplay(PairDisplay):
 
 
 def _positive_shares(rows, coef, intercept):
-    """Share of the rows that each rule gives to the second class."""
+    """Return share of the rows that each rule gives to the second class."""
     normals = np.ascontiguousarray(coef.T)
     counts = np.zeros(len(intercept))
     for start in range(0, len(rows), _BLOCK):

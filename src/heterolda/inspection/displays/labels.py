@@ -10,7 +10,7 @@ _LONGEST = 18  # characters of a name
 _ROUNDS = 500
 
 
-def write_labels(ax, names, places, colours, ink, size):
+def write_labels(ax, names, places, colors, ink, size):
     """Write names at places of axes whose limits are set, and return the texts.
 
     Names that would overlap are moved apart, and a line leads to where they belong.
@@ -28,7 +28,7 @@ def write_labels(ax, names, places, colours, ink, size):
     shifts = move_apart(wanted, sizes, corners) - wanted
     written = []
     for k, text in enumerate(texts):
-        leader = {"arrowstyle": "-", "color": colours[k], "lw": 1.2, "shrinkB": 0}
+        leader = {"arrowstyle": "-", "color": colors[k], "lw": 1.2, "shrinkB": 0}
         moved = np.any(np.abs(shifts[k]) > 0.5 * sizes[k])
         label = ax.annotate(
             text,
@@ -43,7 +43,7 @@ def write_labels(ax, names, places, colours, ink, size):
             bbox={
                 "boxstyle": "round,pad=0.2",
                 "facecolor": (*ground[:3], 0.85),
-                "edgecolor": colours[k],
+                "edgecolor": colors[k],
                 "linewidth": 1.4,
             },
             arrowprops=leader if moved else None,
@@ -56,7 +56,7 @@ def write_labels(ax, names, places, colours, ink, size):
 
 
 def move_apart(wanted, sizes, box):
-    """Centres of rectangles near the wanted ones that overlap as little as may be.
+    """Return centers near the wanted ones of rectangles that overlap little.
 
     All stay within the box, the rows of which are its lower and its upper corner.
     """
@@ -67,9 +67,9 @@ def move_apart(wanted, sizes, box):
     order = np.arange(len(wanted))
     # Rectangles at the same place part by their order.
     ties = np.sign(order[:, None] - order[None])[..., None]
-    centres = np.clip(wanted, low, high)
+    centers = np.clip(wanted, low, high)
     for _ in range(_ROUNDS):
-        apart = centres[:, None] - centres[None]
+        apart = centers[:, None] - centers[None]
         overlap = needed - np.abs(apart)
         both = np.all(overlap > 1e-6, axis=-1)
         np.fill_diagonal(both, False)
@@ -78,5 +78,5 @@ def move_apart(wanted, sizes, box):
         shorter = overlap == overlap.min(axis=-1, keepdims=True)
         push = np.where(both[..., None] & shorter, overlap, 0.0)
         push *= np.where(apart == 0, ties, np.sign(apart))
-        centres = np.clip(centres + 0.5 * push.sum(axis=1), low, high)
-    return centres
+        centers = np.clip(centers + 0.5 * push.sum(axis=1), low, high)
+    return centers

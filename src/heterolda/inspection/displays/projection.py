@@ -8,10 +8,9 @@ import numpy as np
 
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
-    COLOURS,
+    COLORS,
     INK,
     PairDisplay,
-    axes_for,
     check_estimator,
     check_rows,
     choose_pair,
@@ -124,38 +123,24 @@ class ProjectionDisplay(PairDisplay):
             )
         return cls(panels=panels).plot(ax=ax)
 
-    def plot(self, ax=None):
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, array of axes or None, default=None
-            Where to draw, one for each panel; a new figure by default.
-
-        Returns
-        -------
-        ProjectionDisplay
-            The display itself.
-        """
-        n = len(self.panels)
-        axes = axes_for(n, ax, (6.4, 4.2) if n == 1 else (4.2, 3.2))
+    def _panels(self):
         self.lines_, self.areas_, self.histograms_ = [], [], []
-        for panel, one in zip(self.panels, axes, strict=True):
-            lines, areas, histograms = _draw(panel, one)
-            self.lines_.append(lines)
-            self.areas_.append(areas)
-            self.histograms_.append(histograms)
-        self.ax_ = axes[0] if n == 1 else axes
-        self.figure_ = axes[0].figure
-        return self
+        self._size = (6.4, 4.2) if len(self.panels) == 1 else (4.2, 3.2)
+        return self.panels
+
+    def _draw(self, ax, panel):
+        lines, areas, histograms = _draw(panel, ax)
+        self.lines_.append(lines)
+        self.areas_.append(areas)
+        self.histograms_.append(histograms)
 
 
 def _draw(panel, ax):
-    """One pair; scores are shown in units of the mean deviation."""
+    """Draw one pair; scores are shown in units of the mean deviation."""
     first, second = panel["classes"]
     title = f"{first} or {second}: {panel['error_name']} {percent(panel['error'])}"
     ax.set(title=title, yticks=[])
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     if panel["answer"] is not None:
         text = f"always {panel['answer']}:\nno linear rule does better"
         ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
@@ -171,7 +156,7 @@ def _draw(panel, ax):
     x = x[(low <= x) & (x <= high)]
     peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
     lines, areas, histograms, tallest = [], [], [], 0.0
-    for k, colour in enumerate(COLOURS):
+    for k, color in enumerate(COLORS):
         z = (x - means[k]) / deviations[k]
         density = peaks[k] * np.exp(-0.5 * z * z)
         wrong = x >= 0 if k == 0 else x <= 0
@@ -184,13 +169,13 @@ def _draw(panel, ax):
             height = height / np.diff(edges)
             tallest = max(tallest, height.max())
             histograms.append(
-                ax.stairs(height, edges, fill=True, color=colour, alpha=0.2)
+                ax.stairs(height, edges, fill=True, color=color, alpha=0.2)
             )
-        (line,) = ax.plot(x, density, color=colour, lw=1.8, label=label)
+        (line,) = ax.plot(x, density, color=color, lw=1.8, label=label)
         lines.append(line)
         areas.append(
             ax.fill_between(
-                x[wrong], density[wrong], color=colour, alpha=0.65, lw=0, zorder=3
+                x[wrong], density[wrong], color=color, alpha=0.65, lw=0, zorder=3
             )
         )
     ax.axvline(0, color=INK, lw=1.2)

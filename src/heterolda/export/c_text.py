@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_WIDTH = 88
+_WIDTH = 86  # and what closes a row
 # The longest string that C99 promises to take.
 _LONGEST_STRING = 4095
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -19,7 +19,7 @@ _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 
 
 def number(value: Any) -> str:
-    """A number as a constant of C that is read as the very same number.
+    """Return a constant of C that is read as the very same number.
 
     A float32 gets the suffix of `float`.
     """
@@ -34,28 +34,36 @@ def number(value: Any) -> str:
 
 
 def table(kind: str, name: str, values: NDArray[Any]) -> str:
-    """A constant array of one or two dimensions."""
+    """Return a constant array of one or two dimensions."""
     size = "".join(f"[{n}]" for n in values.shape)
     if values.ndim == 1:
         body = _wrap("    ", map(number, values))
     else:
-        rows = (_wrap("    {", map(number, row)) + "}" for row in values)
-        body = ",\n".join(rows)
+        body = ",\n".join(_wrap("    {", map(number, row)) + "}" for row in values)
     return f"static const {kind} {name}{size} = {{\n{body}\n}};\n"
 
 
 def label_table(name: str, classes: NDArray[Any]) -> str:
-    """The labels as an array of strings, integers or doubles."""
+    """Return the labels as an array of their type."""
+    kind = label_type(classes)
+    if kind != "const char *":
+        return table(kind, name, classes)
+    body = ",\n".join(f"    {string(label)}" for label in classes.tolist())
+    return f"static const char *const {name}[{len(classes)}] = {{\n{body}\n}};\n"
+
+
+def label_type(classes: NDArray[Any]) -> str:
+    """Return the type of the labels in C."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
-        body = ",\n".join(f"    {string(value)}" for value in values)
-        return f"static const char *const {name}[{len(values)}] = {{\n{body}\n}};\n"
+        return "const char *"
     if all(isinstance(value, int) for value in values):
-        kinds = {"int32_t": 2**31, "int64_t": 2**63}
-        fits = [k for k, n in kinds.items() if -n <= values[0] and values[-1] < n]
-        return table(fits[0] if fits else "uint64_t", name, classes)
+        for kind, n in {"int32_t": 2**31, "int64_t": 2**63}.items():
+            if -n <= values[0] and values[-1] < n:
+                return kind
+        return "uint64_t"
     if all(isinstance(value, float) for value in values):
-        return table("double", name, classes)
+        return "double"
     raise ValueError(
         f"classes_ has labels {values}, which are neither all strings nor all numbers: "
         "convert them to str before the fit"
@@ -63,7 +71,7 @@ def label_table(name: str, classes: NDArray[Any]) -> str:
 
 
 def string(text: str) -> str:
-    """A string of C, in UTF-8, of text without the code zero, which would end it."""
+    """Return a string of C, in UTF-8, of text without the code zero, which ends it."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
@@ -80,27 +88,24 @@ def string(text: str) -> str:
     return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in data) + '"'
 
 
-def comment_text(text: str) -> str:
-    """Text that can stand in a comment: printable ASCII that does not end it.
+def comment(lines: Iterable[str]) -> str:
+    """Return a comment of lines of any text, as printable ASCII that does not end it.
 
     Other characters, and the backslash, are escaped as in Python.
     """
-    escaped = _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
-    plain = escaped.encode("ascii", "backslashreplace").decode()
-    return _RISKY.sub(lambda found: found[0] + " ", plain)
-
-
-def comment(lines: Iterable[str]) -> str:
-    """A comment of lines that may hold any text."""
-    body = (f" * {comment_text(line)}".rstrip() for line in lines)
+    body = []
+    for line in lines:
+        text = _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", line)
+        text = text.encode("ascii", "backslashreplace").decode()
+        body.append(f" * {_RISKY.sub(lambda match: match[0] + ' ', text)}".rstrip())
     return "\n".join(["/*", *body, " */", ""])
 
 
 def _wrap(begin: str, items: Iterable[str]) -> str:
-    """Items on as many lines as they need."""
+    """Return items on as many lines as they need."""
     return textwrap.fill(
         ", ".join(items),
-        _WIDTH - 2,  # for what closes a row
+        _WIDTH,
         initial_indent=begin,
         subsequent_indent=" " * len(begin),
         break_long_words=False,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.export._rules import Rules, centred_projection, read_rules
+from heterolda.export.rules import Description, describe, in_single
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -29,7 +29,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
             f"target_opset must be at least {_OLDEST_OPSET} for "
             f"{type(operator.raw_operator).__name__}, got {container.target_opset}"
         )
-    rules = read_rules(operator.raw_operator)
+    rules = describe(operator.raw_operator)
     nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
     labels = np.arange(len(rules.classes)) if nocl else label_values(rules.classes)
     graph = _Graph(scope, container)
@@ -52,7 +52,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def no_label(labels: NDArray[Any]) -> str | int:
-    """What stands in rows without a class: the empty string or -2^63.
+    """Return what stands in rows without a class: the empty string or -2^63.
 
     If that is a label, then the next that is not.
     """
@@ -62,7 +62,7 @@ def no_label(labels: NDArray[Any]) -> str | int:
 
 
 def convert_projection(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of a projection: it centres rows before it multiplies them."""
+    """Add the graph of a projection: it centers rows before it multiplies them."""
     model = operator.raw_operator
     model._check_ready()
     graph = _Graph(scope, container)
@@ -71,8 +71,9 @@ def convert_projection(scope: Any, operator: Any, container: Any) -> None:
     if kind == np.float64:
         graph("MatMul", graph("Sub", x, model.mean_), model.scalings_, output=output)
         return
-    centre, scalings, offset = centred_projection(model)
-    components = graph("MatMul", graph("Sub", x, centre), scalings)
+    coef = model.scalings_.T
+    center, coef32, offset = in_single(model.mean_, coef, -coef @ model.mean_)
+    components = graph("MatMul", graph("Sub", x, center), coef32.T)
     graph("Add", components, offset, output=output)
 
 
@@ -104,7 +105,7 @@ class _Graph:
         return output
 
     def features(self, operator: Any) -> tuple[str, np.dtype[Any]]:
-        """The input of an operator in single or double precision, and which it is."""
+        """Return the input of an operator, and its precision: single or double."""
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
         X = operator.inputs[0]
@@ -114,19 +115,19 @@ class _Graph:
         return X.full_name if known else self.cast(X.full_name, kind), kind
 
     def largest(self, values: str) -> tuple[str, str]:
-        """The largest of each row and its column, the first of equals."""
+        """Return the largest of each row and its column, the first of equals."""
         names = [self.scope.get_unique_variable_name(n) for n in ("largest", "column")]
         self._add("TopK", (values, np.array([1])), names, {"axis": 1})
         return names[0], names[1]
 
     def cast(self, values: str, kind: np.dtype[Any]) -> str:
-        """The values in another format."""
+        """Return the values in another format."""
         from onnx.helper import np_dtype_to_tensor_dtype
 
         return self("Cast", values, to=np_dtype_to_tensor_dtype(kind))
 
-    def normalised(self, p: str) -> str:
-        """Rows that sum to one."""
+    def normalized(self, p: str) -> str:
+        """Return rows that sum to one."""
         return self("Div", p, self("ReduceSum", p, np.array([1]), keepdims=1))
 
     def _add(
@@ -149,7 +150,7 @@ class _Graph:
 
 
 def label_values(classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels as strings or as 64-bit integers, the only kinds that ONNX knows."""
+    """Return labels as strings or 64-bit integers, the only kinds that ONNX knows."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
         return np.array(values, dtype=object)
@@ -162,21 +163,21 @@ def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     return np.array([int(value) for value in values], dtype=np.int64)
 
 
-def _scores(graph: _Graph, rules: Rules, x: str, double: bool) -> str:
-    """Scores of the rules, in the format of x; of transformed features in double."""
-    if rules.transformation:
+def _scores(graph: _Graph, rules: Description, x: str, double: bool) -> str:
+    """Return scores in the format of x; those of transformed features in double."""
+    if rules.powers:
         x = x if double else graph.cast(x, np.dtype(np.float64))
-        x, double = _transformed(graph, rules.transformation, x), True
+        x, double = _transformed(graph, rules.powers, x), True
     if double:
         return graph("Add", graph("MatMul", x, rules.coef.T), rules.intercept)
-    centre, coef, offset = rules.centred()
-    if centre.any():
-        x = graph("Sub", x, centre)
+    center, coef, offset = rules.centered()
+    if center.any():
+        x = graph("Sub", x, center)
     return graph("Add", graph("MatMul", x, coef.T), offset)
 
 
 def _transformed(graph: _Graph, given: PowerTransformation, x: str) -> str:
-    """Features by `PowerTransformation.apply`."""
+    """Return features by `PowerTransformation.apply`."""
     one, far = np.ones(1), np.array([FARTHEST])
     z = graph("Div", graph("Sub", x, given.centre), given.scale)
     z = graph("Min", graph("Max", z, -far), far)
@@ -192,8 +193,8 @@ def _transformed(graph: _Graph, given: PowerTransformation, x: str) -> str:
     return graph("Add", bent, graph("Mul", x, np.zeros(1)))  # not finite if x is not
 
 
-def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
-    """Columns of the winning classes and their probabilities, from scores."""
+def _decide(graph: _Graph, rules: Description, scores: str) -> tuple[str, str]:
+    """Return columns of the winning classes and their probabilities, from scores."""
     positive = graph("Greater", scores, np.zeros(1))
     log_odds = _log_odds(graph, rules, scores, positive)
     if rules.kind == "one-vs-all":
@@ -210,9 +211,9 @@ def _decide(graph: _Graph, rules: Rules, scores: str) -> tuple[str, str]:
     return _count(graph, rules, scores, positive, members), p
 
 
-def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
-    """Log-odds as a function of the score, see `Curve`."""
-    curve, one = rules.log_odds.curve, np.ones(1)
+def _log_odds(graph: _Graph, rules: Description, scores: str, positive: str) -> str:
+    """Return log-odds as a function of the score, see `Curve`."""
+    curve, one = rules.curve, np.ones(1)
     s = graph("Min", graph("Max", scores, curve.low), curve.high)
     bent = graph("Mul", s, curve.bend)
     beyond = (graph("Mul", scores, 1 / limit) for limit in (curve.low, curve.high))
@@ -233,37 +234,41 @@ def _log_odds(graph: _Graph, rules: Rules, scores: str, positive: str) -> str:
 
 
 def _members(pairs: NDArray[np.intp]) -> NDArray[np.int64]:
-    """For each class the columns in which it is, of pairs as first, then as second."""
+    """Return the columns of each class, of pairs as first, then as second."""
     columns = pairs.T.ravel()
     return np.array([np.flatnonzero(columns == k) for k in range(pairs.max() + 1)])
 
 
 def _by_class(graph: _Graph, sides: Sequence[str], members: NDArray[np.int64]) -> str:
-    """Sums over the pairs of each class of what they hold for their two sides."""
+    """Return sums over the pairs of each class of what its side holds."""
     columns = graph("Concat", *sides, axis=1)
     each = graph("Gather", columns, members, axis=1)
     return graph("ReduceSum", each, np.array([2]), keepdims=0)
 
 
 def _share(graph: _Graph, against: str) -> str:
-    """Probabilities from odds against."""
+    """Return probabilities from odds against."""
     return graph("Reciprocal", graph("Add", against, np.ones(1)))
 
 
-def _tempered(graph: _Graph, rules: Rules, p: str) -> str:
-    """Probabilities that sum to one, after `votes.tempered`."""
+def _tempered(graph: _Graph, rules: Description, p: str) -> str:
+    """Return probabilities that sum to one, after `votes.tempered`."""
     if rules.temperature == 1:
-        return graph.normalised(p)
+        return graph.normalized(p)
     relative = graph("Div", p, graph.largest(p)[0])
     raised = graph("Pow", relative, np.array([1 / rules.temperature]))
     least = np.array([np.finfo(np.float64).tiny])
-    return graph.normalised(graph("Max", raised, least))
+    return graph.normalized(graph("Max", raised, least))
 
 
 def _count(
-    graph: _Graph, rules: Rules, scores: str, positive: str, members: NDArray[np.int64]
+    graph: _Graph,
+    rules: Description,
+    scores: str,
+    positive: str,
+    members: NDArray[np.int64],
 ) -> str:
-    """The class of most votes; exact ties go to the larger sum of scores."""
+    """Return the class of most votes; exact ties go to the larger sum of scores."""
     weights, none = rules.vote_weights, np.zeros(1)
     first = graph("Where", positive, none, weights)
     second = graph("Where", positive, weights, none)
@@ -275,7 +280,7 @@ def _count(
 
 
 def _with_largest_at(graph: _Graph, p: str, winner: str, kind: np.dtype[Any]) -> str:
-    """Probabilities with the largest at the winner, as the votes have them.
+    """Return probabilities with the largest at the winner, as the votes have them.
 
     In single precision this also parts what became equal by rounding.
     """

@@ -44,7 +44,7 @@ def json_text(document: dict[str, Any]) -> bytes:
 
 
 def _layout(value: Any, depth: int) -> Iterator[str]:
-    """The text of a value, in parts; lists of plain values stay on one line."""
+    """Return the text of a value, in parts; lists of plain values stay on one line."""
     nested = isinstance(value, dict) or (
         isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value))
     )
@@ -110,7 +110,7 @@ def _check_marks(data: bytes) -> None:
 
 
 def _whole_number(text: str) -> int:
-    """An integer of a decent size: others take quadratic time."""
+    """Return an integer of a decent size: others take quadratic time."""
     if len(text) > _MOST_DIGITS:
         raise ValueError(f"it has an integer of {len(text)} digits")
     return int(text)

@@ -1,4 +1,4 @@
-// The blocks of an exported header; `_c_source.py` chooses and joins them.
+// The blocks of an exported header; `c.py` chooses and joins them.
 //
 // A line "//// name" begins a block, and other lines that begin with // are notes.
 // Placeholders: $name, the prefix; $real, the type of features, scores and log-odds;
@@ -8,17 +8,13 @@
 $name: a linear classifier of $d features into $k classes,
 written by heterolda $version.
 
-Model:           $model
-$provenance
-Decision:        $decision
-Constants:       $constant_bytes bytes
-Multiplications: $multiplications for a decision
+$origin
 
 int ${name}_predict(const $real *x)
     returns the place of the class in ${name}_classes.
     It is -1 if a score is not finite, because a feature is NaN, infinite
     or far too large; -ffast-math would take that away.
-$gaps
+$missing
 Features, x[0] to x[$last]:
 
 //// begin
@@ -44,7 +40,7 @@ Features, x[0] to x[$last]:
 enum { ${name}_n_features = $d, ${name}_n_classes = $k };
 
 //// score
-// Single precision needs centres, see `Rules.centred`.
+// Single precision needs centers, see `Description.centered`.
 static inline $real ${name}_score(const $real *x, int rule)
 {
     $real sum = 0;
@@ -197,7 +193,7 @@ static inline int ${name}_$decide(const $real *x)
 }
 
 //// transformed
-// As `PowerTransformation.apply` does it. Single precision rounds the centre to what it
+// As `PowerTransformation.apply` does it. Single precision rounds the center to what it
 // can subtract exactly, and the shift makes up for that.
 static inline $real ${name}_transformed($real x, int j)
 {

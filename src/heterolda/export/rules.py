@@ -1,0 +1,240 @@
+"""One description of a fitted classifier, from which C and ONNX are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from heterolda.estimators.base import OTHERS
+from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
+from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
+from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
+from heterolda.export.assembly import CLASSIFIERS
+from heterolda.export.models import own_steps
+from heterolda.foundations.arrays import Array
+from heterolda.kernels.coupling import Curve
+from heterolda.statistics.power import PowerTransformation
+
+Array32 = NDArray[np.float32]
+
+EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
+# A class is taken to reach so many standard deviations from its mean. By Chebyshev's
+# inequality at most 1 row in 64 is farther away, whatever the distribution.
+_REACH = 8.0
+# Centers are multiples of the power of two that is so many digits below the range.
+_GRID_BITS = 5
+_EXTREME = (
+    "model has scores too large or too small for other formats: fit it to features "
+    "in other units"
+)
+
+
+@dataclass(frozen=True)
+class Description:
+    """Linear rules, how they decide together, and what people want to know of them."""
+
+    # What decides: the sign of the only score ("binary"), the sums of "votes", the
+    # "coupled" probabilities, or the log-odds of each class ("one-vs-all").
+    kind: str
+    classes: NDArray[Any]
+    coef: Array  # a positive score means the second class of a pair
+    intercept: Array
+    vote_weights: Array  # what the vote of each pair counts
+    curve: Curve  # log-odds of each rule as a function of its score
+    temperature: float  # logarithms of probabilities are divided by it
+    powers: PowerTransformation | None  # of the features, before the rules see them
+    # Least and largest values that the features should take, (n_features, 2), by the
+    # means and variances of the classes; None if these are not known.
+    ranges: Array | None
+    features: list[str] | None  # names, or which category
+    origin: list[str]  # lines "Topic: text" on how the rules were found
+
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """First and second class of each rule of one-vs-one, in order."""
+        return np.column_stack(np.triu_indices(len(self.classes), 1))
+
+    def centered(self) -> tuple[Array32, Array32, Array32]:
+        """Return centers of the features, normals and offsets in single precision.
+
+        The scores are ``(x - center) @ coef.T + offset``. Without the centers, sums of
+        terms much larger than the score would have to cancel where the data are far
+        from zero. Centers are multiples of a power of two, near the spread of the
+        feature, so that the differences of most rows are exact. They are zero where the
+        data are near zero, and where nothing is known of them.
+        """
+        centers = np.zeros(self.coef.shape[1])
+        if self.ranges is not None:
+            low, high = self.ranges.T
+            middle, width = (low + high) / 2, high - low
+            step = np.ldexp(1.0, np.frexp(width)[1] - _GRID_BITS)
+            centers = np.where(width > 0, np.round(middle / step) * step, middle)
+        return in_single(centers, self.coef, self.intercept)
+
+
+def in_single(
+    center: Array, coef: Array, intercept: Array
+) -> tuple[Array32, Array32, Array32]:
+    """Return centers, normals and offsets in single precision.
+
+    The offsets make up for the rounding of the centers.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = center.astype(np.float32)
+        offset = (intercept + coef @ single).astype(np.float32)
+        arrays = single, coef.astype(np.float32), offset
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError(
+            "model has coefficients beyond the range of single precision: export "
+            "in double precision, or scale the features before the fit"
+        )
+    return arrays
+
+
+def incomplete_rows(model: Any) -> str:
+    """Return which predictions of a model no other format has; empty if none."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if not get_tags(last).input_tags.allow_nan:
+        return ""
+    return (
+        "The Python model also predicts rows with missing values, and this does not: "
+        "where the same features are always missing, export model.for_features(...)."
+    )
+
+
+def describe(model: Any) -> Description:
+    """Describe a fitted classifier, or a pipeline as rules on its features."""
+    if type(model) is Pipeline:
+        return _describe_pipeline(model)
+    fitted: Any = linear_form(model)
+    if not issubclass(type(fitted), EXPORTED):
+        raise TypeError(
+            "model must be a fitted GaussianLinearDiscriminant, "
+            "SmoothedLinearDiscriminant, LocalNeighborhoodSearch or "
+            "BoundedErrorClassifier, or a pipeline of projections that ends in one of "
+            f"the first three, got {type(model).__name__}; of a parameter search, pass "
+            "best_estimator_"
+        )
+    fitted._check_ready()
+    committee, powers = fitted._committee, getattr(fitted, "transformation_", None)
+    log_odds: Any = committee.posterior
+    if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
+        raise ValueError(_EXTREME)
+    weights, kind = np.ones(len(fitted.coef_)), "binary"
+    if isinstance(committee, OneVsAll):
+        kind = "one-vs-all"
+    elif isinstance(committee, OneVsOne):
+        kind = "coupled" if committee.voting == "coupled" else "votes"
+        error = committee.planes.error
+        weights = vote_weights(error, committee.n_classes, committee.voting)
+    return Description(
+        kind=kind,
+        classes=fitted.classes_,
+        coef=fitted.coef_,
+        intercept=fitted.intercept_,
+        vote_weights=weights,
+        curve=log_odds.curve,
+        temperature=committee.temperature,
+        powers=powers,
+        ranges=None if powers else _ranges(fitted),
+        features=feature_meanings(model),
+        origin=_origin(fitted),
+    )
+
+
+def _describe_pipeline(model: Pipeline) -> Description:
+    """Describe the last step of a pipeline by functions of the features.
+
+    Projections are linear, so that a rule on components is one on features.
+    """
+    *projections, (_, last) = own_steps(model, "convert the whole by to_onnx")
+    rules = describe(last)
+    if not projections:
+        return rules
+    if rules.powers:
+        raise ValueError(
+            "model transforms components, so it has no linear rules on features: "
+            "convert the whole pipeline with to_onnx, or fit it without transformation"
+        )
+    coef, intercept = rules.coef, rules.intercept
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, projection in reversed(projections):
+            projection._check_ready()
+            coef = coef @ projection.scalings_.T
+            intercept = intercept - coef @ projection.mean_
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(_EXTREME)
+    return replace(
+        rules,
+        coef=coef,
+        intercept=intercept,
+        ranges=_ranges(model[0]),
+        features=feature_meanings(model),
+    )
+
+
+def _ranges(model: Any) -> Array | None:
+    """Return the ranges of the features by class statistics, if there are any."""
+    stats = getattr(getattr(model, "estimator_", model), "statistics_", None)
+    if stats is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = _REACH * np.sqrt(stats.squares / (stats.weights - 1)[:, None])
+        low, high = stats.means - spread, stats.means + spread
+        ranges = np.column_stack([low.min(axis=0), high.max(axis=0)])
+        return ranges if np.isfinite(ranges[:, 1] - ranges[:, 0]).all() else None
+
+
+def _origin(model: Any) -> list[str]:
+    """Return what decided each pair of classes, and how good the rules are."""
+    if hasattr(model, "n_errors_"):
+        said = f"{model.n_errors_.sum():g} in training, over all rules"
+        return ["Rules: found by local search, Algorithm 2", f"Errors: {said}"]
+    if hasattr(model, "held_out_error_"):
+        said = f"{model.held_out_error_:.4g}, from rows held out"
+        lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {said}"]
+        if model.transformation_ is not None:
+            lines.append(
+                "Transformation: a power of each feature, by a logarithm and an "
+                "exponential of <math.h>: link with -lm"
+            )
+        return lines
+    bound, error = getattr(model, "bound_", None), model.bayes_error_
+    lines = [] if bound is None else [f"Bound: {bound}"]
+    lines += [f"Rules: {said}" for said in _deciders(model)]
+    if fewer_rows_than_features(model, getattr(model, "statistics_", None)):
+        return lines
+    return [
+        *lines,
+        f"Error: {error.mean():.4g} on average over the rules, {error.max():.4g} at "
+        "most, if the classes were exactly normal",
+    ]
+
+
+def _deciders(model: Any) -> list[str]:
+    """Return which rule each pair of classes has, the most frequent first."""
+    labels = [*map(str, model.classes_.tolist()), OTHERS]
+    rule_of = np.where(
+        model.trivial_,
+        "always the likelier class",
+        np.where(model.guarded_, "Fisher's, taken by the guard", "of the solver"),
+    ).tolist()
+    lines = []
+    for rule, n in Counter(rule_of).most_common():
+        text = f"{model._settings['solver']}" if rule == "of the solver" else rule
+        which = zip(rule_of, model.pairs_.tolist(), strict=True)
+        pairs = [f"{labels[i]} and {labels[j]}" for one, (i, j) in which if one == rule]
+        if n == len(rule_of):
+            lines.append(text)
+        elif lines:
+            lines.append(f"{text}, {n} of {len(rule_of)} pairs: {'; '.join(pairs)}")
+        else:
+            lines.append(f"{text}, all pairs but those below")
+    return lines

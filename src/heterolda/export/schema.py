@@ -1,0 +1,311 @@
+"""Kinds of values in a model file: each is read with checks, written and described.
+
+`models` describes a model once, as records of such kinds. What is read may come from a
+stranger: a ValueError names the place and says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import inf, isfinite, nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A length may have a name, for which the first list of that name decides, or be free.
+Length = int | str | None
+
+_WRITTEN_AS: dict[type | None, tuple[str, set[type]]] = {
+    float: ("numbers", {int, float}),
+    int: ("integers", {int}),
+    bool: ("true or false", {bool}),
+}
+_LABEL_TYPES = re.compile(r"object|U\d{1,8}|bool|u?int(8|16|32|64)|float(16|32|64)")
+# An array of text takes the room of its longest entry for each.
+_MOST_CHARACTERS = 1 << 24
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxstring = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file, and the lengths that lists before it have given names."""
+
+    name: str
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def __truediv__(self, key: str) -> Place:
+        return Place(f"{self.name}.{key}", self.sizes)
+
+    def error(self, must: str, value: Any) -> ValueError:
+        """Return the error that says what must be here, and what is."""
+        return ValueError(f"{self.name} must {must}, got {shown(value)}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a value is read from JSON, with checks, written, and described in words."""
+
+    words: str
+    read: Callable[[Any, Place], Any]
+    write: Callable[[Any], Any] = lambda value: value
+
+
+def text(*options: str) -> Kind:
+    """Text, perhaps one of some options."""
+    must = f"be one of {list(options)}" if options else "be text"
+
+    def read(value: Any, at: Place) -> str:
+        if not isinstance(value, str) or (options and value not in options):
+            raise at.error(must, value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise at.error("be valid Unicode", value) from None
+        return value
+
+    return Kind(", ".join(f"`{one}`" for one in options) or "text", read, str)
+
+
+def choice(values: Mapping[str, Any]) -> Kind:
+    """Describe one of several values, each written as a text."""
+    names, name = {value: name for name, value in values.items()}, text(*values)
+    return Kind(
+        name.words,
+        lambda value, at: values[name.read(value, at)],
+        lambda value: names[value],
+    )
+
+
+def boolean() -> Kind:
+    """True or false."""
+
+    def read(value: Any, at: Place) -> bool:
+        if not isinstance(value, bool):
+            raise at.error("be true or false", value)
+        return value
+
+    return Kind("true or false", read, bool)
+
+
+def count(size: str | None = None) -> Kind:
+    """Describe an integer from 1 on, which may name a length."""
+
+    def read(value: Any, at: Place) -> int:
+        if type(value) is not int or not 1 <= value < 2**63:
+            raise at.error("be an integer from 1 on", value)
+        if size is not None:
+            at.sizes[size] = value
+        return value
+
+    return Kind("integer", read, int)
+
+
+def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Kind:
+    """Describe a number from `low` to `high`; if `missing`, null stands for NaN."""
+
+    def read(value: Any, at: Place) -> float:
+        if missing and value is None:
+            return nan
+        if type(value) not in (int, float) or not isfinite(value):
+            raise at.error("be a number", value)
+        if not low <= value <= high:
+            raise at.error(f"be from {low:g} to {high:g}", value)
+        return float(value)
+
+    def write(value: Any) -> float | None:
+        return None if missing and value != value else float(value)
+
+    return Kind("number or null" if missing else "number", read, write)
+
+
+def array(
+    *shape: Length,
+    low: float = -inf,
+    high: float = inf,
+    dtype: type | None = float,
+    missing: bool = False,
+) -> Kind:
+    """Describe an array of numbers from `low` to `high`, of one to three dimensions.
+
+    Without a dtype the numbers are integers if all of them are written so. If `missing`
+    null stands for NaN.
+    """
+    words, types = _WRITTEN_AS.get(dtype, _WRITTEN_AS[float])
+    types = types | {type(None)} if missing else types
+
+    def read(value: Any, at: Place) -> NDArray[Any]:
+        _check_lists(value, at, shape, types, words)  # before anything is allocated
+        numbers = np.array(value, dtype=np.float64)
+        outside = np.isinf(numbers) | (numbers < low) | (numbers > high)
+        if outside.any():
+            must = f"have finite numbers from {low:g} to {high:g}"
+            raise at.error(must, float(numbers[outside][0]))
+        if dtype is None and (given := np.array(value)).dtype == np.int64:
+            return given
+        return numbers.astype(dtype or float)
+
+    def write(value: Any) -> Any:
+        values = value.tolist()
+        return [None if x != x else x for x in values] if missing else values
+
+    sizes = " x ".join("any" if n is None else str(n) for n in shape)
+    return Kind(f"{words} ({sizes}){', null for NaN' * missing}", read, write)
+
+
+def packed(columns: str) -> Kind:
+    """Describe rows of finite numbers as base64 of float64, lowest byte first.
+
+    For many numbers that nobody reads: digits take twice the room, and tens of times as
+    long.
+    """
+
+    def read(value: Any, at: Place) -> NDArray[Any]:
+        given, n = text().read(value, at), at.sizes[columns]
+        try:
+            data = b64decode(given, validate=True)
+            rows = np.frombuffer(data, "<f8").reshape(-1, n).astype(np.float64)
+        except ValueError:
+            raise at.error(f"be rows of {n} numbers in base64", value) from None
+        if not np.isfinite(rows).all():
+            raise at.error("have finite numbers", float(rows[~np.isfinite(rows)][0]))
+        return rows
+
+    def write(rows: NDArray[Any]) -> str:
+        return b64encode(rows.astype("<f8").tobytes()).decode()
+
+    return Kind(f"numbers, rows x {columns}, in base64", read, write)
+
+
+def list_of(
+    kind: Kind, length: Length = None, make: Callable[[list[Any]], Any] = list
+) -> Kind:
+    """Describe a list of values of one kind; `make` takes what is read."""
+
+    def read(value: Any, at: Place) -> Any:
+        items = check_list(value, at, length)
+        places = (Place(f"{at.name}[{k}]", at.sizes) for k in range(len(items)))
+        return make(list(map(kind.read, items, places)))
+
+    words = f"{f'for each of the {length}' if length else 'list'}: {kind.words}"
+    return Kind(words, read, lambda value: [kind.write(x) for x in value])
+
+
+def optional(kind: Kind) -> Kind:
+    """Another kind, or None."""
+    return Kind(
+        f"null, or {kind.words}",
+        lambda value, at: None if value is None else kind.read(value, at),
+        lambda value: None if value is None else kind.write(value),
+    )
+
+
+def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
+    """Describe an object with the keys of `fields`, in their order, and no others.
+
+    What is written is a dictionary or has such attributes; `make` takes what is read.
+    """
+
+    def read(value: Any, at: Place) -> Any:
+        check_object(value, at, fields)
+        return make(
+            **{key: kind.read(value[key], at / key) for key, kind in fields.items()}
+        )
+
+    def write(value: Any) -> dict[str, Any]:
+        values = value if isinstance(value, dict) else vars(value)
+        return {key: kind.write(values[key]) for key, kind in fields.items()}
+
+    return Kind(f"object: {', '.join(f'`{key}`' for key in fields)}", read, write)
+
+
+def labels() -> Kind:
+    """Two or more labels, sorted and distinct, with their NumPy type."""
+
+    def write(classes: NDArray[Any]) -> dict[str, Any]:
+        kind, width = classes.dtype.name, classes.dtype.itemsize // 4
+        kind = f"U{width}" if classes.dtype.kind == "U" else kind
+        mixed = kind == "object" and not all(isinstance(x, str) for x in classes)
+        if mixed or not _LABEL_TYPES.fullmatch(kind):
+            raise ValueError(
+                "classes must be numbers, booleans or text to be written without "
+                f"pickle, got dtype {classes.dtype}"
+            )
+        return {"type": kind, "labels": classes.tolist()}
+
+    def read(value: Any, at: Place) -> NDArray[Any]:
+        check_object(value, at, ("type", "labels"))
+        kind = text().read(value["type"], at / "type")
+        given = check_list(value["labels"], at / "labels", "classes")
+        if not _LABEL_TYPES.fullmatch(kind):
+            raise ValueError(f"{at.name} has the unknown type {shown(kind)}")
+        if kind[0] in "oU":
+            list_of(text()).read(given, at / "labels")
+        if kind[0] == "U" and int(kind[1:]) > _MOST_CHARACTERS // len(given):
+            raise ValueError(f"{at.name} has labels that are too long")
+        with np.errstate(over="ignore"), suppress(OverflowError, TypeError, ValueError):
+            classes = np.array(given, dtype=kind)
+            same = classes.tolist() == given and len(given) > 1
+            # No type has changed a label, and those that are numbers are whole.
+            same &= list(map(type, classes.tolist())) == list(map(type, given))
+            if classes.dtype.kind == "f":
+                same &= bool(
+                    (np.isfinite(classes) & (classes == np.rint(classes))).all()
+                )
+            if same and np.array_equal(np.unique(classes), classes):
+                return classes
+        raise at.error(f"have two or more labels of {kind}, sorted and distinct", given)
+
+    return Kind("object: `type` (of NumPy), `labels`", read, write)
+
+
+def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
+    """Reject what is not an object with these keys and no others."""
+    if not isinstance(value, dict):
+        raise at.error("be an object", value)
+    lacking = [key for key in keys if key not in value]
+    if lacking:
+        raise ValueError(f"{at.name} lacks {', '.join(lacking)}")
+    if len(value) > len(keys):
+        unknown = next(key for key in value if key not in keys)
+        raise ValueError(f"{at.name} has the unknown key {shown(unknown)}")
+
+
+def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
+    """Return a list of the right length, or say what is wrong."""
+    if not isinstance(value, list):
+        raise at.error("be a list", value)
+    if isinstance(length, str):
+        if not value:
+            raise at.error("have one entry or more", value)
+        length = at.sizes.setdefault(length, len(value))
+    if length is not None and len(value) != length:
+        raise at.error(f"have {length} entries", len(value))
+    return value
+
+
+def _check_lists(
+    value: Any, at: Place, shape: tuple[Length, ...], types: set[type], words: str
+) -> None:
+    """Reject what is not a nested list of a shape and of some types."""
+    items = check_list(value, at, shape[0])
+    if len(shape) > 1:
+        for item in items:
+            _check_lists(item, at, shape[1:], types, words)
+        return
+    wrong = set(map(type, items)) - types
+    if wrong:
+        item = next(item for item in items if type(item) in wrong)
+        raise at.error(f"have {words} only", item)
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut short."""
+    return _SHORT.repr(value)

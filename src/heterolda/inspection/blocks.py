@@ -1,0 +1,226 @@
+"""Blocks of words, tables and pictures, and how a terminal and a page show them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from string import Template
+from textwrap import wrap
+from typing import Any
+
+from heterolda.foundations.wording import Markup, html_table, percent, text_table
+from heterolda.inspection.displays.base import pyplot
+
+_LONGEST = 24  # letters of a word that stays in one line on a phone
+_WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the blocks after it are about."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences, each on a line of its own; in small letters if they are notes."""
+
+    lines: Sequence[str]
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text; if there are `bars`, their second cell is a share."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    title: str = ""
+    most: tuple[int | None, int | None] = None, None  # rows of a terminal and of a page
+    more: Callable[[int], str] | None = None  # says of the others, after so many rows
+    bars: bool = False
+    folded: bool = False  # on a page: opens when its title is pressed
+
+    def shown(self, *, on_page: bool) -> tuple[list[list[str]], str]:
+        """Return the cells that fit, and what there is to say of the others."""
+        rows = self.rows[: self.most[on_page]]
+        cells = [list(map(str, row)) for row in rows]
+        if self.bars:
+            largest = max(float(row[1]) for row in self.rows)
+            for row, given in zip(cells, rows, strict=True):
+                share = float(given[1])
+                row[1] = _bar(share, largest) if on_page else percent(share)
+        n = len(self.rows) - len(rows)
+        if not n:
+            return cells, ""
+        return cells, f"and {n} more" if self.more is None else self.more(len(rows))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture: `draw` is given a figure of matplotlib; a terminal leaves it out."""
+
+    draw: Callable[[Any], Any]
+    caption: str
+    about: str = ""  # what it is of, for those who listen
+    size: tuple[float, float] = 6.4, 4.4
+    place: str = "pictures"  # next to others, or "map" or "wide"
+    optional: bool = False  # left out where drawing it raises a ValueError
+
+
+Block = Heading | Paragraph | Table | Figure
+
+
+def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
+    """Return lines for a terminal; what follows a heading is indented."""
+    lines: list[str] = []
+    indent, apart = "", False
+    for block in blocks:
+        if isinstance(block, Figure):
+            continue
+        lines += [""] * (apart or isinstance(block, Heading))
+        if isinstance(block, Heading):
+            lines.append(block.text)
+            indent, apart = "  ", False
+            continue
+        content = _table_lines(block) if isinstance(block, Table) else block.lines
+        if wrapped and isinstance(block, Paragraph):
+            content = [part for line in content for part in _wrapped(line)]
+        lines += [indent + line if line else "" for line in content]
+        apart = True
+    return lines
+
+
+def to_text(blocks: Iterable[Block]) -> str:
+    """Return wrapped text, as `print` shows it."""
+    return "\n".join(to_lines(blocks, wrapped=True))
+
+
+def _wrapped(line: str) -> list[str]:
+    return wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _table_lines(table: Table) -> list[str]:
+    rows, more = table.shown(on_page=False)
+    cells = [[cell.replace("\n", ", ") for cell in row] for row in rows]
+    body = text_table([list(table.head), *cells] if table.head else cells)
+    return [*([table.title] if table.title else []), *body, *([more] if more else [])]
+
+
+def to_html(blocks: Iterable[Block]) -> str:
+    """Return HTML for a notebook, which has styles of its own."""
+    parts = []
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            parts += [f"<p>{escape(line)}</p>" for line in block.lines]
+        elif isinstance(block, Table):
+            rows, more = block.shown(on_page=True)
+            parts.append(html_table(block.head, rows))
+            parts += [f"<p>{escape(more)}</p>"] * bool(more)
+    return f"<div>{''.join(parts)}</div>"
+
+
+def to_page(title: str, name: str, blocks: Sequence[Block]) -> str:
+    """Return a page that needs no network; headings begin its sections."""
+    sections: list[list[Block]] = [[]]
+    for block in blocks:
+        if isinstance(block, Heading):
+            sections.append([])
+        sections[-1].append(block)
+    lead, *others = map(_section, sections)
+    template = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
+    return template.substitute(
+        title=escape(title),
+        name=_breakable(name),
+        lead=lead,
+        body="\n".join(f"<section>\n{one}\n</section>" for one in others),
+        version=escape(sys.modules["heterolda"].__version__),
+    )
+
+
+def _section(blocks: Sequence[Block]) -> str:
+    """Return blocks as HTML, pictures that follow each other side by side."""
+    parts: list[str] = []
+    for place, group in groupby(blocks, lambda block: getattr(block, "place", "")):
+        content = "\n".join(map(_block, group))
+        parts.append(f'<div class="{place}">{content}</div>' if place else content)
+    return "\n".join(parts)
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"<h2>{_breakable(block.text)}</h2>"
+    if isinstance(block, Paragraph):
+        kind = ' class="note"' if block.small else ""
+        return "\n".join(f"<p{kind}>{escape(line)}</p>" for line in block.lines)
+    if isinstance(block, Figure):
+        try:
+            source = picture(block.draw, block.size)
+        except ValueError:
+            if block.optional:
+                return ""
+            raise
+        caption = escape(block.caption)
+        alt = f"{escape(block.about)}: {caption}" if block.about else caption
+        image = f'<img alt="{alt}" src="{source}">'
+        return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+    rows, more = block.shown(on_page=True)
+    named = [[_breakable(first), *cells] for first, *cells in rows]
+    table = html_table([_breakable(cell) for cell in block.head], named)
+    shown = f'<div class="scroll" tabindex="0">{table}</div>'
+    title = escape(block.title)
+    if block.folded:
+        shown = f"<details><summary>{title}</summary>{shown}</details>"
+    elif title:
+        shown = f'<p class="note">{title}</p>{shown}'
+    return shown + (f'<p class="note">{escape(more)}</p>' if more else "")
+
+
+def _bar(share: float, largest: float) -> Markup:
+    """Return a share as a figure and as a bar."""
+    width = 100 * share / largest if largest > 0 else 0.0
+    return Markup(
+        f"<span>{percent(share)}</span>"
+        f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
+    )
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that may wrap where its parts end, and in very long words."""
+
+    def in_pieces(word: re.Match[str]) -> str:
+        return "<wbr>".join(re.findall(rf"\w{{1,{_LONGEST // 3}}}", word[0]))
+
+    shown = re.sub(r"_+(?=\w)|[./:-]+(?=[^\W\d])", r"\g<0><wbr>", escape(name))
+    return Markup(re.sub(rf"\w{{{_LONGEST},}}", in_pieces, shown))
+
+
+def picture(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
+    """Return what is drawn, as an address that holds the picture."""
+    plt: Any = pyplot()  # type: ignore[no-untyped-call]
+    # The same model makes the same page.
+    settings = {"svg.hashsalt": "heterolda", "svg.fonttype": "path", "font.size": 11}
+    with plt.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of glyphs that a font lacks
+        # Not one of pyplot's, which would open a window and stay in memory.
+        canvas = plt.Figure(figsize=size, layout="constrained")
+        draw(canvas)
+        buffer = io.BytesIO()
+        canvas.savefig(
+            buffer,
+            format="svg",
+            dpi=150,  # of points, where there are many
+            transparent=True,
+            metadata={"Date": None, "Creator": None},
+        )
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f"data:image/svg+xml;base64,{data}"

@@ -1,0 +1,222 @@
+"""C headers and ONNX graphs decide as the classifiers do, up to rounding."""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from helpers.exported import (
+    DOUBLE,
+    MODELS,
+    SINGLE,
+    Exporter,
+    certain,
+    certain_if_transformed,
+    data,
+    fitted,
+    random_rows,
+    rows_for_transformed,
+    scaled,
+    transformed,
+)
+from heterolda import (
+    BoundedErrorClassifier,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
+)
+from heterolda.export.rules import describe
+
+N = 10_000
+FORMS = [("C", "float"), ("C", "double"), ("ONNX", "float32"), ("ONNX", "float64")]
+
+
+@pytest.fixture(params=FORMS, ids=" ".join)
+def exporter(request, tmp_path):
+    return Exporter(*request.param, tmp_path)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_are_those_of_predict_beyond_rounding(name, exporter, rng):
+    model = fitted(name)
+    X = random_rows(model, N, rng)
+    place = exporter.places(model, X)
+    later = SINGLE if exporter.single and exporter.form == "C" else DOUBLE
+    clear = certain(model, X, exporter.errors(model, X), later)
+    assert clear.mean() > (0.99 if exporter.single else 0.9999)
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.classes_[place][clear], expected[clear])
+    assert np.mean(model.classes_[place] == expected) > 0.999  # bounds are pessimistic
+    assert len(np.unique(place)) == len(model.classes_)
+
+
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
+def test_data_far_from_zero_lose_only_what_their_format_loses(name, exporter, rng):
+    """In single precision 1e4 + x keeps 3 digits of x; the scores keep all of them."""
+    X, y = data(name.partition("-")[0])
+    model = MODELS[name]().fit(X + 1e4, y)
+    exact = random_rows(model, N, rng).astype(np.float32).astype(np.float64)
+    errors = exporter.errors(model, exact, exact_rows=True)
+    clear = certain(model, exact, errors)
+    assert clear.mean() > 0.999
+    label = model.classes_[exporter.places(model, exact)]
+    np.testing.assert_array_equal(label[clear], model.predict(exact[clear]))
+    if exporter.single:
+        # The same sums without centers would be off by far more than the bound.
+        coef, intercept = (a.astype("f4") for a in (model.coef_.T, model.intercept_))
+        plain = exact.astype("f4") @ coef + intercept
+        scores = exact @ model.coef_.T + model.intercept_
+        assert np.abs(plain - scores).max() > 10 * errors.max()
+
+
+@pytest.mark.parametrize("kind", [2, 4])
+def test_transformed_features(kind, exporter, rng):
+    model = transformed(kind)
+    X = rows_for_transformed(model, 2000, rng).astype(exporter.dtype)
+    exact = X.astype(np.float64)
+    place = exporter.places(model, X)
+    clear = certain_if_transformed(model, exact, 1e-4 if exporter.single else 1e-11)
+    assert clear.mean() > 0.95
+    label = model.classes_[place[clear]]
+    np.testing.assert_array_equal(label, model.predict(exact[clear]))
+
+
+@pytest.mark.parametrize(
+    "name", ["d1", "digits", "digits-ova", "digits-coupled", "powers"]
+)
+def test_rows_that_are_not_finite_have_no_class(name, exporter):
+    if name == "powers":
+        model = transformed(4)
+        X = model.transformation_.centre[None]
+    else:
+        model, (X, _) = fitted(name), data(name.partition("-")[0])
+    rows = np.repeat(X[:1], 5, axis=0)
+    rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, np.inf, -np.inf
+    place = exporter.places(model, rows)
+    assert place[1:4].tolist() == [-1, -1, -1]
+    assert place[0] == place[4] >= 0
+
+
+def test_rows_with_missing_values_have_no_class_and_fewer_features_have(
+    exporter, make_classes
+):
+    X, y = make_classes(4)
+    X[::3, 1] = np.nan
+    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    about = exporter.about(model)
+    assert "missing values, and this does not" in about
+    assert "model.for_features(...)" in about
+    place, lost = exporter.places(model, X), np.isnan(X).any(axis=1)
+    assert (place[lost] == -1).all()
+    assert (place[~lost] >= 0).all()
+    there = np.array([True, False, True])  # for a device without the feature
+    few, rows = model.for_features(there), X[lost][:, there]
+    clear = certain(few, rows, exporter.errors(few, rows))
+    assert clear.mean() > 0.9
+    label = model.classes_[exporter.places(few, rows)]
+    np.testing.assert_array_equal(label[clear], model.predict(X[lost])[clear])
+
+
+def test_exactly_tied_votes_are_decided_by_scores(exporter, rng):
+    model = fitted("digits-majority")
+    X = random_rows(model, N, rng)
+    votes = np.sort(model._committee.votes(X @ model.coef_.T + model.intercept_))
+    X = X[votes[:, -1] == votes[:, -2]]
+    assert len(X) > 20
+    clear = certain(model, X, exporter.errors(model, X))
+    assert clear.mean() > 0.9
+    label = model.classes_[exporter.places(model, X)]
+    np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+
+
+def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng):
+    X, y = rng.integers(0, 4, (600, 2)) / 10, np.repeat(["ill", "well"], 300)
+    X[y == "well"] += 0.1
+    model = BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y)
+    place = exporter.places(model, X)
+    np.testing.assert_array_equal(model.classes_[place], model.predict(X))
+    assert 0 < place.mean() < 1
+    if exporter.form == "C":
+        bound = "Bound: at most 10.0 % of ill are wrong on new rows"
+        assert bound in exporter.about(model)
+    model.set_params(estimator=LogisticRegression()).fit(X, y)
+    with pytest.raises(TypeError, match="only a GaussianLinearDiscriminant"):
+        exporter.write(model)
+
+
+def test_scores_next_to_none_still_decide_one_vs_all(exporter, rng):
+    model = scaled("digits-ova", 1e-14)
+    X = random_rows(model, 2000, rng)
+    scores = X @ model.coef_.T + model.intercept_
+    sure, positive = np.abs(scores) > exporter.errors(model, X), scores > 0
+    several = sure.all(axis=1) & (positive.sum(axis=1) > 1)
+    assert several.sum() > 10
+    place = exporter.places(model, X[several])
+    assert positive[several][np.arange(several.sum()), place].all()
+
+
+def test_pipelines_of_projections(exporter):
+    X, y = data("four")
+    frame = pd.DataFrame(X + 1e3).add_prefix("pixel ")
+    projections = HeteroscedasticProjection(9), HeteroscedasticProjection(3)
+    model = make_pipeline(*projections, GaussianLinearDiscriminant()).fit(frame, y)
+    place = exporter.places(model, frame)
+    assert np.mean(model.classes_[place] == model.predict(frame)) > 0.995
+    # In C they become rules on features.
+    scores = model[:-1].transform(frame) @ model[-1].coef_.T + model[-1].intercept_
+    rules = describe(model)
+    found = frame.to_numpy() @ rules.coef.T + rules.intercept
+    np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
+    if exporter.form == "C":
+        about = exporter.about(model)
+        largest = f"{model[-1].bayes_error_.max():.4g} at most"
+        for words in ("64 features into 4 classes", "pixel 63", largest):
+            assert words in about
+
+
+def test_a_search_from_another_classifier_has_no_centers(exporter, make_classes):
+    X, y = make_classes()
+    model = LocalNeighborhoodSearch(LogisticRegression(), max_iter=5).fit(X, y)
+    label = model.classes_[exporter.places(model, X)]
+    clear = certain(model, X, exporter.errors(model, X))
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(label[clear], model.predict(X[clear]))
+
+
+def test_what_cannot_be_exported_is_refused(exporter, make_classes, tmp_path, rng):
+    X, y = make_classes()
+    tiny = GaussianLinearDiscriminant().fit(X * 1e-45, y)
+    if exporter.single:
+        with pytest.raises(ValueError, match="range of single precision"):
+            exporter.write(tiny)
+    else:
+        label = tiny.classes_[exporter.places(tiny, X * 1e-45)]
+        np.testing.assert_array_equal(label, tiny.predict(X * 1e-45))
+    with pytest.raises(ValueError, match="not fitted"):
+        exporter.write(GaussianLinearDiscriminant())
+    waiting = GaussianLinearDiscriminant().partial_fit(X[:1], y[:1], classes=[0, 1])
+    with pytest.raises(ValueError, match="cannot predict yet"):
+        exporter.write(waiting)
+    if exporter.form == "ONNX":
+        return
+    powers = transformed(4)
+    given = powers.transformation_
+    small = copy(powers)
+    small.transformation_ = replace(given, scale=given.scale * 1e-42)
+    if exporter.single:
+        with pytest.raises(ValueError, match="use dtype='double'"):
+            exporter.write(small)
+    classes = np.arange(240) % 4
+    rows = np.exp(rng.normal(size=(240, 5)) + classes[:, None])
+    last = SmoothedLinearDiscriminant(0.5)
+    pipeline = make_pipeline(HeteroscedasticProjection(2), last).fit(rows, classes)
+    parts = {name: values[:2] for name, values in vars(given).items()}
+    pipeline[-1].transformation_ = replace(given, **parts)
+    with pytest.raises(ValueError, match="model transforms components"):
+        exporter.write(pipeline)

@@ -1,0 +1,95 @@
+"""Blocks say the same on a terminal, in a notebook and on a page."""
+
+import re
+
+import pytest
+
+from heterolda.inspection.blocks import (
+    Figure,
+    Heading,
+    Paragraph,
+    Table,
+    to_html,
+    to_lines,
+    to_page,
+    to_text,
+)
+
+
+def fail(canvas):
+    raise ValueError("no such picture")
+
+
+ROWS = [["<b>", 0.5, "x\ny"], ["two", 0.25, "z"], ["three", 0.25, ""]]
+BLOCKS = [
+    Paragraph(["A lead & more.", "Second line."]),
+    Heading("Part"),
+    Table(["name", "share", ""], ROWS, "Title", (2, 1), lambda n: f"{n} shown", True),
+    Paragraph(["small"], small=True),
+    Figure(lambda canvas: canvas.subplots().plot([0, 1]), "Caption <i>.", "A line"),
+    Figure(fail, "Left out.", "Nothing", optional=True),
+    Heading("Other"),
+    Table([], [["one", "two"]], "Press", folded=True),
+]
+
+
+def test_a_terminal_shows_lines():
+    assert to_lines(BLOCKS) == [
+        "A lead & more.",
+        "Second line.",
+        "",
+        "Part",
+        "  Title",
+        "  name   share",
+        "  <b>   50.0 %  x, y",
+        "  two   25.0 %     z",
+        "  2 shown",
+        "",
+        "  small",
+        "",
+        "Other",
+        "  Press",
+        "  one  two",
+    ]
+    long = to_text([Paragraph(["word " * 40])])
+    assert max(map(len, long.splitlines())) <= 88
+    assert to_lines([Paragraph(["word " * 40])]) == ["word " * 40]
+    assert to_lines([Table(["a"], [["b"]] * 3, most=(1, None))])[-1] == "and 2 more"
+
+
+def test_a_page_has_sections_tables_and_pictures():
+    page = to_page("T & t", "na_me", BLOCKS)
+    assert "<title>T &amp; t</title>" in page
+    assert "<h1>na_<wbr>me</h1>" in page
+    lead, *parts = re.split("<section>", page.partition("<body>")[2])
+    assert "<p>A lead &amp; more.</p>\n<p>Second line.</p>" in lead
+    assert len(parts) == 2
+    assert '<p class="note">Title</p>' in parts[0]
+    assert "&lt;b&gt;" in parts[0]
+    assert "<b>" not in page
+    assert '<i style="width:100.0%">' in parts[0]
+    assert '<p class="note">1 shown</p>' in parts[0]
+    assert page.count("<img ") == 1  # what cannot be drawn is left out
+    assert "<figcaption>Caption &lt;i&gt;.</figcaption>" in parts[0]
+    assert "Left out" not in page
+    assert "<details><summary>Press</summary>" in parts[1]
+
+
+def test_what_must_be_drawn_is():
+    with pytest.raises(ValueError, match="no such picture"):
+        to_page("t", "name", [Figure(fail, "Caption.")])
+
+
+def test_a_notebook_has_paragraphs_and_tables():
+    shown = to_html(BLOCKS)
+    assert shown.count("<p>") == 4  # three lines, and what is left of a table
+    assert shown.count("<tr>") == 4
+    assert "<img" not in shown
+
+
+@pytest.mark.parametrize("name", ["a_long_name", "x" * 60, "path/to.file:7"])
+def test_names_can_wrap(name):
+    page = to_page("t", name, [Paragraph([])])
+    shown = re.search("<h1>(.*)</h1>", page)[1]
+    assert shown.replace("<wbr>", "") == name
+    assert "<wbr>" in shown
