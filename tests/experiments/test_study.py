@@ -67,6 +67,10 @@ def test_drawn_sets_follow_their_seed():
     X, y = load_dataset("D2-0.53")
     gap = X[y == 2].mean(axis=0) - X[y == 1].mean(axis=0)
     assert gap == pytest.approx([0.53] * 4, abs=0.15)
+    study = Study(["D1", "wine"], ["lda"], seed=3)
+    assert np.array_equal(study.data("D1", 0)[0], first)  # a new draw in each trial
+    assert np.array_equal(study.data("D1", 1)[0], load_dataset("D1", random_state=4)[0])
+    assert np.array_equal(study.data("wine", 1)[0], study.data("wine", 0)[0])
 
 
 @pytest.mark.check
