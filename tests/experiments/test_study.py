@@ -276,14 +276,13 @@ def test_a_folder_is_extended(tmp_path):
     Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
     assert (tmp_path / "results.csv").read_text().startswith(before)
     results = read_results(tmp_path)
-    assert results.run["plan"] == {
-        d: dict.fromkeys(results.methods, 2) for d in results.datasets
-    }
+    both = {"pairwise-lda": 2, "lda": 2}
+    assert results.run["plan"] == {"iris": both, "wine": both}
     assert all(cell.complete for cell in results.cells.values())
     assert len(results.rows) == 2 * 2 * 2 * 2
     # The newest wish counts, and more than it are complete.
     again = small(trials=1).run(tmp_path)
-    assert again.run["plan"]["iris"]["pairwise-lda"] == 1
+    assert again.run["plan"] == {"iris": {"pairwise-lda": 1, "lda": 2}, "wine": both}
     assert len(again.rows) == len(results.rows)
     assert again.cells["iris", "pairwise-lda"].complete
 
