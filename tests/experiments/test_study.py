@@ -336,6 +336,16 @@ def test_foreign_files_are_refused_and_kept(tmp_path, name, content, message):
         ("--methods QDA", 2, "unknown method 'QDA'"),
         ("--methods os:Nothing", 2, "--methods os:Nothing: cannot make"),
         ("--data iris.csv", 2, "--data and --target belong together"),
+        (
+            "--data iris.csv -t y --datasets iris",
+            2,
+            "two data sets have the name 'iris'",
+        ),
+        (
+            "--methods sklearn.svm:SVC,sklearn.svm:SVC",
+            2,
+            "two methods have the name 'SVC'",
+        ),
         ("--folds 1", 2, "--folds"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
         ("--format latex", 2, "--format"),
