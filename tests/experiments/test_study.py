@@ -67,6 +67,10 @@ def test_drawn_sets_follow_their_seed():
     X, y = load_dataset("D2-0.53")
     gap = X[y == 2].mean(axis=0) - X[y == 1].mean(axis=0)
     assert gap == pytest.approx([0.53] * 4, abs=0.15)
+    study = Study(["D1", "wine"], ["lda"], seed=3)
+    assert np.array_equal(study.data("D1", 0)[0], first)  # a new draw in each trial
+    assert np.array_equal(study.data("D1", 1)[0], load_dataset("D1", random_state=4)[0])
+    assert np.array_equal(study.data("wine", 1)[0], study.data("wine", 0)[0])
 
 
 @pytest.mark.check
@@ -272,14 +276,13 @@ def test_a_folder_is_extended(tmp_path):
     Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
     assert (tmp_path / "results.csv").read_text().startswith(before)
     results = read_results(tmp_path)
-    assert results.run["plan"] == {
-        d: dict.fromkeys(results.methods, 2) for d in results.datasets
-    }
+    both = {"pairwise-lda": 2, "lda": 2}
+    assert results.run["plan"] == {"iris": both, "wine": both}
     assert all(cell.complete for cell in results.cells.values())
     assert len(results.rows) == 2 * 2 * 2 * 2
     # The newest wish counts, and more than it are complete.
     again = small(trials=1).run(tmp_path)
-    assert again.run["plan"]["iris"]["pairwise-lda"] == 1
+    assert again.run["plan"] == {"iris": {"pairwise-lda": 1, "lda": 2}, "wine": both}
     assert len(again.rows) == len(results.rows)
     assert again.cells["iris", "pairwise-lda"].complete
 
@@ -333,6 +336,16 @@ def test_foreign_files_are_refused_and_kept(tmp_path, name, content, message):
         ("--methods QDA", 2, "unknown method 'QDA'"),
         ("--methods os:Nothing", 2, "--methods os:Nothing: cannot make"),
         ("--data iris.csv", 2, "--data and --target belong together"),
+        (
+            "--data iris.csv -t y --datasets iris",
+            2,
+            "two data sets have the name 'iris'",
+        ),
+        (
+            "--methods sklearn.svm:SVC,sklearn.svm:SVC",
+            2,
+            "two methods have the name 'SVC'",
+        ),
         ("--folds 1", 2, "--folds"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
         ("--format latex", 2, "--format"),

@@ -14,6 +14,8 @@ from benchmarks.held_out.runner import Study, measure, read
 from benchmarks.held_out.tables import Figures
 from benchmarks.pages import MADE, filled
 from benchmarks.report import parts as speed_parts
+from benchmarks.scale.__main__ import RESULTS as SCALE
+from benchmarks.scale.report import parts as scale_parts
 from helpers.pages import ordered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -38,6 +40,8 @@ def made(name):
     """The parts of a page that its benchmark writes."""
     if name == "benchmarks":
         return speed_parts(json.loads(SPEED.read_text(encoding="utf-8")))
+    if name == "benchmarks_scale":
+        return scale_parts(json.loads(SCALE.read_text(encoding="utf-8")))
     if name == "certificate":
         found = json.loads(certificate.RESULTS.read_text(encoding="utf-8"))
         tallies = {kind: certificate.Tally(**t) for kind, t in found.items()}
@@ -47,7 +51,13 @@ def made(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["benchmarks", "certificate", *(page.name for page in HELD_OUT)]
+    "name",
+    [
+        "benchmarks",
+        "benchmarks_scale",
+        "certificate",
+        *(page.name for page in HELD_OUT),
+    ],
 )
 def test_figures_are_those_of_the_file_of_results(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")

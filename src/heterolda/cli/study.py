@@ -140,6 +140,7 @@ def reproduce(
             if bool(data) != bool(target):
                 raise ValueError("--data and --target belong together: give both")
             sets = _catalogue_sets(datasets, data, data_dir)
+            _check_names("data sets", [*sets, *map(_name_of_set, data or [])])
             study = Study(
                 datasets=sets,
                 methods=_methods(methods),
@@ -296,6 +297,17 @@ def _catalogue_sets(
     )
 
 
+def _check_names(what: str, names: list[str]) -> None:
+    """Refuse a name of two things: the results of one would be lost."""
+    for name in set(names):
+        if names.count(name) > 1:
+            raise ValueError(f"two {what} have the name {name!r}: rename one of them")
+
+
+def _name_of_set(path: str) -> str:
+    return Path(path).name.partition(".")[0]
+
+
 def _own_sets(data: list[str] | None, target: str | None) -> dict[str, Any]:
     """Return rows and labels of files, by the names of the files."""
     from heterolda.data.gathering import read_all
@@ -315,6 +327,7 @@ def _methods(names: str | None) -> dict[str, Any]:
     given = split_names(names or "all")
     listed = resolve_methods([name for name in given if ":" not in name])
     own = [_imported(name) for name in given if ":" in name]
+    _check_names("methods", [*listed, *(type(model).__name__ for model in own)])
     return dict.fromkeys(listed) | {type(model).__name__: model for model in own}
 
 
