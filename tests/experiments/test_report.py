@@ -95,6 +95,7 @@ def test_nothing_is_written_where_it_cannot_be(tmp_path, page):
 
 
 def test_the_pareto_front_by_its_definition(rng):
+    assert pareto_front({"a": (2, 5), "b": (1, 5), "c": (1, 4)}) == ["b"]
     points = {f"m{k}": tuple(rng.integers(0, 6, 2)) for k in range(12)}
     front = pareto_front(points)
     for name, (time, score) in points.items():

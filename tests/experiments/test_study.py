@@ -73,6 +73,30 @@ def test_drawn_sets_follow_their_seed():
     assert np.array_equal(study.data("wine", 1)[0], study.data("wine", 0)[0])
 
 
+@pytest.mark.parametrize(
+    ("name", "mean", "variance", "shift"),
+    [
+        (
+            "D1",
+            [3.86, 3.10, 0.84, 0.84, 1.64, 1.08, 0.26, 0.01],
+            [8.41, 12.06, 0.12, 0.22, 1.49, 1.77, 0.35, 2.73],
+            0.3,
+        ),
+        ("D2", [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75], 0.75),
+    ],
+)
+def test_drawn_sets_have_the_printed_parameters(name, mean, variance, shift):
+    """Equations (42) and (43), within six standard errors."""
+    X, y = load_dataset(name)
+    for label, m, v in (
+        (1, np.array(mean) - shift, 1.0),
+        (2, mean, np.array(variance)),
+    ):
+        rows = X[y == label]
+        assert np.all(abs(rows.mean(axis=0) - m) < 6 * np.sqrt(v / len(rows)))
+        assert np.all(abs(rows.var(axis=0) / v - 1) < 6 * np.sqrt(2 / len(rows)))
+
+
 @pytest.mark.check
 def test_real_files_load_and_are_what_the_catalogue_says(data_dir):
     for name in resolve_datasets(["all"]):
@@ -370,6 +394,19 @@ def test_data_sets_are_listed_with_what_is_available(tmp_path):
     assert re.search(r"^liver +\(c\) .* yes: file$", result.stdout, re.MULTILINE)
     assert re.search(r"^letters .* no: needs a file, or OpenML", result.stdout, re.M)
     assert "CC BY 4.0" in result.stdout
+
+
+def test_only_methods_that_fail_now_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own_failure.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "class Fails(GaussianNB):\n    def fit(self, X, y):\n        raise ValueError\n"
+    )
+    options = "--datasets", "iris", "--folds", 2, "--jobs", 1, "--methods"
+    failed = invoke("reproduce", *options, "lda,own_failure:Fails")
+    assert failed.exit_code == 1
+    assert "note: Fails failed on iris: ValueError" in failed.stderr
+    assert invoke("reproduce", *options, "lda").exit_code == 0
 
 
 def test_the_command_takes_own_data_and_methods(tmp_path, monkeypatch):
