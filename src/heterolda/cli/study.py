@@ -320,7 +320,7 @@ def _own_sets(data: list[str] | None, target: str | None) -> dict[str, Any]:
     sets = {}
     for path in data or []:
         rows, _ = read_all(Table(path, target, takes_missing=False))
-        sets[Path(path).name.partition(".")[0]] = rows.X, rows.labels
+        sets[_name_of_set(path)] = rows.X, rows.labels
     return sets
 
 
