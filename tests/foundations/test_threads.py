@@ -13,7 +13,7 @@ def test_long_work_is_never_silent():
     with pytest.warns(UserWarning, match="cooking, which takes about 2 min"):
         progress_of("cooking", 120.0)(0.5)
     seen = []
-    with shown_by(lambda text: seen.append(text) or seen.append):
+    with shown_by(lambda text, share: seen.extend([text, share])):
         progress_of("cooking", 120.0)(0.5)
     assert seen == ["cooking, which takes about 2 min", 0.5]
 
@@ -25,7 +25,7 @@ def test_a_fit_shows_batches_of_pairs_and_can_be_interrupted(monkeypatch, solver
     monkeypatch.setattr("heterolda.solvers._BATCH_WORK", 1)
     shares = []
 
-    def interrupt(share):
+    def interrupt(text, share):
         shares.append(share)
         if share > 0.5:
             raise KeyboardInterrupt
@@ -33,7 +33,7 @@ def test_a_fit_shows_batches_of_pairs_and_can_be_interrupted(monkeypatch, solver
     rng = np.random.default_rng(0)
     statistics = ClassStatistics.from_data(rng.normal(size=(80, 3)), np.arange(80) % 4)
     model = GaussianLinearDiscriminant(solver=solver)
-    with shown_by(lambda text: interrupt), pytest.raises(KeyboardInterrupt):
+    with shown_by(interrupt), pytest.raises(KeyboardInterrupt):
         model.fit_statistics(statistics)
     assert np.allclose(shares, [1 / 6, 2 / 6, 3 / 6, 4 / 6])
     assert not hasattr(model, "coef_")

@@ -209,7 +209,7 @@ def judge(
             y,
             weight,
             n_folds or FOLDS,
-            lambda share: status("cross-validating", share),
+            status.doing("cross-validating"),
         )
         if hasattr(fitted.model, "bound_"):
             mask = y == fitted.model.bound_.label

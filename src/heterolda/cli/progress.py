@@ -26,7 +26,7 @@ class StatusLine:
 
     def __init__(self, quiet: bool = False) -> None:
         self.is_shown = sys.stderr.isatty() and not quiet
-        self._changed, self._width = 0.0, 0
+        self._changed, self._width, self._announced = 0.0, 0, ""
         self._context = shown_by(self._long_work)
 
     def __enter__(self) -> Self:
@@ -56,8 +56,9 @@ class StatusLine:
                 sys.stderr.flush()
             self._width = len(text)
 
-    def _long_work(self, text: str) -> Callable[[float], None]:
-        """Begin what takes minutes: it is announced where no line is shown, too."""
-        if not self.is_shown:
+    def _long_work(self, text: str, share: float) -> None:
+        """Show what takes minutes: it is announced where no line is shown, too."""
+        if not self.is_shown and text != self._announced:
+            self._announced = text
             note(text)
-        return lambda share: self(text, share)
+        self(text, share)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +49,8 @@ def project_files(
         names = [str(feature) for feature in np.asarray(stats.feature_names)]
         note(*training_traps(table, names, found.first, X, np.unique(y, True)[1]))
         projection.priors = by_label("priors", priors, ClassFinder(stats.classes))
-
-        def progress(start: int, n_starts: int, n_iter: int, bound: float) -> None:
-            text = f"start {start} of {n_starts}, iteration {n_iter}"
-            status(f"finding the components: {text}", nan)
-
-        projection._fit_sampled(stats, sample, progress)
+        show = status.doing("finding the components")
+        projection._fit_sampled(stats, sample, show)
         _check_no_clash(name, kept, len(projection.explained_), asked_for)
         if out is not None:
             typed = out.lower().endswith(PARQUET)

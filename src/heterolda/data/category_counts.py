@@ -12,9 +12,10 @@ from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
 from heterolda.data.decoding import features_of, levels_of
 from heterolda.data.notes import NotNumericError, warn_of_similar_labels
 from heterolda.data.reading import Pass, open_files
-from heterolda.data.table import Progress, Table, silent
+from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named
 
 AUTO = "auto"

@@ -20,9 +20,10 @@ from heterolda.data.missing_rows import (
 from heterolda.data.notes import warn_of_missing_rows, warn_of_similar_labels
 from heterolda.data.reading import Pass
 from heterolda.data.streams import ArrayRows, is_read_once
-from heterolda.data.table import Progress, Table, silent
+from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.missing import Passes

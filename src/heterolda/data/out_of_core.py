@@ -9,9 +9,10 @@ import numpy as np
 
 from heterolda.data.gathering import MEMORY, gather
 from heterolda.data.streams import LABELS, WEIGHTS, ArrayRows
-from heterolda.data.table import Progress, Table, silent
+from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, is_numpy, to_host
+from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import check_number
 from heterolda.statistics.class_statistics import ClassStatistics
 

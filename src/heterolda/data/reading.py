@@ -17,9 +17,10 @@ from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
 from heterolda.data.labels import ClassFinder, LabelNumbers
 from heterolda.data.parquet_reader import open_parquet
 from heterolda.data.streams import open_streams
-from heterolda.data.table import File, Progress, Table, silent
+from heterolda.data.table import File, Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import check_sample_weight, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.statistics.rows import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,17 +19,10 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.foundations.wording import MISSING_IN_FILES, listed, named
 
-# Is called with what is being done, and the share that is done or NaN.
-Progress = Callable[[str, float], None]
-
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs some twenty kilobytes for a column, however few rows there are.
 _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
-
-
-def silent(text: str, share: float) -> None:
-    """Show no progress."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import IO, Any
 from heterolda.data.encodings import Encoding
 from heterolda.data.files import PARQUET, STANDARD_STREAM, WRITTEN, check_written
 from heterolda.data.formats import Format
-from heterolda.data.table import Progress, silent
 from heterolda.foundations.files import written_whole
+from heterolda.foundations.threads import Progress, silent
 
 # Bytes of rows that are written to a Parquet file at a time: small groups are slow.
 _ROW_GROUP = 1 << 25

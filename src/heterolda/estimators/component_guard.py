@@ -12,8 +12,9 @@ import numpy as np
 
 from heterolda.estimators.guard import MORE
 from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.threads import Progress
 from heterolda.statistics.rows import Rows
-from heterolda.subspaces import Progress, QuadraticRule, Subspace, find_subspace
+from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance that are tried, one after the other.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
@@ -60,7 +61,7 @@ def judged_subspaces(
     moments: tuple[Array, Array, Array, Array],
     n_components: int | None,
     method: str,
-    progress: Progress | None,
+    progress: Progress,
     rows: Rows,
 ) -> list[Judged]:
     """Return components of a method and, where they separate rows badly, of others.

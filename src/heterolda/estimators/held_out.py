@@ -4,7 +4,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.threads import no_warnings
+from heterolda.foundations.threads import Progress, no_warnings, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -26,7 +26,6 @@ from heterolda.tradeoff.criteria import check_costs
 
 FOLDS = 10
 # Is called with the share of the work that is done.
-Progress = Callable[[float], None]
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -40,7 +39,7 @@ def held_out(
     y,
     sample_weight=None,
     n_folds: int = FOLDS,
-    progress: Progress = lambda share: None,
+    progress: Progress = silent,
 ) -> tuple[Judgement, Array]:
     """Refit a classifier and LDA without each fold, and compare them on its rows.
 
@@ -59,7 +58,7 @@ def held_out(
 
 
 def right_in_folds(
-    fit, X, y, sample_weight, n_folds: int, progress: Progress = lambda share: None
+    fit, X, y, sample_weight, n_folds: int, progress: Progress = silent
 ) -> Array:
     """Return which rows classifiers predict right that were fitted without their fold.
 
@@ -79,7 +78,7 @@ def right_in_folds(
             right = np.zeros((len(fitted), len(y)), bool)
         if held.any():
             right[:, held] = [one.predict(X[held]) == y[held] for one in fitted]
-        progress((k + 1) / n_folds)
+        progress(f"fold {k + 1} of {n_folds}", (k + 1) / n_folds)
     return right
 
 

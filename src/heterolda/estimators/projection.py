@@ -46,7 +46,7 @@ from heterolda.foundations.sklearn_private import (
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.threads import one_blas_thread
+from heterolda.foundations.threads import one_blas_thread, silent
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     all_finite,
@@ -249,7 +249,7 @@ class HeteroscedasticProjection(
         statistics, rows = training_rows(self, X, y, sample_weight)
         return settle(self._solve(statistics, rows), device_of(X))
 
-    def _fit_sampled(self, statistics, sample, progress=None):
+    def _fit_sampled(self, statistics, sample, progress=silent):
         """Fit from statistics and a sample of the same rows, not in memory as a whole.
 
         The result is that of `fit` to all rows.
@@ -318,7 +318,7 @@ class HeteroscedasticProjection(
         """
         return self._solve(check_statistics(statistics))
 
-    def _solve(self, statistics, rows: Rows | None = None, progress=None):
+    def _solve(self, statistics, rows: Rows | None = None, progress=silent):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         known, span = in_span(statistics, self.shrinkage)
@@ -446,10 +446,6 @@ def _complete_rows(projection, X):
         return validate_more_rows(projection, X, **_CHECKS)
 
 
-def _print_progress(start, n_starts, n_iter, bound):
+def _print_progress(text, share):
     """Print a line for each start, and for every 20 iterations of a long one."""
-    if n_iter == 1 or n_iter % 20 == 0:
-        print(
-            f"start {start} of {n_starts}, iteration {n_iter}: pairs' errors at most "
-            f"{bound:.4g}"
-        )
+    print(text)

@@ -19,7 +19,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
@@ -59,13 +59,13 @@ from heterolda.experiments.results import (
     read_results,
 )
 from heterolda.foundations.files import written_whole
+from heterolda.foundations.threads import Progress
 from heterolda.foundations.wording import count
 from heterolda.kernels import in_use
 
 __all__ = ["METHODS", "Split", "Study", "Task", "resolve_methods"]
 
 # Is called with what is being done and the share of the work that is done.
-Progress = Callable[[str, float], None]
 
 
 def pure_model(solver: str) -> Any:

@@ -12,18 +12,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
 from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
 _T = TypeVar("_T")
-# Is called with the share of the work that is done.
-Share = Callable[[float], None]
+# Is called with what is being done and the share that is done, NaN if not known.
+Progress = Callable[[str, float], None]
 _LONG = 60.0  # seconds; work that takes longer is not silent
-_shown_by: ContextVar[Callable[[str], Share] | None] = ContextVar(
-    "shown_by", default=None
-)
+_shown_by: ContextVar[Progress | None] = ContextVar("shown_by", default=None)
+
+
+def silent(text: str, share: float) -> None:
+    """Show no progress."""
 
 
 class _Silence:
@@ -93,24 +96,24 @@ def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
 
 
 @contextmanager
-def shown_by(begin: Callable[[str], Share]) -> Iterator[None]:
-    """Let a program show long work in its own way; `begin` is called with its name."""
-    token = _shown_by.set(begin)
+def shown_by(progress: Progress) -> Iterator[None]:
+    """Let a program show long work in its own way."""
+    token = _shown_by.set(progress)
     try:
         yield
     finally:
         _shown_by.reset(token)
 
 
-def progress_of(text: str, seconds: float) -> Share:
+def progress_of(text: str, seconds: float) -> Callable[[float], None]:
     """Return what to call with the share done, for work of about so many seconds.
 
     Long work is announced by a warning, unless a program shows it.
     """
     if seconds >= _LONG:
         text = f"{text}, which takes about {seconds / 60:.0f} min"
-        begin = _shown_by.get()
-        if begin is not None:
-            return begin(text)
+        progress = _shown_by.get()
+        if progress is not None:
+            return partial(progress, text)
         warnings.warn(text, UserWarning, stacklevel=2)
-    return lambda share: None
+    return partial(silent, text)

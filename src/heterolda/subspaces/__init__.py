@@ -1,7 +1,6 @@
 """Subspaces that separate classes, from moments alone."""
 
 from heterolda.subspaces.classes import QuadraticRule
-from heterolda.subspaces.methods import Progress
 from heterolda.subspaces.subspace import (
     Subspace,
     TooFewDirectionsError,
@@ -9,7 +8,6 @@ from heterolda.subspaces.subspace import (
 )
 
 __all__ = [
-    "Progress",
     "QuadraticRule",
     "Subspace",
     "TooFewDirectionsError",

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from heterolda.foundations.arrays import Array, blocks
+from heterolda.foundations.threads import Progress, silent
 from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 
 # Called with the number of the start, how many there are, iterations and the bound.
-Progress = Callable[[int, int, int, float], None]
 
 # Iterations of a descent, and of the first part of it that all starts have; how many go
 # on, and the operations that they may take together.
@@ -117,7 +117,7 @@ def directed_distances(
 
 
 def error(
-    classes: WhitenedClasses, n_components: int, progress: Progress | None = None
+    classes: WhitenedClasses, n_components: int, progress: Progress = silent
 ) -> Array:
     r"""Return directions in which Bhattacharyya's bound on the errors is least.
 
@@ -140,8 +140,10 @@ def error(
 
     def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
         def report(n_iter: int, log: float) -> None:
-            if progress is not None:
-                progress(number + 1, len(starts), n_before + n_iter, float(np.exp(log)))
+            n = n_before + n_iter
+            if n == 1 or n % 20 == 0:
+                where = f"start {number + 1} of {len(starts)}, iteration {n}"
+                progress(f"{where}: pairs' errors at most {np.exp(log):.4g}", np.nan)
 
         return descend(bound, start, report, max_iter=max_iter)
 

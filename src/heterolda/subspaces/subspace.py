@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
+from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom
@@ -17,7 +18,6 @@ from heterolda.statistics.wide import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 from heterolda.subspaces.methods import (
-    Progress,
     chernoff,
     error,
     fisher,
@@ -74,7 +74,7 @@ def find_subspace(
     weights: Array,
     n_components: int | None = None,
     method: str = "error",
-    progress: Progress | None = None,
+    progress: Progress = silent,
     to_pooled: float = 0.0,
     coordinates: Coordinates | None = None,
 ) -> Subspace:
