@@ -186,7 +186,7 @@ CASES = [
     Case(
         "continuous targets",
         variant(y=lambda data: data.y + 0.5 * data.X[:, 0]),
-        Refused(words="continuous|1 or less"),
+        Refused(words="continuous|1 or less|is a measurement"),
         ways=FIT_OR_COMMAND,
     ),
     Case(

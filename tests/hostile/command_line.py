@@ -42,7 +42,10 @@ _NOTES = {
     "Gaussian model does not fit": ModelMisfitWarning,
     "the classes are not Gaussian": ModelMisfitWarning,
 }
-_MEMORY = "note: these settings need all rows at once"
+# Notes of the command alone.
+_OWN = re.compile(
+    "note: (these settings need all rows at once|.* (gives?|numbers?) the (class|rows))"
+)
 
 
 class CommandLineError(RuntimeError):
@@ -141,7 +144,7 @@ def _run(*arguments: Any) -> list[str]:
 def _warn(lines: list[str]) -> None:
     """Give the notes of a command as the warnings that they come from."""
     for line in lines:
-        if not line.startswith(_MEMORY):
+        if not _OWN.match(line):
             kinds = [kind for words, kind in _NOTES.items() if words in line]
             warnings.warn(line, *(kinds or [UserWarning]), stacklevel=3)
 
