@@ -60,9 +60,11 @@ def test_a_rule_in_words(frame, model, path):
     weights = np.abs(model.coef_[k]) * deviations
     weights /= weights.sum()
     order = np.argsort(-weights)
-    assert f"exceeds {-model.intercept_[k]:.6g}, otherwise north" in shown
+    threshold = f"exceeds {-model.intercept_[k]:.6g}, otherwise north"
+    assert threshold in " ".join(shown.split())
     missed = r"([\d.]+) % of north would be taken for west and ([\d.]+) % of"
-    rates = [float(rate) for rate in re.search(missed, shown).groups()]
+    words = " ".join(shown.split())  # lines are wrapped
+    rates = [float(rate) for rate in re.search(missed, words).groups()]
     np.testing.assert_allclose(rates, 100 * model.error_rates_[k], atol=0.051)
     lines = re.findall(
         r"^  (x\d+) +([\d.]+) % +(\S+) +(\S+) +(north|west)$", shown, re.MULTILINE

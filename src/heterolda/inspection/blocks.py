@@ -81,7 +81,7 @@ Block = Heading | Paragraph | Table | Figure
 
 
 def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
-    """Return lines for a terminal; what follows a heading is indented."""
+    """Return lines for a terminal; what follows a heading is indented, and wrapped."""
     lines: list[str] = []
     indent, apart = "", False
     for block in blocks:
@@ -93,8 +93,8 @@ def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
             indent, apart = "  ", False
             continue
         content = _table_lines(block) if isinstance(block, Table) else block.lines
-        if wrapped and isinstance(block, Paragraph):
-            content = [part for line in content for part in _wrapped(line)]
+        if (wrapped or indent) and isinstance(block, Paragraph):
+            content = [part for line in content for part in _wrapped(line, len(indent))]
         lines += [indent + line if line else "" for line in content]
         apart = True
     return lines
@@ -105,8 +105,8 @@ def to_text(blocks: Iterable[Block]) -> str:
     return "\n".join(to_lines(blocks, wrapped=True))
 
 
-def _wrapped(line: str) -> list[str]:
-    return wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+def _wrapped(line: str, indent: int) -> list[str]:
+    return wrap(line, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _table_lines(table: Table) -> list[str]:
