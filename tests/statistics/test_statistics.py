@@ -227,6 +227,7 @@ def test_from_moments_inverts_covariances(make_classes):
         ({"means": [[0.0, 1], [1e200, 3]]}, "means: the values of feature 0 .* overfl"),
         ({"covariances": np.ones((2, 3, 3))}, "covariances must have shapes"),
         ({"covariances": [np.eye(2), [[1, 0.5], [0.1, 1]]]}, "not symmetric"),
+        ({"means": np.full((2, 2), 1e308)}, "sums overflow"),
         ({"covariances": [np.eye(2), [[1, 2], [2, 1]]]}, "indefinite"),
         ({"covariances": [np.eye(2), -np.eye(2)]}, "of class 1 has a negative"),
         ({"covariances": [np.eye(2), [[0, 1], [1, 0]]]}, "indefinite"),

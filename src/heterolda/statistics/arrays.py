@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.rounding import ROUGH_COVARIANCE
 from heterolda.foundations.validation import (
@@ -36,7 +37,7 @@ def checked_moments(
     ):
         raise ValueError("classes must be a one-dimensional list of distinct labels")
     n = check_finite("counts", counts, 1)
-    mean = check_finite("means", means, 2)
+    mean = _check_means(means)
     cov = check_finite("covariances", covariances, 3)
     k, d = len(labels), mean.shape[1]
     shapes = n.shape, mean.shape, cov.shape
@@ -67,6 +68,17 @@ def _check_distances(means: Array) -> None:
         with np.errstate(over="ignore"):
             squares = np.ptp(means, axis=0) ** 2
         check_range(squares, name="means")
+
+
+def _check_means(means: Any) -> Array:
+    """Return finite means of classes, whose sums are finite, too."""
+    checked = check_finite("means", means, 2)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(checked).sum()):
+            raise ParameterError(
+                "means", "are so large that sums overflow float64: subtract a constant"
+            )
+    return checked
 
 
 def check_covariance(label: object, cov: Array) -> None:
@@ -183,7 +195,7 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     objects, given = content["classes_are_objects"], content["given"]
     estimated_by = content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
-    means = check_finite("means", content["means"], 2)
+    means = _check_means(content["means"])
     with np.errstate(over="ignore"):
         total = weights.sum()
     if (
