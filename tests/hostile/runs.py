@@ -146,6 +146,10 @@ class CommandLineError(RuntimeError):
     """A command did what no command may do."""
 
 
+class LeakNote(UserWarning):
+    """A command noted that a column gives the class away."""
+
+
 _NOTES = {
     "no more samples than features": heterolda.SmallClassWarning,
     "samples per feature": heterolda.SmallClassWarning,
@@ -154,6 +158,7 @@ _NOTES = {
     "float64 rounding": heterolda.PrecisionWarning,
     "Gaussian model does not fit": heterolda.ModelMisfitWarning,
     "the classes are not Gaussian": heterolda.ModelMisfitWarning,
+    "gives the class away": LeakNote,
 }
 
 
