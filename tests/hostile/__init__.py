@@ -1,5 +1,5 @@
-"""Inputs that break classifiers: the cases, what must come out, and the page.
+"""Inputs that break classifiers: a table of them, and what must come out.
 
-A case is data, and a judge of what comes out. Each is tried with every contender of
-ours in every way in which it takes data, and with scikit-learn's discriminants.
+`inputs` makes the data, `table` says what is right, `runs` fits and predicts, `checks`
+compares. `python -m hostile` tries everything and writes docs/hostile.md.
 """
