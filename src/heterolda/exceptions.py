@@ -109,21 +109,6 @@ class PrecisionWarning(UserWarning):
     """
 
 
-class SearchInterruptedWarning(UserWarning):
-    """A search was interrupted; the estimator has the best rules so far.
-
-    Examples
-    --------
-    To stop the program on Ctrl-C instead, turn it into an error:
-
-    >>> import warnings
-    >>> from heterolda import LocalNeighborhoodSearch, SearchInterruptedWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", SearchInterruptedWarning)
-    ...     search = LocalNeighborhoodSearch().fit([[k] for k in range(6)], [*"aaabbb"])
-    """
-
-
 class ReadingWarning(UserWarning):
     """A file was read in a way that you might not expect.
 

@@ -46,7 +46,7 @@ def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):
     picture = tmp_path / "models.png"
     result = invoke("compare", tmp_path / "d.csv", "-t", "kind", "-o", picture)
     assert result.exit_code == 130
-    assert result.stderr == "heterolda: interrupted\n"
+    assert result.stderr.endswith("not finished\nheterolda: interrupted\n")
     assert result.stdout.count("not finished") == 5
     assert "Use " in result.stdout
     assert not picture.exists()

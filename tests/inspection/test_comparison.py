@@ -21,7 +21,6 @@ from heterolda import (
     Comparison,
     LocalNeighborhoodSearch,
     ParameterError,
-    SearchInterruptedWarning,
     SmoothedLinearDiscriminant,
     compare,
 )
@@ -235,7 +234,7 @@ def test_warnings_are_noted_once(four):
 def test_an_interrupt_keeps_what_is_finished(four):
     X, y = four
     models = {"LDA": None, "stop": Odd(interrupt), "GLD": None}
-    with pytest.warns(SearchInterruptedWarning, match="after 1 of 3 models"):
+    with pytest.warns(UserWarning, match="after 1 of 3 models"):
         found = compare(X, y, models=models, cv=3)
     assert not found.finished
     assert list(found.failures) == ["stop", "GLD"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +90,9 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
     from heterolda.cli.progress import StatusLine
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import read_all
-    from heterolda.exceptions import SearchInterruptedWarning
     from heterolda.inspection.comparison import compare
 
-    with StatusLine() as status, warnings.catch_warnings():
-        # Whoever interrupts this command wants to see what there is.
-        warnings.simplefilter("ignore", SearchInterruptedWarning)
+    with StatusLine() as status:
         rows, done = read_all(table, status.doing("reading the data into memory"))
         names = done.file.table.features
         note(*training_traps(table, names, done.first, rows.X, rows.codes))

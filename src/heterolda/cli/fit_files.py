@@ -27,7 +27,6 @@ from heterolda.estimators.held_out import (
     held_out_parts,
     right_in_folds,
 )
-from heterolda.exceptions import SearchInterruptedWarning
 from heterolda.export import save
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count
@@ -195,7 +194,6 @@ def judge(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("error", SearchInterruptedWarning)
         if n_folds is None:
             _check_cheap(settings, fitted)
             if settings.recommended:

@@ -79,16 +79,11 @@ def _is_usage(error: Exception) -> bool:
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
     """Turn the library's warnings into plain lines."""
-    from heterolda.exceptions import SearchInterruptedWarning
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("error", SearchInterruptedWarning)
         try:
             yield
-        except SearchInterruptedWarning:  # whoever interrupts a command means it
-            raise KeyboardInterrupt from None
         finally:  # before an error, which they may explain
             note(*dict.fromkeys(in_options(warning.message) for warning in caught))
 

@@ -16,7 +16,7 @@ from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
-from heterolda.exceptions import ParameterError, SearchInterruptedWarning
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
 from heterolda.foundations.validation import (
     check_labels,
@@ -408,7 +408,7 @@ def compare(
     -----
     A model that raises an error is shown as failed, with the reason; the others
     continue. KeyboardInterrupt ends the comparison, keeps the models that are finished
-    and emits a `SearchInterruptedWarning`. Searches take longest and come last.
+    and emits a warning. Searches take longest and come last.
 
     Examples
     --------
@@ -491,7 +491,7 @@ def _judge_all(
         warnings.warn(
             f"interrupted after {len(found)} of {len(models)} models: the others are "
             "shown as not finished",
-            SearchInterruptedWarning,
+            UserWarning,
             stacklevel=3,
         )
     missing = HeldOut.failed(len(rows.codes), NOT_FINISHED)
