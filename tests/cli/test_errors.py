@@ -185,7 +185,6 @@ BAD = [
     ),
     (f"fit good.csv {FIT} --refine --costs north:west=2", 2, "--class-weight"),
     (f"fit good.csv {FIT} --class-weight balanced", 2, "--class-weight needs"),
-    (f"fit good.csv {FIT} --voting coupled", 2, "--voting coupled needs --refine"),
     ("fit good.csv", 2, "--target"),
     ("fit", 2, "DATA"),
     ("fitt good.csv", 2, "No such command 'fitt'"),

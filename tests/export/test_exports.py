@@ -87,9 +87,7 @@ def test_transformed_features(kind, exporter, rng):
     np.testing.assert_array_equal(label, model.predict(exact[clear]))
 
 
-@pytest.mark.parametrize(
-    "name", ["d1", "digits", "digits-ova", "digits-coupled", "powers"]
-)
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "powers"])
 def test_rows_that_are_not_finite_have_no_class(name, exporter):
     if name == "powers":
         model = transformed(4)

@@ -79,7 +79,6 @@ FOUR_CLASSES = {
     "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
     "smoothed": recommended(priors=BY_LABEL),
     "width": SmoothedLinearDiscriminant(1, transformation=None, shrinkage=(0.2, 1.0)),
-    "coupled": LNS(max_iter=20, voting="coupled"),
     "balanced": LNS(max_iter=20, class_weight="balanced"),
     "projection": HP(2, priors=BY_LABEL),
     "fisher projection": HP(

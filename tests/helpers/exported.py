@@ -39,8 +39,8 @@ MODELS = {
     ),
     "digits-ova": lambda: GaussianLinearDiscriminant(shrinkage=0.1, multiclass="ova"),
     "line-ova": lambda: GaussianLinearDiscriminant(multiclass="ova"),
-    "digits-coupled": lambda: LocalNeighborhoodSearch(
-        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5, voting="coupled"
+    "digits-search": lambda: LocalNeighborhoodSearch(
+        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5
     ),
     "four-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
 }
@@ -244,8 +244,6 @@ def certain(model, X, errors, unit=DOUBLE):
         return _largest_is_clear(*_log_odds(committee, scores, errors, unit))
     if not isinstance(committee, OneVsOne):
         return sure
-    if committee.voting == "coupled":
-        return _coupled_is_clear(committee, *_log_odds(committee, scores, errors, unit))
     votes = committee.votes(scores)
     sums = np.zeros_like(votes)
     for (i, j), s in zip(all_pairs(committee.n_classes), scores.T, strict=True):
@@ -273,15 +271,3 @@ def _largest_is_clear(low, high):
     others = high.copy()
     others[rows, winner] = -np.inf
     return low[rows, winner] > others.max(axis=1)
-
-
-def _coupled_is_clear(committee, low, high):
-    """Whether the sum of odds against the winner is the least."""
-    k = committee.n_classes
-    bounds = np.full((2, len(low), k, k), -np.inf)
-    for (i, j), a, b in zip(all_pairs(committee.n_classes), low.T, high.T, strict=True):
-        bounds[0, :, i, j], bounds[1, :, i, j] = a, b
-        bounds[0, :, j, i], bounds[1, :, j, i] = -b, -a
-    least, most = np.logaddexp.reduce(bounds, axis=3)
-    slack = 1e-4 if np.any(high - low > 1e-7) else 1e-12
-    return _largest_is_clear(-most - slack, -least + slack)

@@ -148,7 +148,7 @@ Voting = Annotated[
     str | None,
     one_of(
         VOTINGS,
-        "How the rules of pairs are combined; coupled needs --refine.",
+        "How the votes of pairs count: weighted by accuracy, or alike.",
         show_default="weighted",
         **EXPERTS,
     ),

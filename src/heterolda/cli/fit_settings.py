@@ -85,8 +85,6 @@ class FitSettings:
             )
         if "class_weight" in given and not self.refine:
             raise UsageError("--class-weight needs --refine: use --costs or --priors")
-        if self.voting == "coupled" and not self.refine:
-            raise UsageError("--voting coupled needs --refine: add it")
         if "max_error" in given and {"confidence", "criterion"}.isdisjoint(given):
             raise UsageError(
                 "--max-error is for two classes: add --confidence 0.95 to hold it on "

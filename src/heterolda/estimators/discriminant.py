@@ -288,7 +288,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         "covariance_estimator": [HasMethods("fit"), None],
         "missing": [StrOptions(set(MISSING))],
         "multiclass": [StrOptions(set(MULTICLASS))],
-        "voting": [StrOptions(set(VOTINGS) - {"coupled"})],
+        "voting": [StrOptions(set(VOTINGS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "costs": ["array-like", dict, None],
         "max_error": [dict, None],

@@ -57,10 +57,9 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         Maximum number of iterations; the first evaluates the start.
     patience : int, default=100
         Maximum number of iterations without a new lowest error count.
-    voting : {"auto", "weighted", "majority", "coupled"}, default="auto"
+    voting : {"auto", "weighted", "majority"}, default="auto"
         With more than two classes: a pair's vote has the weight :math:`1 - p_e`
-        ("weighted") or one ("majority"), or the class with the largest coupled
-        probability wins ("coupled"). "auto" uses the `voting` of the start, or
+        ("weighted") or one ("majority"). "auto" uses the `voting` of the start, or
         "weighted" if it has none.
     class_weight : dict, "balanced" or None, default=None
         Cost of an error in each class, ``{label: weight}``; missing labels have weight

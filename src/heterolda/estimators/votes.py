@@ -127,8 +127,8 @@ class OneVsOne(Committee):
     ----------
     n_classes : int
         Number of classes.
-    voting : {"weighted", "majority", "coupled"}
-        Whether a vote counts 1 - p_e or 1, or the coupled probabilities decide.
+    voting : {"weighted", "majority"}
+        Whether a vote counts 1 - p_e or 1.
     log_odds : callable or None
         Log-odds as a function of the score; None stands for the Gaussian model.
     """
@@ -160,34 +160,30 @@ class OneVsOne(Committee):
 
     def winners(self, scores: Any) -> Any:
         """Return the class of most votes; exact ties go to the larger sum of scores."""
-        if self.voting == "coupled":
-            return xp_of(scores).argmax(self._coupled(scores), axis=1)
         return winners_of_votes(self.votes(scores), scores)
 
     def probabilities(self, scores: Any) -> Any:
         """Return coupled pairwise posteriors, the largest swapped to the winner."""
-        coupled = self._coupled(scores)
-        if self.voting == "coupled":
-            return coupled
+        if self._curve is not None:
+            coupled = couple(scores, self._curve)
+        else:
+            coupled = couple_log_odds(self.posterior(scores))
+        coupled = tempered(coupled, self.temperature)
         return swap_largest_to_winner(coupled, self.winners(scores))
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
         """Return the same; compiled without all scores, where they are not needed."""
-        rules, coupled_decide = (coef, intercept), self.voting == "coupled"
+        rules = coef, intercept
         if kernels.compiled is None:
             return super().of_rows(method, rows, *rules)
-        if method == "winners" and not coupled_decide:
+        if method == "winners":
             winner = vote_winners(rows, *rules, self._ballot)
             return self._break_ties(winner, rows, rules)
         if self._curve is None:
             return super().of_rows(method, rows, *rules)
         p, votes = couple_rows(rows, *rules, self._weights, self._curve)
-        p = tempered(p, self.temperature)
-        if method == "winners":
-            return p.argmax(axis=1)
-        if not coupled_decide:
-            p = swap_largest_to_winner(p, self._break_ties(leaders(votes), rows, rules))
-        return p
+        winner = self._break_ties(leaders(votes), rows, rules)
+        return swap_largest_to_winner(tempered(p, self.temperature), winner)
 
     def numbers_per_row(self) -> int:
         """Return how many numbers a row needs."""
@@ -200,12 +196,6 @@ class OneVsOne(Committee):
         if len(tied):
             winner[tied] = self.winners(ordered_scores(rows[tied], *rules))
         return winner
-
-    def _coupled(self, scores: Any) -> Any:
-        """Return coupled pairwise posteriors."""
-        if self._curve is not None:
-            return tempered(couple(scores, self._curve), self.temperature)
-        return tempered(couple_log_odds(self.posterior(scores)), self.temperature)
 
 
 @dataclass(frozen=True)

@@ -27,15 +27,9 @@ from heterolda.statistics.power import FARTHEST, PowerTransformation
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _LONGEST_NAME = 40
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
-# Terms of the power series of the exponential function, for |x| <= ln(2) / 2.
-_TERMS = {"float": 8, "double": 13}
 _REALS = {
     "most": MOST_LOG_ODDS,
     "least": LEAST_LOG_ODDS,
-    "log2e": 1.4426950408889634,
-    # ln 2 is in two parts, of which the first times a small whole number is exact.
-    "ln2_high": 0.693359375,
-    "ln2_low": -2.121944400546905828e-4,
     "half": 0.5,
     "far": FARTHEST,
 }
@@ -46,7 +40,6 @@ _TOO_LARGE = (
 _DECISIONS = {
     "binary": "the sign of one score",
     "votes": "one-vs-one, sums of votes",
-    "coupled": "one-vs-one, coupled probabilities",
     "one-vs-all": "one-vs-all, log-odds",
 }
 _INDENT = 17  # of what follows a topic in the comment
@@ -213,7 +206,7 @@ class _Source:
     def code(self) -> str:
         """Return labels, constants and functions, between guards."""
         rules, exact = self.rules, self.dtype == "double"
-        (n_rules, d), terms = rules.coef.shape, _TERMS[self.dtype]
+        n_rules, d = rules.coef.shape
         real = _TYPES[self.dtype]
         self.words = {
             "name": self.name,
@@ -225,7 +218,6 @@ class _Source:
             "feature": "x[j]",
             "decide": "decide" if rules.powers else "predict",
             "weight": "1",
-            "terms": str(terms),
             **{key: number(real(value)) for key, value in _REALS.items()},
         }
         self.multiplications = n_rules * d
@@ -241,10 +233,6 @@ class _Source:
             self._add_vote_weights()
         elif rules.kind != "binary":
             self._add_log_odds()
-        if rules.kind == "coupled":
-            self._add("exponential")
-            # Two powers per rule, each with three products, terms, and seven squarings.
-            self.multiplications += 2 * n_rules * (3 + 2 * terms + 14)
         self._add(rules.kind)
         if rules.powers:
             self._add_powers(rules.powers)

@@ -76,34 +76,6 @@ static inline $real ${name}_log_odds($real s, int rule)
     return -odds;
 }
 
-//// exponential
-/* e^x for x up to 80, beyond which 80 stands for it: 2^n times the power series. */
-static inline $real ${name}_exp($real x)
-{
-    $real power = 2, result = 1, r;
-    int k, n;
-
-    if (x < -80)
-        return 0;
-    if (x > 80)
-        x = 80;
-    n = (int)(x * $log2e + (x < 0 ? -$half : $half));
-    r = x - ($real)n * $ln2_high - ($real)n * $ln2_low;
-    for (k = $terms; k > 0; k--)
-        result = 1 + result * r / ($real)k;
-    if (n < 0) {
-        n = -n;
-        power = $half;
-    }
-    for (; n > 0; n /= 2) {
-        if (n % 2)
-            result *= power;
-        if (n > 1)
-            power *= power;
-    }
-    return result;
-}
-
 //// binary
 // Scores may not be finite: a NaN or an infinity less itself is not zero.
 static inline int ${name}_$decide(const $real *x)
@@ -154,41 +126,6 @@ static inline int ${name}_$decide(const $real *x)
             best = k;
         }
     }
-    return best;
-}
-
-//// coupled
-// Odds against a class are summed in units of the worst of the class that has the least
-// worst: the winner has it nearly so, and nothing that matters overflows.
-static inline int ${name}_$decide(const $real *x)
-{
-    $real odds[$p], worst[$k], against[$k] = {0}, unit;
-    int i, j, rule = 0, best = 0;
-
-    for (i = 0; i < $k; i++)
-        worst[i] = -$most;
-    for (i = 0; i < $k; i++)
-        for (j = i + 1; j < $k; j++, rule++) {
-            const $real s = ${name}_score(x, rule);
-            const $real it = ${name}_log_odds(s, rule);
-            if (!(s - s == 0))
-                return -1;
-            odds[rule] = it;
-            worst[i] = it > worst[i] ? it : worst[i];
-            worst[j] = -it > worst[j] ? -it : worst[j];
-        }
-    unit = worst[0];
-    for (i = 1; i < $k; i++)
-        unit = worst[i] < unit ? worst[i] : unit;
-    rule = 0;
-    for (i = 0; i < $k; i++)
-        for (j = i + 1; j < $k; j++, rule++) {
-            against[i] += ${name}_exp(odds[rule] - unit);
-            against[j] += ${name}_exp(-odds[rule] - unit);
-        }
-    for (i = 1; i < $k; i++)
-        if (against[i] < against[best])
-            best = i;
     return best;
 }
 

@@ -180,7 +180,7 @@ _RULES = {
 }
 _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
-    "voting": optional(text("weighted", "majority", "coupled")),
+    "voting": optional(text("weighted", "majority")),
     "temperature": number(1e-9, 1e9),
     "log_odds": optional(record(_LOG_ODDS, SidedLogOdds)),
 }

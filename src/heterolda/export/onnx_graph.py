@@ -204,8 +204,6 @@ def _decide(graph: _Graph, rules: Description, scores: str) -> tuple[str, str]:
     members = _members(rules.pairs)
     odds = [graph("Exp", side) for side in (log_odds, graph("Neg", log_odds))]
     p = _tempered(graph, rules, _share(graph, _by_class(graph, odds, members)))
-    if rules.kind == "coupled":
-        return graph.largest(p)[1], p
     if rules.kind == "binary":
         return graph.cast(positive, np.dtype(np.int64)), p
     return _count(graph, rules, scores, positive, members), p

@@ -40,8 +40,8 @@ _EXTREME = (
 class Description:
     """Linear rules, how they decide together, and what people want to know of them."""
 
-    # What decides: the sign of the only score ("binary"), the sums of "votes", the
-    # "coupled" probabilities, or the log-odds of each class ("one-vs-all").
+    # What decides: the sign of the only score ("binary"), the sums of "votes", or the
+    # log-odds of each class ("one-vs-all").
     kind: str
     classes: NDArray[Any]
     coef: Array  # a positive score means the second class of a pair
@@ -131,7 +131,7 @@ def describe(model: Any) -> Description:
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
     elif isinstance(committee, OneVsOne):
-        kind = "coupled" if committee.voting == "coupled" else "votes"
+        kind = "votes"
         error = committee.planes.error
         weights = vote_weights(error, committee.n_classes, committee.voting)
     return Description(

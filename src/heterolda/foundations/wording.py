@@ -17,7 +17,7 @@ SOLVER_NAMES = ("global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
 # The last is for searches only, which have rules that know no covariances.
-VOTINGS = ("weighted", "majority", "coupled")
+VOTINGS = ("weighted", "majority")
 MISSING = ("error", "em")
 MISSING_IN_FILES = ("error", "drop", "em")
 PROJECTIONS = ("error", "chernoff", "fisher")
