@@ -174,12 +174,13 @@ def summary(r: Results) -> str:
     return (
         f"On {len(r.sets)} sets, `recommended()` has the mean rank "
         f"{r.ranks[RECOMMENDED]:.2f} of {len(LINEAR)} linear methods, the best peer, "
-        f"{best}, {r.ranks[best]:.2f}. Ranks closer than {distance:.2f} cannot be told "
-        f"apart ({tests}): {joined}. Mean accuracies are {means[RECOMMENDED]} and "
+        f"{best}, {r.ranks[best]:.2f}. Ranks that differ by less than {distance:.2f} "
+        f"are not told apart ({tests}); from ours, those of {joined} are not. Mean "
+        f"accuracies are {means[RECOMMENDED]} and "
         f"{means[best]}; {means[GLD]} of GLD, {means['LDA']} of LDA. **Others win, "
         "too**: the best peer of a set, picked after the fact, is ahead on "
         f"{sum(x < 0 for x, _ in lost.values())} sets, by more than two standard "
-        f"errors on {len(clear)} ({listed(clear) or 'none'}). The error that it "
+        f"errors on {listed(clear) or 'none'}. The error that it "
         f"expects of itself, `held_out_error_`, is {gap.mean():+.2f} ± "
         f"{2 * error:.2f} points above its error on rows held out."
     )
