@@ -58,7 +58,7 @@ class CHeader:
     dtype : {"float", "double"}
         Type of the features.
     label_type : str
-        Type of the labels in ``<name>_classes``, such as "int32_t" or "const char *".
+        Type of the labels in ``<name>_classes``: ``int32_t`` or ``const char *``.
     constant_bytes : int
         Size of the constants that a prediction needs, without labels.
     multiplications : int
