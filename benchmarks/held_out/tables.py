@@ -56,7 +56,7 @@ class Figures:
         return section_table("|".join(["method", *self.conditions]), rows)
 
     def tests(self) -> str:
-        """Return mean leads of the first method, sets won, tied and lost, and p."""
+        """Return mean leads of the first method, sets won and lost, and p."""
         rows = []
         for method in self.methods[1:]:
             cells = []
@@ -64,10 +64,8 @@ class Figures:
                 ours = self.column(condition, self.methods[0])
                 lead = np.round(ours - self.column(condition, method), 6)
                 p = wilcoxon(lead).pvalue if lead.any() else 1.0
-                counts = (lead > 0).sum(), (lead == 0).sum(), (lead < 0).sum()
-                cells.append(
-                    f"{lead.mean():+.1f}, {'/'.join(map(str, counts))}, {p:.1g}"
-                )
+                won, lost = (lead > 0).sum(), (lead < 0).sum()
+                cells.append(f"{lead.mean():+.1f}, {won}:{lost}, {p:.0g}")
             rows.append((method, *cells))
         return section_table("|".join(["against", *self.conditions]), rows)
 

@@ -378,7 +378,7 @@ TASKS = {
         (["Coming from scikit-learn"], "store_covariance"),
         (["scikit-learn-contrib's checklist"], "check_estimator"),
         (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
-        (["Results", "Benchmarks"], "Where others are faster"),
+        (["Results", "Speed and memory"], "Where others are faster"),
     ],
 }
 LINK = """
