@@ -65,7 +65,8 @@ class Figures:
                 lead = np.round(ours - self.column(condition, method), 6)
                 p = wilcoxon(lead).pvalue if lead.any() else 1.0
                 won, lost = (lead > 0).sum(), (lead < 0).sum()
-                cells.append(f"{lead.mean():+.1f}, {won}:{lost}, {p:.0g}")
+                small = f"{p:.0g}".replace("e-0", "e-")
+                cells.append(f"{lead.mean():+.1f}, {won}:{lost}, {small}")
             rows.append((method, *cells))
         return section_table("|".join(["against", *self.conditions]), rows)
 
