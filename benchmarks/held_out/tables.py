@@ -66,7 +66,7 @@ class Figures:
                 p = wilcoxon(lead).pvalue if lead.any() else 1.0
                 won, lost = (lead > 0).sum(), (lead < 0).sum()
                 small = f"{p:.0g}".replace("e-0", "e-")
-                cells.append(f"{lead.mean():+.1f}, {won}:{lost}, {small}")
+                cells.append(f"{lead.mean():+.1f} {won}:{lost} {small}")
             rows.append((method, *cells))
         return section_table("|".join(["against", *self.conditions]), rows)
 
