@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,70 +17,6 @@ GOALS = "Goals we set ourselves"
 OURS, PEER, THIRD, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
 WIDTH = 5.2
-
-
-def compose(
-    title: str,
-    opening: list[str],
-    tables: Iterable[str],
-    made: list[str],
-    goals: str = "",
-    picture: str = "",
-) -> str:
-    """A page: what it means, the picture, tables, how it is made, and last the goals.
-
-    Parameters
-    ----------
-    title : str
-        Its headline.
-    opening : list of str
-        Paragraphs, or lists, of what was compared and what that means for a reader.
-    tables : iterable of str
-        Sections, see `section`; empty ones are left out.
-    made : list of str
-        How it was measured and on what machine: the items of a list.
-    goals : str, default=""
-        Which of our goals are met.
-    picture : str, default=""
-        Markdown of the first picture.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
-    parts = [f"# {title}", *opening, picture]
-    parts += [part.strip("\n") for part in tables]
-    parts += [f"## {MADE}", "\n".join(f"- {line}" for line in made)]
-    parts += [f"## {GOALS}", goals.strip("\n")] if goals else []
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def section(
-    title: str,
-    about: str,
-    head: str,
-    rows: list[tuple[str, ...]],
-    once: tuple[str, ...] = (),
-) -> str:
-    """A table under a headline, without the columns that are empty throughout.
-
-    Columns named in `once` that have the same value in all rows become a sentence
-    above the table.
-    """
-    names = head.split("|")
-    kept = [k for k in range(len(names)) if any(row[k] for row in rows)]
-    same = [k for k in kept if names[k] in once and len({row[k] for row in rows}) == 1]
-    if same and len(rows) > 1:
-        kept = [k for k in kept if k not in same]
-        said = "; ".join(f"*{names[k]}* is {rows[0][k]}" for k in same)
-        about = f"{about} In all rows {said}.".strip()
-    lines = [f"## {title[0].upper()}{title[1:]}", ""]
-    lines += [about, ""] if about else []
-    lines.append("| " + " | ".join(names[k] for k in kept) + " |")
-    lines.append("|" + "---|" * len(kept))
-    lines += ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]
-    return "\n".join([*lines, ""])
 
 
 def section_table(head: str, rows: list[tuple[str, ...]]) -> str:

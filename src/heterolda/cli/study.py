@@ -14,6 +14,7 @@ import typer
 from heterolda.cli.data_source import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
+    note,
     print_to_stderr,
     usage_errors,
     warnings_as_notes,
@@ -155,10 +156,11 @@ def reproduce(
             with _progress() as progress:
                 results = study.run(out, jobs=jobs or cpu_count(), progress=progress)
         except KeyboardInterrupt:
-            raise RuntimeError(
-                f"interrupted; finished folds are in {str(out)!r}, and the same "
-                "command continues from there"
-            ) from None
+            note(
+                f"finished folds are in {str(out)!r}, and the same command continues "
+                "from there"
+            )
+            raise
         for number in (2, 3, 4):
             print(render_table(results, number, table_format))
         cells = [

@@ -117,7 +117,7 @@ def warn_of_small_classes(
     few = statistics.weights < ROWS_PER_FEATURE * varies
     what = (
         f"fewer than {ROWS_PER_FEATURE} samples per feature, so their covariances are "
-        "uncertain and plug-in errors too low"
+        "uncertain and errors under the model too low"
     )
     if borrowed.any():
         few = borrowed > 0
