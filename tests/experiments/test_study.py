@@ -283,7 +283,9 @@ def test_a_run_that_is_ended_goes_on_to_the_same_results(tmp_path, end):
     assert "Traceback" not in stderr
     if end == signal.SIGINT:
         assert run.returncode == 130
-        assert stderr.splitlines()[-1].endswith("the same command continues from there")
+        *_, told, last = stderr.splitlines()
+        assert told.endswith("the same command continues from there")
+        assert last == "heterolda: interrupted"
     assert 20 <= len(read_results(cut).rows) < 2 * 2 * 5 * 6
     study = Study(["wine", "iris"], ["c-hld", "gld"], trials=6, folds=5)
     study.run(whole)
