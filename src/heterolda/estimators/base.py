@@ -47,7 +47,7 @@ from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
 # Stands for all other classes in a rule of one against the rest.
 OTHERS = "the rest"
-# Scores of many pairs are formed for so many numbers at a time, to stay in cache.
+# Numbers in a block of scores of many pairs, which should stay in cache.
 _BLOCK_SIZE = 1 << 17
 # On a GPU enough of them to keep it busy.
 _GPU_BLOCK_SIZE = 1 << 25
@@ -122,24 +122,24 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return self._of_complete(X, method)
 
     def _of_complete(self, X, method: str):
-        """Return the same for complete rows, block by block, perhaps in threads."""
+        """Apply the method to complete rows, block by block, perhaps in threads."""
         transformation = getattr(self, "transformation_", None)
         committee, (n, d), xp = self._committee, X.shape, xp_of(self.coef_)
         coef, intercept = (
             xp.astype(values, xp.float64, copy=False)
             for values in (self.coef_, self.intercept_)
         )
-        here = is_numpy(coef)
+        on_host = is_numpy(coef)
         step = _block_rows(committee, X, coef)
 
         def block(start, stop):
             rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
             # While they are at hand: a pass over all rows takes as long as the scores.
-            if (here or transformation is not None) and not all_finite(rows):
+            if (on_host or transformation is not None) and not all_finite(rows):
                 self._refuse(rows)
             if transformation is not None:
                 rows = transformation.apply(rows)
-            if here:
+            if on_host:
                 result = committee.of_rows(method, rows, coef, intercept)
             else:
                 scores = ordered_scores(rows, coef, intercept)
@@ -155,19 +155,19 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             ends = [*range(some.start, some.stop, step), some.stop]
             return [block(*between) for between in pairwise(ends)]
 
-        n_tasks = n * d * len(coef) // _WORTH_A_THREAD if here else 1
+        n_tasks = n * d * len(coef) // _WORTH_A_THREAD if on_host else 1
         parts = in_threads(part, n, n_tasks)
         return xp.concat([one for blocks in parts for one in blocks])
 
     def _refuse(self, rows):
         """Refuse rows that are not finite; others, of a large sum, pass."""
-        missing, here = getattr(self, "missing", None), is_numpy(rows)
-        rows = rows if here else not_finite_row(rows)
+        missing, on_host = getattr(self, "missing", None), is_numpy(rows)
+        rows = rows if on_host else not_finite_row(rows)
         if rows is None:
             return
         with missing_values_as(missing) as finite:
             check_array(rows, input_name="X", estimator=self, **finite)
-        if not here:
+        if not on_host:
             raise ParameterError(
                 "X",
                 "has missing values, which only NumPy arrays may have: fit to "
@@ -175,11 +175,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             )
 
     def _of_incomplete(self, X, method: str):
-        """Return the same for rows of which some have missing values."""
+        """Apply the method to rows of which some have missing values."""
         mask = np.isnan(X).any(axis=1)
-        some = X[mask].astype(np.float64)
-        check_array(some, input_name="X", estimator=self, ensure_all_finite="allow-nan")
-        answers = predict_incomplete(self, some, method)
+        incomplete = X[mask].astype(np.float64)
+        check_array(
+            incomplete, input_name="X", estimator=self, ensure_all_finite="allow-nan"
+        )
+        answers = predict_incomplete(self, incomplete, method)
         values = answers if method == "winners" else rounded(answers, X)
         result = np.empty((len(X), *values.shape[1:]), values.dtype)
         result[mask] = values

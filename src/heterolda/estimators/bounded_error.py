@@ -332,14 +332,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     def _known_classes(self, y) -> np.ndarray:
         """Return the classes of the fitted classifier; rows of one will do."""
         check_is_fitted(self.estimator)
-        known = np.asarray(host_of(self.estimator).classes_)
+        fitted = np.asarray(host_of(self.estimator).classes_)
         labels = check_labels(y)
-        if len(known) != 2 or not np.isin(labels, known).all():
+        if len(fitted) != 2 or not np.isin(labels, fitted).all():
             raise ValueError(
-                f"estimator was fitted to classes {known.tolist()}, but y has "
+                f"estimator was fitted to classes {fitted.tolist()}, but y has "
                 f"{labels.tolist()}: the bound needs two classes, and rows of them"
             )
-        return known
+        return fitted
 
     def _fit_inner(self, X, y, rows, totals, params, bound):
         """Fit the classifier to the rows that are left, given their weights.

@@ -1,4 +1,4 @@
-"""Probabilities that fit rows held out: log-odds beside rules.
+"""Probabilities calibrated on held-out rows.
 
 On each side of a rule, the log-odds that a row there is on its right side are an offset
 and a slope times the distance from the threshold, by logistic regression. Rows at about
@@ -168,15 +168,15 @@ def _logistic_regressions(
         a, c = np.where(free[:, 0], a, 1) + ridge, np.where(free[:, 1], c, 1) + ridge
         step = -np.column_stack([c * g[:, 0] - b * g[:, 1], a * g[:, 1] - b * g[:, 0]])
         step *= going / (a * c - b * b)[:, None]
-        there, p = values(theta + step)
+        next_value, p = values(theta + step)
         for _ in range(_MOST_STEPS):
-            worse = there > now * (1 + 1e-12)
+            worse = next_value > now * (1 + 1e-12)
             if not worse.any():
                 break
             step[worse] /= 2
-            there, p = values(theta + step)
-        going[now - there <= _SETTLED * there] = False
-        theta, now = theta + step, there
+            next_value, p = values(theta + step)
+        going[now - next_value <= _SETTLED * next_value] = False
+        theta, now = theta + step, next_value
         if not going.any():
             break
     return theta[:, 0], theta[:, 1] / unit

@@ -1,7 +1,7 @@
-"""Rows have the last word: components in which rows are told apart as well as by LDA's.
+"""Check on rows whether components separate classes as well as those of LDA.
 
-The bound that components minimise is one of the Gaussian model. Where features are far
-from Gaussian, variances differ for other reasons than that they tell classes apart.
+Components minimize a bound on the error of the Gaussian model. Where features are far
+from Gaussian, variances may differ without helping to separate the classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance that are tried, one after the other.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
-# A difference of so many standard errors is more than chance.
+# A difference of more standard errors than this is beyond chance.
 _CLEARLY = 3.0
 
 
@@ -73,16 +73,16 @@ def judged_subspaces(
     last one what to take: if all are worse, that with the fewest errors, or nearly so.
     """
     means, covariances, priors, _ = moments
-    found = find_subspace(*moments, n_components, method, progress)
-    n = found.scalings.shape[1]
+    subspace = find_subspace(*moments, n_components, method, progress)
+    n = subspace.scalings.shape[1]
     fisher = find_subspace(*moments, min(n, len(priors) - 1), "fisher")
     judge = _Judge(rows, means, covariances, priors, fisher)
-    tried = [judge(found, 0.0)]
+    tried = [judge(subspace, 0.0)]
     for added in _STEPS:
         if not tried[-1].is_worse:
             return tried
-        found = find_subspace(*moments, n, method, progress, added)
-        tried.append(judge(found, added))
+        subspace = find_subspace(*moments, n, method, progress, added)
+        tried.append(judge(subspace, added))
     if tried[-1].is_worse:
         most = (1 + MORE) * min(one.error for one in tried)
         tried.append([one for one in tried if one.error <= most][-1])

@@ -377,10 +377,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """
         self._validate_params()
         needs_no_rows(self)
-        known = check_statistics(statistics).without_empty_classes()
-        known, sample = as_frequencies(known, sample)
-        self._solve(known, sample.rows(known.classes))
-        keep_statistics(self, known)
+        stats = check_statistics(statistics).without_empty_classes()
+        stats, sample = as_frequencies(stats, sample)
+        self._solve(stats, sample.rows(stats.classes))
+        keep_statistics(self, stats)
         return self
 
     @available_if(needs_no_rows)
@@ -415,10 +415,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
         first = not hasattr(before, "classes_")
         if not first:
             check_has_statistics(before)
-        known = all_labels(*on_host(classes), None if first else before.classes_)
-        check_parameters(self, known)
+        labels = all_labels(*on_host(classes), None if first else before.classes_)
+        check_parameters(self, labels)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(before, with_all_classes(known, chunk), decay)
+        statistics = add_chunk(before, with_all_classes(labels, chunk), decay)
         if too_small(statistics.weights, self.shrinkage).any():
             forget_fit(self)
         else:
@@ -442,9 +442,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
             The fitted estimator.
         """
         needs_no_rows(self)
-        known = check_statistics(statistics)
-        self._solve(known)
-        keep_statistics(self, known)
+        stats = check_statistics(statistics)
+        self._solve(stats)
+        keep_statistics(self, stats)
         return self
 
     def _solve(self, stats, rows=None, chosen=NOTHING):
@@ -531,15 +531,15 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """
         self._check_ready()
         check_has_statistics(self)
-        self, known = host_of(self), self.statistics_
+        self, stats = host_of(self), self.statistics_
         # `dir` and the HTML of an estimator ask for all attributes.
-        if known.factors and known.n_classes * known.n_features**2 > _MOST_NUMBERS:
+        if stats.factors and stats.n_classes * stats.n_features**2 > _MOST_NUMBERS:
             raise AttributeError(
-                f"covariance_ of {known.n_features} features would be large: use "
+                f"covariance_ of {stats.n_features} features would be large: use "
                 "statistics_.covariances()"
             )
         how = self._settings["shrinkage"], self.shrinkage_
-        return Shrinkage.of(known, *how).covariances(known)
+        return Shrinkage.of(stats, *how).covariances(stats)
 
     @property
     def frontier_(self):
@@ -605,8 +605,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._check_ready()
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
-        there = chosen_features(features, self.n_features_in_, names)
-        return settle(host_of(self)._for_features(there), place_of(self))
+        mask = chosen_features(features, self.n_features_in_, names)
+        return settle(host_of(self)._for_features(mask), place_of(self))
 
     def _fitted_with(self):
         """Return the parameters of the fit, whatever set_params says since."""
@@ -614,15 +614,15 @@ class GaussianLinearDiscriminant(LinearClassifier):
         priors = None if self.priors is None else self.priors_
         return self._settings | {"multiclass": multiclass, "priors": priors}
 
-    def _for_features(self, there):
-        """Return the same for a mask, in which no feature may be left."""
-        statistics = restricted(self.statistics_, there)
+    def _for_features(self, mask):
+        """Return the model for a mask of features, which may all be False."""
+        statistics = restricted(self.statistics_, mask)
         evidence = self._committee.temperature
         chosen = Chosen(self.shrinkage_, self.guarded_, evidence=evidence)
         copy = solved_again(self, self._fitted_with(), statistics, chosen)
-        copy.n_features_in_ = int(there.sum())
+        copy.n_features_in_ = int(mask.sum())
         if hasattr(copy, "feature_names_in_"):
-            copy.feature_names_in_ = copy.feature_names_in_[there]
+            copy.feature_names_in_ = copy.feature_names_in_[mask]
         return copy
 
 

@@ -186,7 +186,7 @@ class FitRecord:
 def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
     """Return whether a model is known to come from fewer rows than features.
 
-    Then any labels can be told apart, and errors under the model mean nothing.
+    Then any labels can be separated, and errors under the model mean nothing.
     `statistics` are those of its classes, or None.
     """
     record = getattr(model, "fit_record_", None)

@@ -32,9 +32,9 @@ class Frontiers(Sequence):
         """
         if self._few:
             warn_of_plug_in()
-        known, span = in_span(self._statistics, self._shrinkage[0])
-        cov = Shrinkage.of(known, *self._shrinkage).covariances(known)
-        return (known, cov, self._priors), span
+        stats, span = in_span(self._statistics, self._shrinkage[0])
+        cov = Shrinkage.of(stats, *self._shrinkage).covariances(stats)
+        return (stats, cov, self._priors), span
 
     def __len__(self):
         return len(self._pairs)

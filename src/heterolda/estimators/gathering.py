@@ -99,8 +99,8 @@ def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
         check_decay("decay", decay)
     if not hasattr(estimator, "statistics_"):
         return chunk
-    known = estimator.statistics_
-    return (known if decay is None else known.decayed(decay)) + chunk
+    earlier = estimator.statistics_
+    return (earlier if decay is None else earlier.decayed(decay)) + chunk
 
 
 def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
@@ -126,23 +126,23 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
     return ClassStatistics.from_rows(rows, names)
 
 
-def with_all_classes(known, chunk: ClassStatistics) -> ClassStatistics:
+def with_all_classes(labels, chunk: ClassStatistics) -> ClassStatistics:
     """Return the statistics of a chunk with an entry for every known label."""
-    unseen = np.setdiff1d(chunk.classes, known)
+    unseen = np.setdiff1d(chunk.classes, labels)
     if len(unseen):
         raise ValueError(
             f"y has labels {listed(unseen)} that are not among the classes "
-            f"{listed(known)} of the first call of partial_fit: list every label in "
+            f"{listed(labels)} of the first call of partial_fit: list every label in "
             "classes from the start"
         )
-    return chunk.with_classes(known)
+    return chunk.with_classes(labels)
 
 
 def forget_fit(estimator) -> None:
     """Drop what an earlier fit has found: if a new one fails, nothing is left of it."""
-    known = vars(estimator)
-    for name in [name for name in known if name.endswith("_")]:
-        del known[name]
+    attributes = vars(estimator)
+    for name in [name for name in attributes if name.endswith("_")]:
+        del attributes[name]
 
 
 def check_has_statistics(estimator, what="this") -> None:

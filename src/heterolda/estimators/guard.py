@@ -34,7 +34,7 @@ from heterolda.statistics.wide import Span
 MORE = 0.03
 _ROUNDING = 1e-12
 # With fewer rows than this for each feature, the rules of a class are evaluated without
-# the row in question. With more, all rows may stay: it is the same.
+# the row in question. With more rows that makes no difference.
 ROWS_PER_FEATURE = 5
 
 
@@ -152,22 +152,24 @@ def evaluated(
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
     """Return the rules with those of their rivals for the pairs that are guarded."""
-    some = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
-    if not len(some):
+    pairs = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
+    if not len(pairs):
         return rules
     coef, intercept = _rivals(rules, problem)
-    before, moments = rules.take(some), problem.moments.take(some)
-    return with_rules(rules, some, _rated(coef[some], intercept[some], before, moments))
+    before, moments = rules.take(pairs), problem.moments.take(pairs)
+    return with_rules(
+        rules, pairs, _rated(coef[pairs], intercept[pairs], before, moments)
+    )
 
 
-def with_rules(rules: Rules, some: Index, rivals: Rules) -> Rules:
-    """Return rules with others for some pairs, and the gaps of these."""
-    before = rules.take(some)
+def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
+    """Return rules in which rivals replace those of some pairs, with their gaps."""
+    before = rules.take(pairs)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = 1 - before.error * (1 - before.gap) / rivals.error
     rivals = replace(rivals, gap=np.where(rivals.error > 0, gap, 0.0))
-    return rules.replaced(some, rivals)
+    return rules.replaced(pairs, rivals)
 
 
 def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
@@ -207,17 +209,17 @@ def _errors_of_pairs(
     """
     few: Mask = _few(rules, problem)
     pairs = problem.pairs
-    ours = rules.coef, rules.intercept
+    own = rules.coef, rules.intercept
     coef, intercept = _rivals(rules, problem)
-    known = rows.X, rows.weights, *rows.by_class, ~few, pairs, judged
-    counts = rule_counts(RowsOfPairs(*known), ours, (coef, intercept))
+    of_pairs = rows.X, rows.weights, *rows.by_class, ~few, pairs, judged
+    counts = rule_counts(RowsOfPairs(*of_pairs), own, (coef, intercept))
     together, left_out = np.zeros(2), {}
     places = few[pairs]
     if places.any():
         small = rows.take(np.flatnonzero(few[rows.codes]))
         without, pooled = problem.left_out(small), judged & np.logical_or(*places.T)
         votes = vote_weights(rules.error, len(few), problem.voting)
-        models = _by_class(without.of_arcs(rules, places), *ours, pairs)
+        models = _by_class(without.of_arcs(rules, places), *own, pairs)
         rivals = _by_class(without.of_lda(places), coef, intercept, pairs)
         for k, (weights, one) in models.items():
             two = np.where(pooled, rivals[k][1], one)
@@ -262,16 +264,16 @@ def _by_class(
 def _errors_of_others(
     rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
 ) -> tuple[Array, Array]:
-    """Return the same for one class against all others, which count by their priors."""
+    """Count errors of one class against all others, weighted by their priors."""
     n, one = len(problem.priors), problem.pairs[:, 1]
     kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
     is_one = one[pair] == kind
     classes = np.column_stack([np.where(is_one, -1, kind), np.where(is_one, kind, -1)])
     every = np.ones(n, bool)
-    known = rows.X, rows.weights, *rows.by_class, every, classes, judged[pair]
+    of_pairs = rows.X, rows.weights, *rows.by_class, every, classes, judged[pair]
     coef, intercept = rules.fisher
     counts = rule_counts(
-        RowsOfPairs(*known),
+        RowsOfPairs(*of_pairs),
         (rules.coef[pair], rules.intercept[pair]),
         (coef[pair], intercept[pair]),
     ).sum(axis=1)

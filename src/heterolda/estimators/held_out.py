@@ -71,9 +71,9 @@ def right_in_folds(
     right = []
     for k in range(n_folds):
         held = folds == k
-        rest = np.flatnonzero(~held & (weight > 0))
+        train = np.flatnonzero(~held & (weight > 0))
         with _errors_name_fold(k), no_warnings():
-            fitted = fit(X[rest], y[rest], weight[rest])
+            fitted = fit(X[train], y[train], weight[train])
         if k == 0:
             right = np.zeros((len(fitted), len(y)), bool)
         if held.any():
@@ -94,11 +94,11 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
     for k in range(len(parts)):
         held = np.flatnonzero(folds[: len(y)] == k)
         stats = sum(parts[:k] + parts[k + 1 :])
-        some = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
+        train = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
         with _errors_name_fold(k), no_warnings():
             stats = stats.without_empty_classes()
             again = _for_classes(model, np.isin(model.classes_, stats.classes))
-            again._fit_sampled(stats, some)
+            again._fit_sampled(stats, train)
             rivals = again, PooledLDA(stats, again.priors)
             if len(held):
                 right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]

@@ -122,9 +122,9 @@ def predict_incomplete(model, X: Array, method: str):
         planes = rules(fitted, patterns[start:stop])
         if threshold is not None:
             planes = planes.less(threshold)
-        some = rows[ends[start] : ends[stop]]
-        values = np.nan_to_num(X[some], nan=0.0)
-        results += _decisions(model, planes, values, of_row[some] - start, method)
+        chosen = rows[ends[start] : ends[stop]]
+        values = np.nan_to_num(X[chosen], nan=0.0)
+        results += _decisions(model, planes, values, of_row[chosen] - start, method)
     joined = np.concatenate(results)
     result = np.empty_like(joined)
     result[rows] = joined
@@ -209,9 +209,9 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         None if whole.shares is None else np.tile(whole.shares, (n, 1)),
     )
     planes = solve(moments, problem.criterion.solver, problem.seed)
-    some = np.flatnonzero(np.tile(model.guarded_, n))
-    if len(some):
-        planes = with_rules(planes, some, solve_fisher(moments.take(some)))
+    guarded = np.flatnonzero(np.tile(model.guarded_, n))
+    if len(guarded):
+        planes = with_rules(planes, guarded, solve_fisher(moments.take(guarded)))
     planes = problem.criterion.rate(planes, whole.priors, each).planes
     if problem.one_vs_all:
         planes = with_log_odds(planes, moments)

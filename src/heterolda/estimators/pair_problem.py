@@ -190,12 +190,12 @@ def with_log_odds(planes: Rules, moments: Moments) -> Rules:
     labels would decide. They get Fisher's score, which is the log-odds of the class if
     its covariance is that of all others; what the rule costs stays as it is.
     """
-    some = np.flatnonzero(planes.trivial)
-    if not len(some):
+    trivial = np.flatnonzero(planes.trivial)
+    if not len(trivial):
         return planes
-    fisher = solve(moments.take(some), Fisher())
+    fisher = solve(moments.take(trivial), Fisher())
     coef, intercept = planes.coef.copy(), planes.intercept.copy()
-    coef[some], intercept[some] = fisher.coef, fisher.intercept
+    coef[trivial], intercept[trivial] = fisher.coef, fisher.intercept
     return replace(planes, coef=coef, intercept=intercept)
 
 

@@ -26,34 +26,34 @@ def settle(estimator, device: Device | None):
     return estimator
 
 
-def host_of(estimator: Any, known: dict[int, Any] | None = None) -> Any:
+def host_of(estimator: Any, copies: dict[int, Any] | None = None) -> Any:
     """Return an estimator with its fitted arrays in NumPy: itself, or else a copy.
 
-    So are the estimators inside of it; those that are the same one stay so, by `known`.
+    So are the estimators inside it; `copies` keeps those that are one object one.
     """
-    known = {} if known is None else known
+    copies = {} if copies is None else copies
     if not isinstance(estimator, BaseEstimator):
         return estimator
-    if id(estimator) not in known:
+    if id(estimator) not in copies:
         moved = {}
         for name, value in vars(estimator).items():
-            host = _value_on_host(name, value, known)
+            host = _value_on_host(name, value, copies)
             if host is not value:
                 moved[name] = host
-        known[id(estimator)] = copied = copy.copy(estimator) if moved else estimator
+        copies[id(estimator)] = copied = copy.copy(estimator) if moved else estimator
         vars(copied).update(moved)
-    return known[id(estimator)]
+    return copies[id(estimator)]
 
 
-def _value_on_host(name, value, known):
+def _value_on_host(name, value, copies):
     """Return an attribute of an estimator for NumPy."""
     if name == "steps":
-        steps = [(step, host_of(one, known)) for step, one in value]
+        steps = [(step, host_of(one, copies)) for step, one in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
         return value if same else steps
     if name.endswith("_") and device_of(value, always=True) is not None:
         return to_host(value)
-    return host_of(value, known)
+    return host_of(value, copies)
 
 
 def place_of(estimator) -> Device | None:
@@ -81,5 +81,5 @@ class OnDevices:
 
 def _fitted(estimator):
     """Return names and values of fitted attributes."""
-    known = list(vars(estimator).items())
-    return [(name, value) for name, value in known if name.endswith("_")]
+    items = list(vars(estimator).items())
+    return [(name, value) for name, value in items if name.endswith("_")]

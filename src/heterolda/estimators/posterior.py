@@ -131,7 +131,7 @@ class LogOdds:
 
     @cached_property
     def curve(self) -> Curve:
-        """The same for the kernels."""
+        """These log-odds in the form that kernels take."""
         slope = np.array([self.slope, self.slope])
         limits = self.low, self.high, self.unit
         return _growing(np.zeros_like(slope), slope, self.bend, *limits)
@@ -145,8 +145,8 @@ def _where_large(slope: Array, bend: Array) -> Array:
     """Return the positive score at which a parabola is large; infinite if nowhere."""
     square = slope**2 + 4 * bend * _LARGE
     with np.errstate(divide="ignore", over="ignore"):
-        found = 2 * _LARGE / (slope + np.sqrt(np.maximum(square, 0.0)))
-    return np.where((square < 0) | (slope <= 0), np.inf, found)
+        score = 2 * _LARGE / (slope + np.sqrt(np.maximum(square, 0.0)))
+    return np.where((square < 0) | (slope <= 0), np.inf, score)
 
 
 def _growing(
@@ -180,7 +180,7 @@ class SidedLogOdds:
 
     @property
     def curve(self) -> Curve:
-        """The same for the kernels."""
+        """These log-odds in the form that kernels take."""
         zero = np.zeros(self.slope.shape[1])
         with np.errstate(divide="ignore", over="ignore"):
             limit = np.maximum(_LARGE - self.offset, _GROWTH) / self.slope

@@ -255,10 +255,10 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        known = check_statistics(statistics).without_empty_classes()
-        known, sample = as_frequencies(known, sample)
-        rows = sample.rows(known.classes)
-        self._solve(known, rows, progress)
+        stats = check_statistics(statistics).without_empty_classes()
+        stats, sample = as_frequencies(stats, sample)
+        rows = sample.rows(stats.classes)
+        self._solve(stats, rows, progress)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -321,32 +321,32 @@ class HeteroscedasticProjection(
     def _solve(self, statistics, rows: Rows | None = None, progress=silent):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
-        known, span = in_span(statistics, self.shrinkage)
-        cov = known.covariances(self.shrinkage)
+        stats, span = in_span(statistics, self.shrinkage)
+        cov = stats.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         if self.shrinkage is None:
-            borrowed = known.pooled_shares(None)
+            borrowed = stats.pooled_shares(None)
             warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
-        moments = known.means, cov, priors, known.weights
+        moments = stats.means, cov, priors, stats.weights
         report = _print_progress if self.verbose else progress
         how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
             if span is not None:  # any components tell so few rows apart
-                found = find_subspace(*moments, *how, coordinates=known.coordinates)
-                found = found.in_features(span, statistics, priors)
+                subspace = find_subspace(*moments, *how, coordinates=stats.coordinates)
+                subspace = subspace.in_features(span, statistics, priors)
             elif rows is None or not self.guard or self.method == "fisher":
-                found = find_subspace(*moments, *how)
+                subspace = find_subspace(*moments, *how)
             else:
                 tried = judged_subspaces(moments, *how, sampled(rows))
                 warn_of_bad_components(statistics, tried)
-                found, guarded = tried[-1].subspace, tried[-1].added
+                subspace, guarded = tried[-1].subspace, tried[-1].added
         self.priors_ = priors
-        self.mean_ = found.mean
-        self.scalings_ = found.scalings
-        self.loadings_ = found.loadings
-        self.explained_ = found.explained
+        self.mean_ = subspace.mean
+        self.scalings_ = subspace.scalings
+        self.loadings_ = subspace.loadings
+        self.explained_ = subspace.explained
         self.guarded_ = guarded
         keep_statistics(self, statistics)
         return self

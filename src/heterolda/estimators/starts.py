@@ -86,10 +86,10 @@ def _frozen_start(estimator: Any, data: TrainingData) -> Start:
             "FrozenEstimator"
         ) from error
     host = host_of(unfrozen(estimator))
-    classes, names, known = data.classes, data.names, np.asarray(host.classes_)
-    if not np.array_equal(known, classes):
+    classes, names, fitted = data.classes, data.names, np.asarray(host.classes_)
+    if not np.array_equal(fitted, classes):
         raise ValueError(
-            f"estimator was fitted to classes {known.tolist()}, but y has "
+            f"estimator was fitted to classes {fitted.tolist()}, but y has "
             f"{classes.tolist()}: the search needs samples of the same classes"
         )
     coef, intercept = _read_rules(host, data.X.shape[1], len(classes))

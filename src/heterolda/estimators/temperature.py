@@ -70,9 +70,9 @@ class Evidence:
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
         others[list(left_out)] = False
-        some = _thinned(rows, others, min(_ENOUGH, _MOST_NUMBERS // len(rules.coef)))
-        scores = [linear_scores(some.X, rules.coef.T, rules.intercept)]
-        codes, weights = [some.codes], [some.frequencies]
+        sample = _thinned(rows, others, min(_ENOUGH, _MOST_NUMBERS // len(rules.coef)))
+        scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
+        codes, weights = [sample.codes], [sample.frequencies]
         for k, (weight, score) in left_out.items():
             scores.append(score)
             codes.append(np.full(len(weight), k))
@@ -115,9 +115,10 @@ def best_temperature(
 
 
 def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
-    """Return about so many rows of some classes, in proportion.
+    """Return about `most` rows of some classes, in proportion.
 
-    Which, says a hash: so their order does not matter, and copies go together.
+    Rows are chosen by a hash of their values: order does not matter, and copies stay
+    together.
     """
     totals = rows.totals
     share = np.maximum(most / totals.sum(), _LEAST / np.maximum(totals, _TINY))

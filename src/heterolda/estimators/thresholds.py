@@ -50,7 +50,7 @@ class Thresholds:
         Moments of the scores in the first and the second class, in units of the
         deviation under the model.
     judged : ndarray of bool of shape (n_pairs,)
-        Pairs of classes that both have a row to leave out, and others besides.
+        Pairs of classes that both have a row to leave out, and more rows to fit to.
     """
 
     rules: Rules
@@ -126,8 +126,8 @@ class Thresholds:
             error=error,
             gap=np.full(len(error), np.nan),
         )
-        some = np.flatnonzero(usable & self.judged)
-        return rules.replaced(some, moved.take(some))
+        pairs = np.flatnonzero(usable & self.judged)
+        return rules.replaced(pairs, moved.take(pairs))
 
     def _thresholds(self, solver: Any, priors: Array) -> tuple[Array, Array, Array]:
         """Return thresholds t, deviations that they are for, and errors.

@@ -81,7 +81,7 @@ class Committee(ABC):
     def posterior(self) -> Callable[[Array], Array]:
         """Log-odds as a function of the scores: those given, or the Gaussian model's.
 
-        The latter take root finding. Threads that ask at the same time find the same.
+        The latter take root finding. Threads that ask at once get equal answers.
         """
         given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
         return given or LogOdds.from_rules(self.planes)
@@ -172,7 +172,7 @@ class OneVsOne(Committee):
         return swap_largest_to_winner(coupled, self.winners(scores))
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
-        """Return the same; compiled without all scores, where they are not needed."""
+        """Apply a method to rows; compiled code does not store all their scores."""
         rules = coef, intercept
         if kernels.compiled is None:
             return super().of_rows(method, rows, *rules)

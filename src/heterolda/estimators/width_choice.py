@@ -33,9 +33,8 @@ from heterolda.statistics.wide import in_coordinates
 # the last of these folds is never held out.
 _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
-# Of candidates whose errors differ by less than this many standard errors from the
-# fewest the mean is taken; features keep their shapes only if that has fewer errors by
-# more than so many.
+# The rules of candidates within this many standard errors of the fewest errors are
+# averaged; features stay as they are only if that saves errors by more than this many.
 _NEAR = 1.0
 _CLEARLY_FEWER = 0.5
 # Least temperature, and weight of a row of any class that is added to those held out.
@@ -71,7 +70,7 @@ class Candidates:
 
     @property
     def names(self) -> list[dict[str, float | None]]:
-        """What each candidate is."""
+        """Settings of each candidate."""
         widths = self.widths[self.n_skipped :]
         return [{"width": float(width), "ridge": None} for width in widths] + [
             {"width": None, "ridge": float(ridge)} for ridge in self.ridges
@@ -93,8 +92,8 @@ class Candidates:
     def amounts(self, rows: Rows) -> Shrinkage | None:
         """Return the shrinkage that rows choose; None if the parameter says it."""
         stats = ClassStatistics.from_rows(rows)
-        inside, _, found = in_coordinates(stats, self.shrinkage, rows)
-        return chosen_by_rows(self.shrinkage, inside, found or rows)
+        inside, _, inside_rows = in_coordinates(stats, self.shrinkage, rows)
+        return chosen_by_rows(self.shrinkage, inside, inside_rows or rows)
 
     def fit(self, rows: Rows, chosen: Shrinkage | None = None) -> Path:
         """Return the rules of all candidates on some rows.
@@ -102,8 +101,8 @@ class Candidates:
         These choose the shrinkage, if that is asked for and not given.
         """
         stats = ClassStatistics.from_rows(rows)
-        inside, span, found = in_coordinates(stats, self.shrinkage, rows)
-        rows = found or rows
+        inside, span, inside_rows = in_coordinates(stats, self.shrinkage, rows)
+        rows = inside_rows or rows
         chosen = chosen or chosen_by_rows(self.shrinkage, inside, rows)
         problem = PairProblem.of(self.discriminant(), inside, chosen)
         optimum = problem.rate(problem.solve()).planes
@@ -266,7 +265,7 @@ class _Held:
         if many and rows.totals.sum() >= _VERY_MANY_ROWS:
             fold[fold == n_folds - 1] = -1
         held = np.flatnonzero(fold >= 0)
-        numbers = np.unique(fold[held])  # without gaps
+        numbers = np.unique(fold[held])  # consecutive
         fold[held] = np.searchsorted(numbers, fold[held])
         costs = priors * rows.totals.sum() / rows.totals
         codes = rows.codes[held]
@@ -279,7 +278,7 @@ class _Held:
 
     @property
     def weight(self) -> Array:
-        """What an error at each row costs, times its frequency."""
+        """Cost of an error at each row, times its frequency."""
         return self.counts * self.costs
 
     def but(self, f: int) -> Mask:
@@ -287,23 +286,23 @@ class _Held:
         others: Mask = self.fold != f
         return others if others.any() else ~others
 
-    def near_best(self, wrong: Mask, some: Mask) -> Index:
+    def near_best(self, wrong: Mask, counted: Mask) -> Index:
         """Return candidates less than a standard error worse than the best of them.
 
         `wrong` has the errors of each candidate; `some` are the rows that count.
         """
-        wrong, weight = wrong[:, some], self.weight[some]
+        wrong, weight = wrong[:, counted], self.weight[counted]
         error = wrong @ weight
         best = wrong[np.argmin(error)]
-        deviation = np.sqrt((wrong ^ best) @ (weight * self.costs[some]))
+        deviation = np.sqrt((wrong ^ best) @ (weight * self.costs[counted]))
         limit = error.min() + _NEAR * deviation + 1e-12 * weight.sum()
         return np.flatnonzero(error <= limit)
 
-    def has_fewer(self, one: Mask, other: Mask, some: Mask) -> bool:
+    def has_fewer(self, one: Mask, other: Mask, counted: Mask) -> bool:
         """Return whether one set of errors is clearly smaller than another."""
-        one, other, weight = one[some], other[some], self.weight[some]
+        one, other, weight = one[counted], other[counted], self.weight[counted]
         gain = (other.astype(np.float64) - one) @ weight
-        deviation = np.sqrt((one ^ other) @ (weight * self.costs[some]))
+        deviation = np.sqrt((one ^ other) @ (weight * self.costs[counted]))
         return bool(gain > _CLEARLY_FEWER * deviation + 1e-12 * weight.sum())
 
 

@@ -96,7 +96,7 @@ def clip(array: Any, low: Any, high: Any) -> Any:
 
 
 def blocks(n: int, step: int) -> list[slice]:
-    """Return slices of n rows, so many at a time."""
+    """Return slices of n rows, `step` rows each."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 

@@ -106,7 +106,7 @@ def shown_by(progress: Progress) -> Iterator[None]:
 
 
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
-    """Return what to call with the share done, for work of about so many seconds.
+    """Return what to call with the share done, for work expected to take `seconds`.
 
     Long work is announced by a warning, unless a program shows it.
     """

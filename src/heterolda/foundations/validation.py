@@ -88,7 +88,7 @@ def validate_rows(
 
 
 def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
-    """Return whether an estimator, if any, expects so many features without names.
+    """Return whether an estimator, if any, expects this number of unnamed features.
 
     With `reset`, it does from now on.
     """
@@ -277,7 +277,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None
 
 
 def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
-    """Return a finite float64 copy of an argument with so many dimensions."""
+    """Return a finite float64 copy of an argument with the given dimensions."""
     check_unmasked(name, value)
     try:
         array = np.asarray(value)

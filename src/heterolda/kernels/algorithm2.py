@@ -81,7 +81,7 @@ def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
 
 
 def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
-    """Return the same in NumPy."""
+    """Return the errors, computed in NumPy."""
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
 
@@ -146,7 +146,7 @@ class Block:
         patience: int,
         until: int,
     ) -> None:
-        """Make iterations on this block alone, until so many have been made.
+        """Iterate on this block alone, up to iteration `until`.
 
         With `until` zero, only the changes of the errors are found, and whoever joins
         several blocks makes the move. `leniency` is the share of rows that may be

@@ -33,8 +33,8 @@ _BUFFER_BYTES = 1 << 20
 # Labels are sorted this many rows at a time, so that the gathered rows lie near each
 # other even if X is a memory map larger than memory.
 _SORTED_ROWS = 1 << 17
-# A GPU needs much to do at a time: so many bytes, or a tenth of those of the rows; and
-# many products at once, of so many rows at least.
+# A GPU is busy only with large blocks: at least this many bytes, or a tenth of those of
+# the rows; and with many products at once, of at least this many rows.
 _GPU_BYTES, _TILE = 1 << 27, 1024
 
 
@@ -81,9 +81,9 @@ def class_moments(
     for start in range(0, len(X), step or 1):
         rows = slice(start, start + step)
         part = None if weight is None else kernels.ready(weight[rows])
-        here = _native(X if step == len(X) else X[rows])
+        native = _native(X if step == len(X) else X[rows])
         sums = totals, means, scatters, SMALLEST_SQUARE, lost
-        kernels.compiled.class_moments(*here, codes[rows], part, *sums)
+        kernels.compiled.class_moments(*native, codes[rows], part, *sums)
     return ClassMoments(totals, means, scatters, int(lost[0]))
 
 
@@ -102,7 +102,7 @@ def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
 def class_moments_python(
     X: Any, codes: Any, weight: Array | None, n_classes: int
 ) -> ClassMoments:
-    """Return the same, class by class: gathered, centered and multiplied in blocks."""
+    """Return the moments class by class: gathered, centered, multiplied in blocks."""
     (n, d), lost = X.shape, -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
@@ -177,22 +177,22 @@ def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> 
         # Centering on a row first makes the scatter of a constant column exactly zero
         # and takes out any offset before sums are formed. The mean of a class that
         # has as much weight already does that too, and saves a pass.
-        known = before >= more
-        origin = put_like(mean, z) if known else z[0, :] + 0.0
+        enough = before >= more
+        origin = put_like(mean, z) if enough else z[0, :] + 0.0
         z -= origin
         if weight is None and is_numpy(z):
             shift = z.sum(axis=0) / more
         else:  # a product takes CuPy a hundredth of the time of a sum over rows
             column = xp.ones_like(z[:, :1]) if weight is None else weight[:, None]
             shift = _product(column, z)[0, :] / more
-        if not known:
+        if not enough:
             z -= shift
             shift += origin - put_like(mean, z)
         if weight is not None:
             z *= xp.sqrt(weight)[:, None]
         product, shift = to_host(_product(z, z)), to_host(shift)
         scatter += product
-        if known:
+        if enough:
             # What is taken off is at most half of what was summed: no digits are lost.
             scatter -= np.outer(shift, shift * (more * more / total))
             mean += shift * (more / total)

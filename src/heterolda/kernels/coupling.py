@@ -112,7 +112,7 @@ def couple_log_odds(log_odds: Any) -> Any:
 def couple_rows(
     X: Array, coef: Array, intercept: Array, weight: Array, curve: Curve
 ) -> tuple[Array, Array]:
-    """Return the same of rows and rules, and the votes of the rules; compiled only."""
+    """Couple the scores of rows, and count the votes of the rules; compiled only."""
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
     _couple(None, kernels.ready(X), coef, intercept, weight, curve, p, votes)

@@ -75,7 +75,7 @@ def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> A
 def _add_counts(
     rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes, counts: Array
 ) -> None:
-    """Add the same to counts, class by class."""
+    """Add the errors to counts, class by class."""
     classes = np.where(rows.judged[:, None], rows.classes, -1).ravel()
     for k in np.flatnonzero(rows.chosen):
         places = np.flatnonzero(classes == k)

@@ -159,14 +159,14 @@ def _minimum(
         if not (-0.5 * slope > tol * (1 + abs(value)) and length > _SHORTEST):
             break
         trial = v + length * step
-        value_there, there = objective(trial)
-        if not value_there <= value + _ARMIJO * length * slope:
+        next_value, next_gradient = objective(trial)
+        if not next_value <= value + _ARMIJO * length * slope:
             length *= _SHORTEN
             # A rejected step is remembered as zero.
             memory.append((np.zeros_like(v), np.zeros_like(v), 0.0))
             continue
-        s, y, rho = trial - v, there - gradient, 0.0
-        v, value, gradient, length = trial, value_there, there, 1.0
+        s, y, rho = trial - v, next_gradient - gradient, 0.0
+        v, value, gradient, length = trial, next_value, next_gradient, 1.0
         sy, yy = s @ y, y @ y
         if sy > _FLAT * np.sqrt(s @ s * yy) and min(sy, yy) > _NO_CHANGE:
             rho, inverse = 1 / sy, sy / yy

@@ -20,7 +20,7 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 
-# Up to so many classes, sums over pairs are products with a matrix.
+# Up to this many classes, sums over pairs are products with a matrix.
 _FEW_CLASSES = 50
 
 
@@ -98,7 +98,7 @@ def pair_sums(second: Any, first: Any = None, *, in_order: bool = False) -> Any:
 
     Columns of `second` are added to the second class of each pair, those of `first` to
     the first; without the latter, those of `second` are subtracted there. In order, a
-    sum depends on its row only, and not to the last bit on those beside it.
+    sum depends only on its row, and not in its last bit on the neighboring rows.
     """
     xp, n_classes = xp_of(second), n_classes_of(second)
     if n_classes <= _FEW_CLASSES and not in_order:
@@ -119,7 +119,7 @@ def pair_sums(second: Any, first: Any = None, *, in_order: bool = False) -> Any:
 
 
 def n_classes_of(scores: Any) -> int:
-    """Return the number of classes with so many pairs, one for each column."""
+    """Return the number of classes whose pairs are the columns."""
     return (1 + int(np.sqrt(1 + 8 * scores.shape[-1]))) // 2
 
 

@@ -204,7 +204,7 @@ def paper_search(
 def _at_once(
     pool: ThreadPoolExecutor | None, calls: list[Callable[[], Any]]
 ) -> list[Any]:
-    """Make calls at the same time, the first of them in this thread."""
+    """Make calls in parallel, the first of them in this thread."""
     others = [pool.submit(call) for call in calls[1:]] if pool else []
     return [calls[0](), *(other.result() for other in others)]
 

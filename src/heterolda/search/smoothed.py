@@ -106,10 +106,10 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
             c = (moments.means[i] - moments.means[j]) @ basis
             two = pairs.rows(pair, Z, (c, S[i], S[j]))
             first = np.append(u, w0 + start[0] @ middle)
-            found, log_error = smoothed_path(two, widths[1:], first, **_SETTINGS)
-            w = found[:, :-1] @ basis.T
+            planes, log_error = smoothed_path(two, widths[1:], first, **_SETTINGS)
+            w = planes[:, :-1] @ basis.T
             path.coef[1:, pair] = -w
-            path.intercept[1:, pair] = found[:, -1] + w @ middle
+            path.intercept[1:, pair] = planes[:, -1] + w @ middle
             path.error[1:, pair] = np.exp(log_error)
     pairs.scale(path)
     return path
@@ -146,11 +146,11 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     for pair in range(n_pairs):
         two = pairs.rows(pair, Z)
         penalties = ridges / moments.weights[moments.pairs[pair]].sum()
-        found, _ = smoothed_path(two, penalties, np.zeros(d + 1), **_SETTINGS)
-        w = found[:, :-1] / units
+        planes, _ = smoothed_path(two, penalties, np.zeros(d + 1), **_SETTINGS)
+        w = planes[:, :-1] / units
         path.coef[:, pair] = -w
-        path.intercept[:, pair] = found[:, -1] + w @ origin
-        scores = found[:, -1:] - found[:, :-1] @ two.columns
+        path.intercept[:, pair] = planes[:, -1] + w @ origin
+        scores = planes[:, -1:] - planes[:, :-1] @ two.columns
         path.error[:, pair] = ((scores > 0) == two.first) @ two.share
     pairs.scale(path)
     return path

@@ -26,7 +26,7 @@ class TrainingData(Rows):
     Attributes
     ----------
     class_weight : ndarray of shape (n_classes,) or None
-        What an error in each class costs, besides.
+        Cost of an error in each class, which multiplies the weights.
     names : ndarray of shape (n_features,) or None
         Names of the features.
     """
@@ -82,7 +82,7 @@ def _check_class_weight(
 ) -> Array | None:
     """Return positive weights of the classes; labels that a dict lacks weigh 1.
 
-    "balanced" makes the total weight of all classes the same.
+    "balanced" gives all classes an equal total weight.
     """
     if class_weight is None:
         return None

@@ -152,7 +152,7 @@ def _solved(moments: Moments, solver: Solver, seed: int) -> Rules:
 
 
 def solve_fisher(moments: Moments) -> Rules:
-    """Return Fisher's rules of pairs, as `solve` finds them besides the optimum.
+    """Return Fisher's rules of pairs, as `solve` finds them along with the optimum.
 
     A singular S1 + S2 is inverted for features in units of their deviations, where the
     solver `Fisher` takes the Moore-Penrose inverse.

@@ -57,7 +57,7 @@ class ArcPoints:
     log_error2 = _Row(2)  # ln(p2 e2)
     log_error = _Row(3)  # ln(p1 e1 + p2 e2)
     y1 = _Row(4)  # distance of the threshold from the mean of class 1, in deviations
-    y2 = _Row(5)  # the same of class 2
+    y2 = _Row(5)  # y of class 2
     log_ratio = _Row(6)  # ln(sigma1 / sigma2)
     slope = _Row(7)  # has the sign of d p_e / d theta; 0 where (29) holds
 

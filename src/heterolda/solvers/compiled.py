@@ -50,12 +50,12 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
     """Return the rules of a batch of pairs."""
     work = work_of_pair(moments.means.shape[1])
 
-    def regular(some: slice) -> tuple[Rules, Outcome]:
-        return _solve(moments.take(some), solver)
+    def regular(part: slice) -> tuple[Rules, Outcome]:
+        return _solve(moments.take(part), solver)
 
-    def singular(some: slice) -> Rules:
-        steps = range(some.start, some.stop, _AT_A_TIME)
-        parts = [places[at : min(at + _AT_A_TIME, some.stop)] for at in steps]
+    def singular(part: slice) -> Rules:
+        steps = range(part.start, part.stop, _AT_A_TIME)
+        parts = [places[at : min(at + _AT_A_TIME, part.stop)] for at in steps]
         each = [_solve_singular(moments.take(p), solver) for p in parts]
         return Rules.concatenate(each)
 

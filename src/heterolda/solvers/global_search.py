@@ -23,7 +23,7 @@ from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 _HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
-_CUT_INTO = 4  # an open piece is cut into so many
+_CUT_INTO = 4  # pieces that an undecided piece is cut into
 _RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
 _FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
 _NEAREST = 1e-14  # points of the arc are no closer than this, relative to x
@@ -369,13 +369,13 @@ def _best(
     bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
     bracket &= pieces.log_bound < best_log[pieces.pair]
     if bracket.any():
-        rest = pieces.take(bracket)
-        a, b = rest.a.x, rest.b.x
-        x = newton_roots(lambda i, x: arc.slopes(rest.pair[i], x), a, b, 0.5 * (a + b))[
-            0
-        ]
-        pair, minima = np.append(pair, rest.pair), np.append(minima, x)
-        minima_log = np.append(minima_log, arc.evaluate(rest.pair, x).log_error)
+        undecided = pieces.take(bracket)
+        a, b = undecided.a.x, undecided.b.x
+        x = newton_roots(
+            lambda i, x: arc.slopes(undecided.pair[i], x), a, b, 0.5 * (a + b)
+        )[0]
+        pair, minima = np.append(pair, undecided.pair), np.append(minima, x)
+        minima_log = np.append(minima_log, arc.evaluate(undecided.pair, x).log_error)
         order = np.lexsort((minima, pair))
         pair, minima, minima_log = pair[order], minima[order], minima_log[order]
     best = np.zeros(len(best_log))

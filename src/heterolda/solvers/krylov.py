@@ -92,9 +92,9 @@ class KrylovSpaces:
         rules = self._in_features(rules, list(spaces.values()), moments.take(done))
         if good.all() and len(done) == len(moments.pairs):
             return rules
-        rest = np.setdiff1d(np.arange(len(moments.pairs)), done[good])
-        order = np.concatenate([done[good], rest]).argsort()
-        others = directly(moments.take(rest))
+        left = np.setdiff1d(np.arange(len(moments.pairs)), done[good])
+        order = np.concatenate([done[good], left]).argsort()
+        others = directly(moments.take(left))
         return Rules.concatenate([rules.take(good), others]).take(order)
 
     def _spaces(self, moments: Moments) -> dict[int, _Space]:

@@ -99,13 +99,13 @@ class LeftOut:
         pairs = np.flatnonzero(np.logical_or(*places.T))
         step = max(1, _BLOCK // max(1, S[0].size))
         for start in range(0, len(pairs), step):
-            some = pairs[start : start + step]
-            first, second = weights[some].T[:, :, None, None]
+            chosen = pairs[start : start + step]
+            first, second = weights[chosen].T[:, :, None, None]
             inverse = _inverse(
-                first * S[classes[some, 0]] + second * S[classes[some, 1]]
+                first * S[classes[chosen, 0]] + second * S[classes[chosen, 1]]
             )
-            known = lost[some], share[some], rules.trivial[some]
-            yield from self._scores(some, places[some], inverse, *known)
+            terms = lost[chosen], share[chosen], rules.trivial[chosen]
+            yield from self._scores(chosen, places[chosen], inverse, *terms)
 
     def of_lda(self, places: Mask) -> Iterator[LeftOutScores]:
         """Yield scores of rows at some places by linear discriminant analysis."""

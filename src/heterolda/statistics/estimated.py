@@ -53,8 +53,8 @@ def estimated_statistics(
             raise ParameterError(
                 _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
             ) from error
-    known = plain.classes, plain.weights, means, scatters, plain.feature_names
-    return ClassStatistics(*known, given=True, estimated_by=name)
+    values = plain.classes, plain.weights, means, scatters, plain.feature_names
+    return ClassStatistics(*values, given=True, estimated_by=name)
 
 
 def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:

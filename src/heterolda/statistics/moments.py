@@ -27,10 +27,9 @@ from heterolda.statistics.rows import Rows, not_finite_row
 Scatters = Array | list[Array]  # matrices of classes, or their factors
 Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 
-# Up to so many features matrices are small, and faster than factors.
+# Up to this many features matrices are small, and faster than factors.
 NARROW = 100
-# Matrices of all features that a fit holds at its peak: so many for each class, and so
-# many besides. Every machine has room for some bytes.
+# Matrices of all features that a fit holds at its peak: for each class, and in all.
 _COPIES, _BESIDES = 4, 8
 _SMALL = 1 << 28
 # A sparse column is dense in a class if more than this share of the weight is on its
@@ -109,7 +108,7 @@ def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
-    """Return whether so many rows of factors take the place of matrices."""
+    """Return whether factors with this number of rows replace matrices."""
     return n_rows < n_features and n_features > NARROW
 
 

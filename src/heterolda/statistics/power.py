@@ -18,7 +18,7 @@ from heterolda.foundations.arrays import (
 )
 from heterolda.statistics.samples import row_hashes, smallest
 
-# A value counts as no farther from the center than so many units, so that no outlier
+# A value counts as no farther from the center than this many units, so that no outlier
 # rules the variances, and no power of it overflows, not even in single precision.
 FARTHEST = 10.0
 # The halvings of this range never meet 0 or 2, where the formulas have a limit. The
@@ -159,8 +159,8 @@ def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
 
     def sums(values: Array) -> Array:
         """Return weighted sums of each class."""
-        found: Array = np.add.reduceat(values * share, starts, axis=1)
-        return found
+        means: Array = np.add.reduceat(values * share, starts, axis=1)
+        return means
 
     def centered(t: Array) -> tuple[Array, Array]:
         """Return values less the means of their classes, and class variances."""

@@ -143,25 +143,25 @@ def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], I
     return classes, encode(y, classes)
 
 
-def all_labels(classes: ArrayLike | None, known: NDArray[Any] | None) -> NDArray[Any]:
+def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArray[Any]:
     """Return the distinct labels that chunks may have, sorted.
 
     These are `classes` as passed with a chunk, or else those `known` from the first.
     """
     if classes is None:
-        if known is None:
+        if earlier is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit: the list of "
                 "all labels that will occur"
             )
-        return known
+        return earlier
     labels = check_labels(
         np.asarray(label_array(classes, "classes")), "classes", warn=False
     )
-    if known is not None and not np.array_equal(labels, known):
+    if earlier is not None and not np.array_equal(labels, earlier):
         raise ValueError(
             f"classes={listed(labels)} differs from the classes of the first call of "
-            f"partial_fit, {listed(known)}: use a new estimator"
+            f"partial_fit, {listed(earlier)}: use a new estimator"
         )
     return labels
 

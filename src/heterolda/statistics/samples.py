@@ -17,8 +17,8 @@ from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
 
-# Distinct rows of a class that are kept: so many numbers for each pair that it is in,
-# but no fewer rows than the least. Besides, so many rows of all classes in proportion.
+# Distinct rows of a class that are kept: this many numbers for each pair it is in, but
+# no fewer rows than the least; and this many rows of all classes in proportion.
 _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
@@ -211,7 +211,7 @@ def fold_of(hashes: Hashes, n_folds: int) -> Index:
 
 
 def smallest(hashes: Hashes, most: int) -> Mask:
-    """Return which hashes are among so many smallest distinct ones."""
+    """Return which hashes are among the `most` smallest distinct ones."""
     n = most
     while n < len(hashes):
         low = np.sort(np.partition(hashes, n - 1)[:n])

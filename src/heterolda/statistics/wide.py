@@ -151,7 +151,7 @@ def in_coordinates(
     """Return what `in_span` does, and rows in the same coordinates."""
     inside, span = in_span(statistics, shrinkage)
     if span is not None and rows is not None:
-        rows = without_copies(rows)  # which rounding might tell apart
+        rows = without_copies(rows)  # which rounding might make unequal
         rows = replace(rows, X=span.coordinates(rows.X))
     return inside, span, rows
 
@@ -211,11 +211,11 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > NO_DEVIATION * np.sqrt(n))
-    rest = axes[:, rank:]
-    shifts = rest.T @ R[:, n:-1]
+    null = axes[:, rank:]
+    shifts = null.T @ R[:, n:-1]
     shifts = np.column_stack([shifts, -shifts.sum(axis=1)])  # of all classes
-    rest = rest @ np.linalg.svd(shifts)[0]
-    axes = np.hstack([axes[:, :rank], rest])
+    null = null @ np.linalg.svd(shifts)[0]
+    axes = np.hstack([axes[:, :rank], null])
     turned = axes.T @ R
     turned[rank:, :n] = 0.0
     left = turned[rank:, n:-1]

@@ -24,8 +24,7 @@ _TOLERANCE = 1e-11
 _GRADIENT = 1e-7
 # A subspace that cannot be evaluated counts as this much worse than the best one.
 _HOPELESS = 10.0
-# So many axes are the best ones, one after the other, each the best end of so many
-# descents.
+# Number of axes that are found one after the other, and descents for each.
 _BEST_AXES = 3
 _RANDOM_STARTS = 4
 

@@ -291,7 +291,7 @@ class Frontier:
         Parameters
         ----------
         n_points : int, default=200
-            Number of points besides the two ends. Half are evenly spaced in the normal
+            Number of points between the two ends. Half are evenly spaced in the normal
             deviates of one error rate, half in those of the other.
 
         Returns
