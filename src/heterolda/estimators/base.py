@@ -45,15 +45,15 @@ from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
-# Stands for all other classes in a rule of one against the rest.
+# Name of all other classes in a rule of one class against them.
 OTHERS = "the rest"
 # Numbers in a block of scores of many pairs, which should stay in cache.
 _BLOCK_SIZE = 1 << 17
-# On a GPU enough of them to keep it busy.
+# The same for a GPU, to keep it busy.
 _GPU_BLOCK_SIZE = 1 << 25
-# Numbers of a block, at most: each thread makes sparse rows dense block by block.
+# Largest block: each thread makes sparse rows dense, block by block.
 _LARGEST_BLOCK = 1 << 20
-# Products of features and coefficients that are worth a thread.
+# Number of multiplications that is worth a thread.
 _WORTH_A_THREAD = 1 << 22
 # Methods of an estimator by those of its committee.
 _NAMES = {
@@ -134,7 +134,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
         def block(start, stop):
             rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
-            # While they are at hand: a pass over all rows takes as long as the scores.
+            # While they are in cache: a pass over all rows takes as long as the scores.
             if (on_host or transformation is not None) and not all_finite(rows):
                 self._refuse(rows)
             if transformation is not None:
@@ -143,7 +143,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
                 result = committee.of_rows(method, rows, coef, intercept)
             else:
                 scores = ordered_scores(rows, coef, intercept)
-                if not all_finite(scores[:, 0]):  # no rule has a score of such rows
+                if not all_finite(scores[:, 0]):  # rows that are not finite
                     self._refuse(rows)
                 result = getattr(committee, method)(scores)
             return result if method == "winners" else rounded(result, X)
@@ -160,7 +160,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return xp.concat([one for blocks in parts for one in blocks])
 
     def _refuse(self, rows):
-        """Refuse rows that are not finite; others, of a large sum, pass."""
+        """Refuse rows that are not finite; finite rows with a huge sum pass."""
         missing, on_host = getattr(self, "missing", None), is_numpy(rows)
         rows = rows if on_host else not_finite_row(rows)
         if rows is None:
@@ -226,7 +226,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             Labels of the largest decision value and probability.
         """
         winners = self._blockwise(X, "winners")
-        if is_numpy(self.classes_):  # as text is everywhere
+        if is_numpy(self.classes_):  # text stays in NumPy
             return self.classes_.take(to_host(winners))
         return self.classes_[winners]
 

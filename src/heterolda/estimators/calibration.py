@@ -1,9 +1,8 @@
 """Probabilities calibrated on held-out rows.
 
-On each side of a rule, the log-odds that a row there is on its right side are an offset
-and a slope times the distance from the threshold, by logistic regression. Rows at about
-the same distance count as if they were at their mean distance, so that all pairs can be
-fitted at once; the difference is next to nothing.
+On each side of a rule, the log-odds that a row is on the right side are linear in its
+distance from the threshold, by logistic regression. Distances are binned, so that all
+pairs can be fitted at once; the effect is negligible.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from scipy.special import expit
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.foundations.arrays import Array, Index, Mask
 
-# Weight of the wrong row that is added to those held out on each side of a rule.
+# Weight of the wrong row that is added on each side of a rule.
 _WRONG = 0.5
 _NO_WEIGHT = 1e-12
 _MOST_STEPS = 50
@@ -51,7 +50,7 @@ class Sides:
         Bins are narrow next to the threshold, where it matters, and go on to infinity.
         """
         distance = np.minimum(np.abs(scores), _FARTHEST)
-        # The mean of square roots minds a few far rows less than that of distances.
+        # The mean of square roots depends less on a few distant rows.
         unit = (np.sqrt(distance) @ weight / max(weight.sum(), _NO_WEIGHT)) ** 2
         place = distance / (distance + (unit if unit > 0 else 1.0))
         cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
@@ -67,23 +66,22 @@ class Sides:
 
     @classmethod
     def stacked(cls, pairs: list[Sides]) -> Sides:
-        """Return those of several pairs as one."""
+        """Return one record for several pairs."""
         names = "x", "right", "wrong"
         return cls(*(np.stack([getattr(one, name) for one in pairs]) for name in names))
 
     def log_odds(self) -> SidedLogOdds:
         """Return the log-odds of all pairs that fit the rows best.
 
-        Half a wrong row is added on each side, spread over the distances as a line
-        through zero has the errors, so that they stay bounded where no row is wrong.
-        Offsets and slopes are not negative. Where the rows are all of one class, little
-        is known of the other's side: then it is one line through zero for both; and
-        where there are none, the score itself.
+        Half a wrong row is added on each side, distributed as the errors of a line
+        through zero, so that log-odds stay bounded if no row is wrong. Offsets and
+        slopes are not negative. If all rows are of one class, both sides share a line
+        through zero; if there are none, the log-odds are the score.
         """
         flat = (-1, _N_BINS)
-        with np.errstate(over="ignore", invalid="ignore"):  # of next to no weight
+        with np.errstate(over="ignore", invalid="ignore"):  # in bins of tiny weight
             lines = _lines(*(part.reshape(flat) for part in self._parts))
-        offset, slope = (found.reshape(-1, 2).T.copy() for found in lines)
+        offset, slope = (values.reshape(-1, 2).T.copy() for values in lines)
         right, wrong = self.right.sum(axis=2), self.wrong.sum(axis=2)
         classes = right + wrong[:, ::-1]
         lone = np.flatnonzero(classes.min(axis=1) <= _NO_WEIGHT)
@@ -112,7 +110,7 @@ def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
     wrong = wrong + _WRONG * np.divide(share, total, out=share, where=total > 0)
     free = np.ones((len(x), 2), dtype=bool)
     offset, slope = _logistic_regressions(x, right, wrong, free, slope)
-    # Where the best is outside of the quadrant, the best of it is on an axis.
+    # If the optimum has a negative coordinate, the best in the quadrant is on an axis.
     free[:, 1] = slope >= 0
     free[:, 0] = (offset >= 0) | ~free[:, 1]
     if not free.all():
@@ -121,12 +119,12 @@ def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
 
 
 def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
-    """Return slopes without offset, half a row added as wrong at all distances."""
+    """Return slopes without offset, with half a wrong row spread over all distances."""
     both = right + wrong
     total = both.sum(axis=1)
     wrong = wrong + (_WRONG / np.maximum(total, _WRONG))[:, None] * both
     free = np.tile([False, True], (len(x), 1))
-    # Log-odds of all rows together, at their mean distance, are a slope to begin with.
+    # Start from the log-odds of all rows together, at their mean distance.
     lost, far = wrong.sum(axis=1), np.einsum("pn,pn->p", both, x)
     odds = np.maximum(total, lost) / np.maximum(lost, _NO_WEIGHT)
     slope = np.log(np.maximum(odds, 1.0)) * total / np.where(far > 0, far, np.inf)
@@ -136,9 +134,9 @@ def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
 def _logistic_regressions(
     x: Array, right: Array, wrong: Array, free: Mask, slope: Array
 ) -> tuple[Array, Array]:
-    """Return offsets and slopes by Newton's method, with steps halved if need be.
+    """Return offsets and slopes by Newton's method, halving steps if necessary.
 
-    Those that are not free are zero; the slopes begin at those given.
+    Those that are not free are zero. `slope` is the initial guess.
     """
     weight = right + wrong
     unit = np.einsum("pn,pn->p", weight, x)

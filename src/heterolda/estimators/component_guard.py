@@ -16,7 +16,7 @@ from heterolda.foundations.threads import Progress
 from heterolda.statistics.rows import Rows
 from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
-# Weights of the pooled covariance that are tried, one after the other.
+# Weights of the pooled covariance, tried in this order.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
 # A difference of more standard errors than this is beyond chance.
 _CLEARLY = 3.0
@@ -24,7 +24,7 @@ _CLEARLY = 3.0
 
 @dataclass(frozen=True)
 class Judged:
-    """Components, and how well the quadratic rule tells training rows apart in them.
+    """Components, and the errors of the quadratic rule on training rows in them.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class Judged:
 
     @property
     def is_worse(self) -> bool:
-        """Whether linear discriminant analysis is better."""
+        """True if linear discriminant analysis is better."""
         return self.error > (1 + MORE) * self.fisher_error
 
     @property
     def is_clear(self) -> bool:
-        """Whether the difference is more than chance."""
+        """True if the difference is beyond chance."""
         return abs(self.error - self.fisher_error) > _CLEARLY * self.deviation
 
 
@@ -64,13 +64,13 @@ def judged_subspaces(
     progress: Progress,
     rows: Rows,
 ) -> list[Judged]:
-    """Return components of a method and, where they separate rows badly, of others.
+    """Return the components of a method and, if they separate rows badly, others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
-    are moved towards the pooled one, in steps, until rows find no fault with the
-    components; the last resort is linear discriminant analysis, completed by what the
-    method finds if it has fewer. The first of the list is what the method found, the
-    last one what to take: if all are worse, that with the fewest errors, or nearly so.
+    are shrunk towards the pooled one, in steps, until the components are no worse than
+    those of linear discriminant analysis, which are the last resort. The first entry
+    is that of the method, the last the one to use: if all are worse, one with nearly
+    the fewest errors.
     """
     means, covariances, priors, _ = moments
     subspace = find_subspace(*moments, n_components, method, progress)
@@ -90,7 +90,7 @@ def judged_subspaces(
 
 
 class _Judge:
-    """Tells training rows apart in components, and compares with Fisher's."""
+    """Classify training rows in components, and compare with Fisher's."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class _Judge:
         both = zip(self._wrong(subspace), self._fisher_wrong, strict=True)
         for k, wrong in enumerate(both):
             share = self._rows[k].frequencies
-            share = share / (share.sum() or 1.0)  # a class may have no rows here
+            share = share / (share.sum() or 1.0)  # a class may have no rows
             rates = np.array(wrong) @ share
             prior = self._classes[2][k]
             errors += prior * rates
@@ -119,7 +119,7 @@ class _Judge:
         return Judged(subspace, added, ours, fisher, float(np.sqrt(variance)))
 
     def _wrong(self, subspace: Subspace) -> list[Mask]:
-        """Return which rows of each class the quadratic rule gives to another."""
+        """Return which rows of each class the quadratic rule gets wrong."""
         A, (means, covariances, priors) = subspace.scalings, self._classes
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         return [

@@ -187,7 +187,7 @@ def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
     """Return whether a model is known to come from fewer rows than features.
 
     Then any labels can be separated, and errors under the model mean nothing.
-    `statistics` are those of its classes, or None.
+    `statistics` may be None.
     """
     record = getattr(model, "fit_record_", None)
     if statistics is not None:

@@ -15,7 +15,7 @@ from heterolda.tradeoff.frontier import Frontier
 
 
 class Frontiers(Sequence):
-    """The frontiers of all pairs, made one by one: together they may be large."""
+    """Frontiers of all pairs, computed one by one, since all may be large."""
 
     def __init__(self, estimator):
         self._pairs = estimator.pairs_
@@ -26,9 +26,9 @@ class Frontiers(Sequence):
 
     @cached_property
     def _known(self):
-        """Statistics, covariances and priors of the classes, and what they span.
+        """Statistics, covariances and priors of the classes, and their span.
 
-        Not before a frontier is asked for: `dir` asks an estimator for all attributes.
+        Computed on first use: `dir` reads all attributes of an estimator.
         """
         if self._few:
             warn_of_plug_in()

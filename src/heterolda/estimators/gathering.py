@@ -1,4 +1,4 @@
-"""Class statistics for an estimator: from rows, chunks, or given as they are."""
+"""Class statistics for an estimator: from rows, from chunks, or given."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -39,7 +39,7 @@ def check_statistics(statistics) -> ClassStatistics:
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows in memory, and the rows, for `fit`.
 
-    Both are in NumPy; of many rows on a device there is a sample.
+    Both are in NumPy. If many rows are on a device, the rows are a sample.
     """
     device = device_of(X)
     if device is not None and _needs_host(estimator, X, device):
@@ -58,8 +58,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
 
 
 def _needs_host(estimator, X, device) -> bool:
-    """Return whether rows of a device are few, or have to be in NumPy."""
-    # With fewer rows than this for each feature, they choose the shrinkage.
+    """Return whether rows on a device are few, or must be in NumPy."""
+    # With fewer rows per feature, rows choose the shrinkage.
     many = X.ndim == 2 and X.shape[0] > (ENOUGH_FREEDOM + 1) * X.shape[1]
     many = many and X.shape[0] * X.shape[1] > FEW_NUMBERS
     by_rows = getattr(estimator, "covariance_estimator", None) is not None
@@ -69,7 +69,7 @@ def _needs_host(estimator, X, device) -> bool:
 
 
 def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
-    """Return statistics of many rows on a device, and in NumPy a sample of the rows."""
+    """Return statistics of rows on a device, and a sample of the rows in NumPy."""
     xp, X, codes, weights = xp_of(rows.X), rows.X, rows.codes, rows.weights
     statistics = ClassStatistics.from_rows(rows)
     if weights is not None:
@@ -94,7 +94,7 @@ def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
 
 
 def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
-    """Return the statistics of a new chunk and, decayed, of earlier ones."""
+    """Return the sum of earlier statistics, decayed, and those of a new chunk."""
     if decay is not None:
         check_decay("decay", decay)
     if not hasattr(estimator, "statistics_"):
@@ -139,7 +139,7 @@ def with_all_classes(labels, chunk: ClassStatistics) -> ClassStatistics:
 
 
 def forget_fit(estimator) -> None:
-    """Drop what an earlier fit has found: if a new one fails, nothing is left of it."""
+    """Delete fitted attributes, so that a failed fit leaves none behind."""
     attributes = vars(estimator)
     for name in [name for name in attributes if name.endswith("_")]:
         del attributes[name]
@@ -155,14 +155,14 @@ def check_has_statistics(estimator, what="this") -> None:
 
 
 def keep_statistics(estimator, statistics: ClassStatistics) -> None:
-    """Write statistics and what they say of classes and features."""
+    """Set the attributes for statistics, classes and features."""
     estimator.classes_ = statistics.classes
     estimator.statistics_ = statistics
     set_features(estimator, statistics)
 
 
 def set_features(estimator, statistics: ClassStatistics) -> None:
-    """Write the number and the names of the features."""
+    """Set the number and the names of the features."""
     estimator.n_features_in_ = statistics.n_features
     if statistics.feature_names is not None:
         estimator.feature_names_in_ = statistics.feature_names

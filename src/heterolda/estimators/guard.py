@@ -1,8 +1,8 @@
-"""Rows have the last word: where the model misleads, a pair takes a simpler rule.
+"""Replace rules that rows contradict by rules for equal covariances.
 
-The certified optimum is that of the Gaussian model. On rows that the model does not fit
-it may be far worse than a rule for equal covariances, which asks less of the model: the
-pair's Fisher rule or, with few rows for each feature, that of all classes pooled.
+The certified optimum is that of the Gaussian model. Where the model does not fit the
+rows, it may be far worse than a rule that assumes less: the pair's Fisher rule or, with
+few rows per feature, linear discriminant analysis of all classes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import Span
 
-# A rule gives way to its rival if it makes this share more errors. Less than that is
-# chance in most cases, and not worth giving the optimum of the model up for.
+# A rule gives way to its rival if it makes this share more errors. A smaller share is
+# mostly chance, and not worth giving up the optimum of the model for.
 MORE = 0.03
 _ROUNDING = 1e-12
-# With fewer rows than this for each feature, the rules of a class are evaluated without
-# the row in question. With more rows that makes no difference.
+# With fewer rows per feature than this, each row is classified by rules fitted without
+# it. With more rows that makes no difference.
 ROWS_PER_FEATURE = 5
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What rows say of the rules of pairs.
+    """Errors of the rules of pairs on rows, and which pairs change their rule.
 
     Attributes
     ----------
@@ -66,18 +66,18 @@ class Verdict:
 
 
 class Chosen(NamedTuple):
-    """What rows have chosen for a discriminant.
+    """Choices made by the rows of a fit.
 
     Attributes
     ----------
     shrinkage : Shrinkage or None
-        The amounts; None are those of the parameter.
+        Amounts of shrinkage; None if the parameter gives them.
     guarded : ndarray of bool of shape (n_pairs,) or None
         Pairs that take their rival's rule.
     thresholds : Thresholds or None
-        What sets the thresholds, if rows are few.
+        Left-out scores that set the thresholds, if rows are few.
     evidence : Evidence or float
-        What sets the temperature of the probabilities, or is it.
+        Rows that determine the temperature of the probabilities, or the temperature.
     """
 
     shrinkage: Shrinkage | None = None
@@ -92,7 +92,7 @@ NOTHING = Chosen()
 def reviewed(
     problem: PairProblem, rows: Rows | None, chosen: Chosen
 ) -> tuple[Rules, Chosen, Verdict | None]:
-    """Solve pairs, and let rows have their say, or what they chose before."""
+    """Solve pairs, then apply what rows say about them, or said in an earlier fit."""
     thresholds, verdict = chosen.thresholds, None
     left_out: list[LeftOutScores] = []
     if thresholds is None and rows is not None and problem.has_few_rows:
@@ -124,9 +124,9 @@ def evaluated(
 ) -> tuple[Rules, Verdict, dict[int, tuple[Array, Array]]]:
     """Replace rules that make more errors on rows than their rivals do.
 
-    Pairs of classes that cannot stand alone are not evaluated: what they have borrowed
-    has seen the rows. The last result has weights and scores of the left-out rows of
-    small classes.
+    Pairs whose covariances borrow from other classes are not evaluated: what they have
+    borrowed has seen the rows. The last result has the weights and scores of left-out
+    rows of small classes.
     """
     judged = rules.status != Status.SEPARABLE
     first, second = problem.pairs.T  # -1 stands for all others
@@ -139,11 +139,11 @@ def evaluated(
     else:
         found = _errors_of_pairs(rules, problem, rows, judged)
         errors, deviation, together, left_out = found
-    # Weights are not always summed in the same order: rounding makes no errors.
+    # Weights may be summed in any order: rounding must not count as an error.
     errors = np.where(errors > _ROUNDING, errors, 0.0)
     worse = errors[0] > (1 + MORE) * errors[1]
     if len(problem.priors) > 2 and together[0] >= max(together[1], _ROUNDING):
-        # A few rows say little of a pair alone, and more of all classes together.
+        # Few rows say little about one pair, but more about all classes together.
         worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
     verdict = Verdict(worse, errors, deviation, rules.coef)
     scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
@@ -151,7 +151,7 @@ def evaluated(
 
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
-    """Return the rules with those of their rivals for the pairs that are guarded."""
+    """Return the rules with those of guarded pairs replaced by their rivals."""
     pairs = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
     if not len(pairs):
         return rules
@@ -204,8 +204,8 @@ def _errors_of_pairs(
 ) -> tuple[Array, Array, Array, dict[int, tuple[Array, Array, Array]]]:
     """Return errors on rows of rules and rivals, and deviations of the difference.
 
-    The third result is what both make of left-out rows of small classes, by votes, and
-    the last are the weights of these rows, and their scores by rivals and rules.
+    The third result has the errors of both on left-out rows of small classes, by votes;
+    the last has the weights of these rows, and their scores by rivals and rules.
     """
     few: Mask = _few(rules, problem)
     pairs = problem.pairs
@@ -244,10 +244,10 @@ def _errors_of_pairs(
 def _by_class(
     records: Iterable[LeftOutScores], coef: Array, intercept: Array, pairs: Index
 ) -> dict[int, tuple[Array, Array]]:
-    """Return for each class weights of rows, and their scores by all rules.
+    """Return, for each class, the weights of its rows and their scores by all rules.
 
-    The rules of the records have not seen the row, and others are not of its class. A
-    matrix that a single row makes regular is wrong about that row.
+    Rules of its own class are fitted without the row. Where a matrix is singular
+    without the row, the row counts as wrong.
     """
     classes: dict[int, tuple[Array, Array]] = {}
     for one in records:
@@ -287,7 +287,7 @@ def _errors_of_others(
 
 
 def _rated(coef: Array, intercept: Array, before: Rules, moments: Moments) -> Rules:
-    """Return rivals with their errors under the model, in place of other rules."""
+    """Return the rivals as rules, with their errors under the model."""
     priors, means = moments.pair_priors, moments.means[moments.pairs]
     D = np.einsum("pi,pi->p", coef, means[:, 1] - means[:, 0])
     t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])

@@ -25,12 +25,11 @@ from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 from heterolda.tradeoff.criteria import check_costs
 
 FOLDS = 10
-# Is called with the share of the work that is done.
 _TINY = float(np.finfo(float).tiny)
 
 
 class NotJudgedError(ValueError):
-    """There is no accuracy on held-out rows, such as where some fold has no fit."""
+    """Raised if there is no held-out accuracy, such as if a fold cannot be fitted."""
 
 
 def held_out(
@@ -83,10 +82,10 @@ def right_in_folds(
 
 
 def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Judgement:
-    """Compare in the same way by the statistics of each fold and a sample of all rows.
+    """Compare a model and LDA, given the statistics of each fold and a sample of rows.
 
-    The statistics without a fold are the sum of the others', never a difference, which
-    would lose digits. Rows are in the fold that their hash says.
+    The statistics without a fold are the sum of those of the other folds, never a
+    difference, which would lose digits. A row's hash determines its fold.
     """
     X, y, weight = sample.in_proportion()
     folds = fold_of(sample.hashes, len(parts))
@@ -109,7 +108,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
 
 
 def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
-    """Return the fold of each row, which depends on neither their order nor units.
+    """Return the fold of each row, independent of the order and units of the data.
 
     The rows of a class are dealt out in turn by their distance from its mean, in
     deviations of the features; copies of a row stay together.
@@ -151,7 +150,7 @@ def _refitted(model, X, y, weight: Array):
     classes = np.unique(y)
     again = _for_classes(model, np.isin(model.classes_, classes))
     again.fit(X, y, sample_weight=weight)
-    # The priors of a search, or of a bounded error, are those of what it begins with.
+    # A search and a bounded error take the priors of the estimator they wrap.
     start = again
     while getattr(start, "estimator", None) is not None:
         start = start.estimator
@@ -166,7 +165,7 @@ def _refitted(model, X, y, weight: Array):
 
 
 def _for_classes(model, present):
-    """Return an unfitted copy for those classes that are present."""
+    """Return an unfitted copy for the classes that are present."""
     again = clone(model)
     if not present.all() and hasattr(model, "priors_"):
         if not (again.priors is None or isinstance(again.priors, str)):

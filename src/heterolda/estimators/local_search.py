@@ -236,7 +236,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         return result, moments
 
     def _set_fitted_attributes(self, data, start, results, voting):
-        """Write what was found."""
+        """Write the fitted attributes."""
         classes, weights = data.classes, data.error_weights()
         kind = np.int64 if weights is None else np.float64
         results, moments = zip(*results, strict=True)
@@ -262,5 +262,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             means=np.array(moments)[:, :, 0],
             deviations=np.array(moments)[:, :, 1],
         )
-        evidence = getattr(start.estimator, "_committee", 1.0)
-        self._committee = committee_of(rules, self.pairs_, voting, evidence)
+        committee = getattr(start.estimator, "_committee", None)
+        temperature = 1.0 if committee is None else committee.temperature
+        self._committee = committee_of(rules, self.pairs_, voting, temperature)

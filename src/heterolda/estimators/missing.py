@@ -1,16 +1,16 @@
 r"""Rules for rows with missing values.
 
-A row with missing values gets the optimum for the features that it has: that of the
-block of their moments, which is solved once for each pattern of missing values. Beyond
-a number of patterns in one call, the rarest get the rule of all features with
-conditional means in place of the missing values: with the coefficients c of a pair,
+A row with missing values is classified by the optimum for its observed features, which
+is solved once for each pattern of missing values. If one call has too many patterns,
+the rarest get the rule of all features, with conditional means in place of missing
+values: with the coefficients c of a pair,
 
 .. math::
     u = M_{oo}^{-1} M_{o\cdot} c, \qquad M = b S_1 + a S_2,
 
-and the threshold that is the best for the scores u.x of both classes. M is that mixture
-of their covariances for which c is proportional to :math:`M^{-1} (m_2 - m_1)`: the rule
-keeps its place on the arc. Where the covariances are equal, it is the optimum, too.
+and the best threshold for the scores u.x of both classes. M is the mixture of their
+covariances for which c is proportional to :math:`M^{-1} (m_2 - m_1)`: the rule keeps
+its place on the arc. If the covariances are equal, it is the optimum.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -39,18 +39,18 @@ from heterolda.solvers.left_out import arc_weights
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 
-# Patterns of one call that get an optimum of their own: as many as take some seconds,
-# by the number of pairs times the cube of the number of features, or of a few of them.
+# Patterns of one call that get their own optimum: as many as take a few seconds, by the
+# number of pairs times the cube of the number of features (of _FEW at least).
 _WORK, _FEW = 5e8, 12
 _LEAST, _MOST = 20, 2000
-# What is added to variances, as a share of them, before a matrix is inverted.
+# Share of the variances that is added before a matrix is inverted.
 _LEAST_VARIANCE = 1e-10
-# Coefficients that are gathered for rows at a time.
+# Number of coefficients that are gathered at a time.
 _BLOCK_SIZE = 1 << 20
 
 
 def restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:
-    """Return statistics of some features; of none, those of one that tells nothing."""
+    """Return statistics of some features; if none, of one uninformative feature."""
     if not mask.any():
         spread = np.maximum(stats.weights - 1, 0.0)[:, None, None]
         moments = stats.weights, np.zeros((stats.n_classes, 1)), spread
@@ -93,10 +93,10 @@ def chosen_features(features, n_features: int, names) -> Mask:
 
 
 def predict_incomplete(model, X: Array, method: str):
-    """Return what a method of the committee of a model says of incomplete rows.
+    """Apply a method of a model's committee to incomplete rows.
 
-    The most frequent patterns get rules of their own. So do all patterns of a model
-    whose threshold bounds an error rate: its scores must not depend on the call.
+    The most frequent patterns get their own rules. So do all patterns of a model whose
+    threshold bounds an error rate: its scores must not depend on the batch.
     """
     check_has_statistics(model, "the prediction of rows with missing values")
     fitted, threshold = getattr(model, "_moved_from", (model, None))
@@ -132,7 +132,7 @@ def predict_incomplete(model, X: Array, method: str):
 
 
 def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
-    """Yield what a committee says of rows by the rules of their patterns, in parts."""
+    """Yield the decisions of a committee by the rules of each row's pattern."""
     n_pairs, d = model.coef_.shape
     coef, intercept = planes.coef.reshape(-1, n_pairs, d), planes.intercept
     curve = LogOdds.from_rules(planes).curve
@@ -143,7 +143,7 @@ def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
         scores = linear_scores(
             X[start : start + step], coef[pattern].mT, intercept[places]
         )
-        # All that a committee asks of rules with given log-odds are their errors.
+        # With given log-odds, a committee uses only the errors of its rules.
         each = replace(planes, error=planes.error[places])
         log_odds = partial(_log_odds, curve, places)
         committee = replace(
@@ -156,7 +156,7 @@ def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
 
 
 def _log_odds(curve: Curve, places: Index, scores: Array) -> Array:
-    """Return log-odds at scores, each by the curve at its place."""
+    """Return log-odds at scores, each by its own curve."""
     return Curve(*(values[..., places] for values in curve)).log_odds(scores)
 
 
@@ -181,7 +181,7 @@ def _own_rules(model, patterns: Mask) -> Rules:
 
 
 def _by_conditional_means(model, patterns: Mask) -> Rules:
-    """Return rules for patterns that follow from those of all features."""
+    """Return rules for patterns, derived from the rules of all features."""
     settings = clone(model).set_params(**model._fitted_with())
     problem = PairProblem.of(settings, model.statistics_, model.shrinkage_)
     whole, n = problem.moments, len(patterns)
@@ -192,7 +192,7 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
     for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
         mixture = np.tensordot(shares[p] / shares[p].sum(), cov[pair], axes=1)
         coef[:, p] = _conditional(c, mixture, patterns)
-    # Along each normal, a problem of one feature.
+    # Along each normal, this is a problem with one feature.
     mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
     variance = np.empty(mean.shape)
     for p, pair in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""What the rules of a discriminant are the answer to."""
+"""The optimization problem of a discriminant: pairs of classes and a criterion."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -42,29 +42,29 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 @dataclass(frozen=True)
 class PairProblem:
-    """Pairs of Gaussian classes, and what their rules are to be optimal for.
+    """Pairs of Gaussian classes, and the criterion for their rules.
 
     Attributes
     ----------
     criterion : Criterion
-        What for.
+        What the rules minimize.
     priors : ndarray of shape (n_classes,)
         Class priors.
     pairs : ndarray of shape (n_pairs, 2)
         Classes of each pair; for one against all others, (-1, k).
     moments : Moments
-        Those of classes, and of all others of each, with the places of the pairs and
-        their priors times costs.
+        Moments of the classes (one-vs-all: and of all others), with the indices of the
+        pairs and their priors times costs.
     stats : ClassStatistics
-        What the moments come from.
+        Statistics that the moments come from.
     shrinkage : Shrinkage
-        How far their covariances are shrunk.
+        Shrinkage of the covariances.
     is_shrunk : bool
-        Whether that is more than what small classes need.
+        Whether it exceeds what small classes need.
     by_rows : bool
         Whether rows have chosen it.
     voting : str
-        How the votes of the rules count.
+        Weights of the votes, "weighted" or "majority".
     frequencies : bool
         Whether the priors are relative frequencies.
     seed : int
@@ -90,7 +90,7 @@ class PairProblem:
         stats: ClassStatistics,
         chosen: Shrinkage | None,
     ) -> PairProblem:
-        """Return that of a discriminant with its parameters, for class statistics."""
+        """Return the problem of a discriminant, for class statistics."""
         k, classes = stats.n_classes, stats.classes
         one_vs_all = model.multiclass == "ova" and k > 2
         criterion = _criterion_of(model, classes)
@@ -142,10 +142,7 @@ class PairProblem:
 
     @property
     def has_few_rows(self) -> bool:
-        """Return whether left-out rows are to set the thresholds.
-
-        They do where they have also chosen the shrinkage.
-        """
+        """Return whether left-out rows set the thresholds, having set the shrinkage."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
         return self.by_rows and few and self.follows_optimum and not self.one_vs_all
 
@@ -166,11 +163,11 @@ class PairProblem:
         )
 
     def solve(self) -> Rules:
-        """Return rules of all pairs, not rated yet."""
+        """Return the rules of all pairs."""
         return solve(self.moments, self.criterion.solver, self.seed)
 
     def rate(self, planes: Rules):
-        """Return the rules with what they cost."""
+        """Return the rules with their error rates and risks."""
         rated = self.criterion.rate(planes, self.moments.priors, self.moments.pairs)
         if not self.one_vs_all:
             return rated
@@ -186,9 +183,9 @@ class PairProblem:
 def with_log_odds(planes: Rules, moments: Moments) -> Rules:
     """Return one-vs-all rules whose scores depend on the row even if they are trivial.
 
-    A trivial rule has one score for all rows, so among several of them the order of the
-    labels would decide. They get Fisher's score, which is the log-odds of the class if
-    its covariance is that of all others; what the rule costs stays as it is.
+    A trivial rule has one score for all rows, so the order of the labels would decide
+    among several of them. They get Fisher's score, the log-odds of the class if its
+    covariance equals that of all others; their errors and risks stay.
     """
     trivial = np.flatnonzero(planes.trivial)
     if not len(trivial):
@@ -200,7 +197,7 @@ def with_log_odds(planes: Rules, moments: Moments) -> Rules:
 
 
 def check_parameters(model, classes: NDArray[Any]) -> None:
-    """Refuse parameters of a discriminant that do not suit its classes."""
+    """Refuse parameters of a discriminant that do not fit its classes."""
     check_several_classes(len(classes))
     criterion = _criterion_of(model, classes)
     priors = check_priors(model.priors, classes, np.ones(len(classes)))
@@ -208,7 +205,7 @@ def check_parameters(model, classes: NDArray[Any]) -> None:
 
 
 def _criterion_of(model, classes: NDArray[Any]) -> Criterion:
-    """Return what the rules of a discriminant are to be optimal for."""
+    """Return the criterion of a discriminant."""
     solver = resolve_solver(model.solver)
     request = model.criterion, model.costs, model.max_error, classes, solver
     one_vs_all = model.multiclass == "ova" and len(classes) > 2

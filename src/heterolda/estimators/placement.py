@@ -1,7 +1,7 @@
 """Fitted attributes on the device of the rows, and back in NumPy.
 
-Estimators are fitted in NumPy, from what was summed on the device; then all arrays that
-users read go there. Whoever needs them in NumPy takes a copy of the estimator.
+Estimators are fitted in NumPy, from sums computed on the device; then all arrays that
+users read move there. Code that needs NumPy arrays takes a copy by `host_of`.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -46,7 +46,7 @@ def host_of(estimator: Any, copies: dict[int, Any] | None = None) -> Any:
 
 
 def _value_on_host(name, value, copies):
-    """Return an attribute of an estimator for NumPy."""
+    """Return an attribute of an estimator with its arrays in NumPy."""
     if name == "steps":
         steps = [(step, host_of(one, copies)) for step, one in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
@@ -74,7 +74,7 @@ class OnDevices:
         return tags
 
     def __sklearn_array_api_convert__(self, converter):
-        """Return a copy where the arrays are that scikit-learn moves models to."""
+        """Return a copy with arrays converted as scikit-learn asks."""
         device = device_of(converter(np.zeros(1)), always=True)
         return settle(copy.copy(host_of(self)), device)
 

@@ -14,18 +14,17 @@ from heterolda.foundations.roots import bracketed_roots
 from heterolda.kernels.coupling import MOST_LOG_ODDS, Curve
 from heterolda.solvers.rules import Rules
 
-# Numbers beyond this, or below its inverse, are too near to those without a square.
+# Squares of numbers beyond this, or below its inverse, may overflow or underflow.
 _EXTREME = 1e140
-# Beyond its limits a curve goes on, so that distinct scores have distinct
-# probabilities: these grow by so much each time that the score doubles, too little to
-# change what they mean.
+# Beyond its limits a curve keeps growing, so that distinct scores have distinct
+# probabilities: by this much each time the score doubles, too little to matter.
 _GROWTH = 1e-6
-# Log-odds at which a curve ends at the latest: beyond, at 2e-9 from 0 and 1, a Gaussian
-# model knows nothing, and float64 needs room for more probabilities next to 1. The most
-# that log-odds grow by from there on, each of 2,000 times at most.
+# Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model means
+# nothing, and float64 needs room for more probabilities near 1. From there on, log-odds
+# grow by at most _MOST_STEP, at most 2,000 times.
 _LARGE = 20.0
 _MOST_STEP = 0.1
-_LEAST_LIMIT = 1e-307  # has an inverse
+_LEAST_LIMIT = 1e-307  # its inverse is finite
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class LogOdds:
     the tail of the wider class. From the point where the posterior equals its own
     average over the rest of the tail, that average is used, which is what isotonic
     regression of the posterior on the score gives: the result is calibrated, and
-    its sign is that of the score. From there on it grows by next to nothing, so that
-    distinct scores have distinct probabilities; see :func:`_growing`.
+    its sign is that of the score. From there on it grows very slowly, so that distinct
+    scores have distinct probabilities; see :func:`_growing`.
 
     Attributes
     ----------
@@ -99,8 +98,8 @@ class LogOdds:
         at_zero = excess(turns, np.zeros(len(turns)))
         with np.errstate(invalid="ignore"):
             at_vertex = excess(turns, vertex)
-        # Far out both tails underflow and the comparison means nothing: the log-odds
-        # there are beyond any limit, and the vertex is as good a place as any.
+        # Far out both tails underflow and cannot be compared: the log-odds there are
+        # beyond any limit, so the vertex will do.
         inside = (at_zero < 0) & (at_vertex > 0)
         turn = np.where(at_zero < 0, vertex, np.minimum(vertex, _GROWTH / slope[turns]))
         solved = turns[inside]

@@ -24,7 +24,7 @@ from heterolda.solvers import all_pairs
 
 @dataclass(frozen=True)
 class Start:
-    """Where a search starts: one rule for each pair of classes.
+    """Initial rules of a search, one for each pair of classes.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
 
 
 def _frozen_start(estimator: Any, data: TrainingData) -> Start:
-    """Take the rules of a classifier that is fitted already, and leave it alone."""
+    """Take the rules of a fitted classifier, without changing it."""
     try:
         check_is_fitted(unfrozen(estimator))
     except NotFittedError as error:
@@ -120,7 +120,7 @@ def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
 
 
 def _set_names(model: Any, data: TrainingData) -> None:
-    """Let the start know the names of the features, as if it had seen them."""
+    """Set the names of the features, as if the model had been fitted with them."""
     if data.names is not None:
         model.feature_names_in_ = data.names
 

@@ -25,8 +25,8 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import Rows
 
 HIGHEST = 1000.0
-# Rows that are enough: more change the loss by less than 0.0005. Of many classes, so
-# many numbers, but no fewer rows of any class than the least.
+# Rows in use: more change the loss by less than 0.0005. With many classes, this many
+# numbers, but no fewer rows of any class than the least.
 _ENOUGH = 1000
 _MOST_NUMBERS = 1 << 20
 _LEAST = 20
@@ -64,8 +64,8 @@ class Evidence:
     ) -> Evidence:
         """Gather scores of some rows of each class.
 
-        `left_out` has for some classes the weights and scores of left-out rows, which
-        take the place of all others.
+        `left_out` has the weights and scores of left-out rows of some classes, which
+        replace the other rows of these classes.
         """
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
@@ -82,9 +82,9 @@ class Evidence:
         return cls(np.concatenate(scores), code, weight * (priors / totals)[code])
 
     def temperature(self, probabilities: Array) -> float:
-        """Return the temperature, at least 1, that suits the probabilities of the rows.
+        """Return the temperature that fits the probabilities of the rows, at least 1.
 
-        Below 1 it would harm small sets.
+        Smaller values would be worse for small sets.
         """
         return best_temperature(probabilities, self.codes, self.weights, 1.0)
 
@@ -96,8 +96,8 @@ def best_temperature(
 
     It lies between `least` and `HIGHEST`. The derivative of the log likelihood by the
     inverse temperature b is the mean of ``log p_y - E log p``, E by the probabilities
-    at b, which falls with b. A share of `doubt` is of rows whose class is anything, so
-    that b stays bounded where no row is wrong.
+    at b, which falls with b. With a share of `doubt`, the class of a row could be any,
+    so that b stays bounded if no row is wrong.
     """
     log_p = np.log(probabilities)
     true = (1 - doubt) * log_p[np.arange(len(log_p)), codes]

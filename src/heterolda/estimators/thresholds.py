@@ -1,8 +1,8 @@
-"""Thresholds and errors of few rows, from the scores of rows that are left out.
+"""Thresholds and errors from the scores of left-out rows, for data of few rows.
 
-Where the pooled covariance has fewer than two degrees of freedom for each feature, rows
-are all but separable whatever their labels, and errors under the model say nothing. The
-scores of left-out rows do: their moments take the place of the model's.
+Where the pooled covariance has fewer than two degrees of freedom per feature, almost
+any labels are separable, and errors under the model say nothing. The moments of
+left-out scores then replace those of the model.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Least weight of a class whose scores have a variance of their own.
 _LEAST = 5.0
-# Least deviation of scores in units of that under the model, which is less than it.
+# Least deviation of scores, in units of that under the model, which is too small.
 _LEAST_DEVIATION = 0.1
-# Distance of means, in deviations, where rows that are left out show none.
+# Distance of means, in deviations, if left-out rows show none.
 _NO_DISTANCE = 0.05
 _TINY = float(np.finfo(float).tiny)
 
@@ -64,8 +64,8 @@ class Thresholds:
     ) -> tuple[Thresholds, list[LeftOutScores]]:
         """Solve pairs for equal priors, and leave rows out of their rules.
 
-        So that priors, costs and criterion set nothing but the threshold. Scores over
-        the deviation under the model come second.
+        Priors, costs and criterion then set only the threshold. The second result has
+        the left-out scores, in units of the deviation under the model.
         """
         equal = replace(problem.moments, shares=np.ones(problem.pairs.shape))
         rules = solve(equal, Global())
@@ -101,14 +101,13 @@ class Thresholds:
         ]
 
     def at(self, solver: Any, priors: Array) -> Rules:
-        """Return the rules with the thresholds that a criterion wants.
+        """Return the rules with the thresholds of a criterion.
 
         `priors` are those of each pair, times costs.
         """
         rules = self.rules
         usable = (rules.status != Status.SEPARABLE) & ~rules.trivial
-        # Of a class of one row nothing is known: no rule has been seen to be better
-        # than always choosing the likelier class.
+        # With a class of one row, no rule is known to beat the likelier class.
         blind = usable & ~self.judged
         error = np.where(blind, priors.min(axis=1), rules.error)
         gap = np.where(blind, np.nan, rules.gap)
@@ -130,10 +129,9 @@ class Thresholds:
         return rules.replaced(pairs, moved.take(pairs))
 
     def _thresholds(self, solver: Any, priors: Array) -> tuple[Array, Array, Array]:
-        """Return thresholds t, deviations that they are for, and errors.
+        """Return thresholds t, the deviations assumed, and errors.
 
-        They are those of least error (39), of equal error rates, or where one error
-        rate is the bound.
+        The criterion is the least error (39), equal error rates, or a bound on one.
         """
         p1, p2 = priors.T
         distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)

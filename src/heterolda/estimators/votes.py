@@ -1,9 +1,9 @@
 """From the scores of the rules to decisions and probabilities.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
-winning classes and class probabilities that agree with each other:
-also those of a row alone and of the same row among others, because a score depends on
-its row and its rule only (:mod:`heterolda.kernels.ordered_scores`).
+winning classes and class probabilities that agree with each other. A row gets the same
+answer alone and in a batch, because a score depends only on its row and its rule
+(:mod:`heterolda.kernels.ordered_scores`).
 """
 
 from __future__ import annotations
@@ -36,20 +36,19 @@ from heterolda.solvers.rules import Rules
 class Committee(ABC):
     """Rules that decide together.
 
-    What is computed from the fields is kept, but not copied or pickled with them; only
-    the temperature is, instead of the rows that it comes from.
+    Copies and pickles hold the temperature in place of the rows that determine it, and
+    no cached values.
 
     Attributes
     ----------
     planes : Rules
         The rules.
-    evidence : Evidence, Committee or float
-        Rows for the temperature by which log probabilities are divided, a committee
-        that has it, or the temperature itself.
+    evidence : Evidence or float
+        The temperature that divides log probabilities, or rows to find it from.
     """
 
     planes: Rules
-    evidence: Evidence | Committee | float = field(default=1.0, kw_only=True)
+    evidence: Evidence | float = field(default=1.0, kw_only=True)
 
     @abstractmethod
     def winners(self, scores: Any) -> Any:
@@ -61,20 +60,18 @@ class Committee(ABC):
 
     @cached_property
     def temperature(self) -> float:
-        """The temperature, found when it is first asked for."""
+        """Temperature of the probabilities, computed on first use."""
         if isinstance(self.evidence, float):
             return self.evidence
-        if isinstance(self.evidence, Committee):
-            return self.evidence.temperature
         plain = replace(self, evidence=1.0)
         return self.evidence.temperature(plain.probabilities(self.evidence.scores))
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
-        """Return what a method says of the scores of rows by rules."""
+        """Apply a method to the scores of rows."""
         return getattr(self, method)(ordered_scores(rows, coef, intercept))
 
     def numbers_per_row(self) -> int:
-        """Return how many numbers a row needs."""
+        """Return the number of values that a row needs in memory."""
         return len(self.planes.coef)
 
     @cached_property
@@ -144,13 +141,13 @@ class OneVsOne(Committee):
 
     @cached_property
     def _ballot(self) -> Ballot:
-        """The votes of all rules, and a guess from scores in standard deviations."""
+        """Votes of all rules, with a first guess from standardized scores."""
         planes, scale = self.planes, self.planes.deviations.mean(axis=1)
         return Ballot.of_rules(self._weights, planes.coef, planes.intercept, scale)
 
     @cached_property
     def _curve(self) -> Curve | None:
-        """The log-odds in the form that kernels take, if there is one."""
+        """Log-odds in the form that kernels take, if there is one."""
         curve: Curve | None = getattr(self.posterior, "curve", None)
         return curve
 
@@ -186,7 +183,7 @@ class OneVsOne(Committee):
         return swap_largest_to_winner(tempered(p, self.temperature), winner)
 
     def numbers_per_row(self) -> int:
-        """Return how many numbers a row needs."""
+        """Return the number of values that a row needs in memory."""
         few = kernels.compiled is not None
         return self.n_classes if few else super().numbers_per_row()
 
@@ -231,7 +228,7 @@ def committee_of(
     rules: Rules,
     pairs: Index,
     voting: str,
-    evidence: Evidence | Committee | float = 1.0,
+    evidence: Evidence | float = 1.0,
     log_odds: Callable[[Array], Array] | None = None,
 ) -> Committee:
     """Return how the rules of pairs decide together."""

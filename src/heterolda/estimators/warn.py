@@ -1,4 +1,4 @@
-"""Warnings about what a fit had to work with and what it found."""
+"""Warnings about the rows and the rules of a fit."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from heterolda.statistics.shrinkage import ENOUGH_FREEDOM, Shrinkage
 
 # Distance of neighbouring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
-# Distance of the means, in deviations of both classes together, that is several.
+# Distance of the means, in deviations of both classes, that counts as several.
 _SEVERAL = 2.0
-# Share of the largest entry of a direction below which others are rounding errors.
+# Entries of a direction below this share of the largest are rounding errors.
 _NO_PART = 1e-10
-# Error of a rule that leaves nothing to be gained.
+# Error of a rule so small that there is nothing to gain.
 _LITTLE = 1e-3
 _CHANCE = 0.02
 _MOST_FEATURES = 3
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of the package, and of scikit-learn, that led here."""
+    """Warn at the user's line, outside the package and scikit-learn."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and _is_inside(frame):
         frame, level = frame.f_back, level + 1
@@ -59,9 +59,9 @@ def warn_of_rows(
     shrinkage: Any,
     chosen: Shrinkage | None,
 ) -> None:
-    """Say what is wrong with the rows of a fit: few, or with few digits.
+    """Warn of few rows, and of features with few digits.
 
-    `shrinkage` is the parameter, and `chosen` what rows chose.
+    `shrinkage` is the parameter, and `chosen` the shrinkage that rows chose.
     """
     if shrinkage is None and chosen is None:
         warn_of_small_classes(stats, problem.shrinkage.to_pooled)
@@ -79,9 +79,9 @@ def warn_of_rules(
     *,
     unchecked: bool,
 ) -> None:
-    """Say which rules are useless or mislead, and what could not be resolved.
+    """Warn of rules that are trivial or misleading, and of directions not resolved.
 
-    `unchecked` says that there were never any rows to check the rules on.
+    `unchecked` means that there were no rows to check the rules on.
     """
     _warn_of_trivial_rules(problem, rules)
     if verdict is not None:
@@ -94,7 +94,7 @@ def warn_of_rules(
 
 
 def _warn_of_few_rows() -> None:
-    """Say that left-out rows have chosen the shrinkage by default."""
+    """Warn that left-out rows have chosen the shrinkage by default."""
     _warn(
         f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out rows "
         "choose the shrinkage, as with shrinkage='cv'; use shrinkage=0 for none",
@@ -105,10 +105,10 @@ def _warn_of_few_rows() -> None:
 def warn_of_small_classes(
     statistics: ClassStatistics, borrowed: Array, remedy: str = "cv"
 ) -> None:
-    """Say which classes have borrowed from the others, or else have few samples.
+    """Warn of classes that borrow from others, or else of classes with few samples.
 
-    `borrowed` is the share of the pooled covariance in that of each class, and the
-    remedy a value of the parameter `shrinkage`.
+    `borrowed` is the share of the pooled covariance in that of each class; `remedy` is
+    the value of `shrinkage` to suggest.
     """
     enough = ROWS_PER_FEATURE * statistics.n_features
     if statistics.given or (statistics.weights.min() >= enough and not borrowed.any()):
@@ -134,7 +134,7 @@ def warn_of_small_classes(
 
 
 def warn_of_coarse_features(statistics: ClassStatistics) -> None:
-    """Warn of features whose digits rounding has taken."""
+    """Warn of features that have lost their digits to rounding."""
     own = statistics.weights > 1
     means, freedom = statistics.means[own], statistics.weights[own] - 1
     variances = statistics.squares[own] / freedom[:, None]
@@ -154,10 +154,10 @@ def warn_of_coarse_features(statistics: ClassStatistics) -> None:
 def _warn_of_misfit(
     statistics: ClassStatistics, pairs: Index, verdict: Verdict
 ) -> None:
-    """Say that the model misleads for some pairs, and by which features.
+    """Warn that the model misleads for some pairs, and name the features.
 
-    Errors that differ by no more than chance are not enough: of all pairs of Gaussian
-    classes together, few fits in a hundred draw a warning.
+    The errors must differ by more than chance: with Gaussian classes, a few fits in a
+    hundred draw a warning, counting all pairs together.
     """
     if not verdict.guarded.any():
         return
@@ -180,10 +180,10 @@ def _warn_of_misfit(
 def warn_of_discarded_rows(
     model: Any, statistics: ClassStatistics, rows: Rows | None
 ) -> None:
-    """Say that a covariance estimator makes clearly more errors than Fisher's rules.
+    """Warn that a covariance estimator makes clearly more errors than Fisher's rules.
 
-    These are from the statistics of all rows. Outliers are errors of a robust rule,
-    too, so that the data alone cannot tell who is right. Few rows cannot either.
+    Fisher's rules use the statistics of all rows. A robust rule errs on outliers, so
+    the data alone cannot tell which is right; nor can few rows.
     """
     enough = statistics.weights.min() >= ROWS_PER_FEATURE * statistics.n_features
     if rows is None or not enough or (model.criterion, model.costs) != ("bayes", None):
@@ -210,9 +210,9 @@ def warn_of_discarded_rows(
 
 
 def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> None:
-    """Say that the model misleads, and what the guard has done about it.
+    """Warn that the model misleads, and say what the guard did about it.
 
-    Nothing is said where the difference may be chance.
+    There is no warning if the difference may be chance.
     """
     first, last = tried[0], tried[-1]
     if not (first.is_worse and first.is_clear):
@@ -244,7 +244,7 @@ def _leading_features(statistics: ClassStatistics, coef: Array) -> str:
 
 
 def _warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
-    """Give one warning that names the pairs without a useful hyperplane."""
+    """Warn once of the pairs without a useful hyperplane."""
     classes, pairs = problem.stats.classes, problem.pairs[rules.trivial]
     if len(pairs):
         labels = [*map(repr, classes.tolist()), "the rest"]
@@ -267,7 +267,7 @@ def _warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
 
 
 def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
-    """Give one warning that names classes without variance where others have some."""
+    """Warn once of classes without variance in a direction in which others vary."""
     classes, pairs, floored = problem.stats.classes, problem.pairs, rules.floored
     if floored is None or not floored.any():
         return
@@ -289,10 +289,10 @@ def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
 def _warn_of_dropped_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None
 ) -> bool:
-    """Give one warning that names features whose differences were left out, but matter.
+    """Warn once of features whose differences were ignored but matter.
 
-    Rows of each class, if there are any, tell the deviations that moments lost. Return
-    whether there was one.
+    Rows, if there are any, have the deviations that moments lost. Return whether there
+    was a warning.
     """
     dropped, moments = rules.dropped, problem.moments
     classes, pairs = problem.stats.classes, problem.pairs
@@ -329,9 +329,9 @@ def _warn_of_dropped_directions(
 
 
 def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
-    """Give one warning that names a pair whose errors rounding blurs, if they matter.
+    """Warn once of pairs whose errors are blurred by rounding, if that matters.
 
-    They do where rules err, and means differ by a deviation in directions that blur.
+    It does if the rule errs and the means differ by a deviation in such directions.
     """
     blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
     if len(blurred):
@@ -360,7 +360,7 @@ def _distance(first: Array, second: Array, w: Array) -> float:
 
 
 def warn_of_plug_in() -> None:
-    """Say that errors under the model are not those of rows."""
+    """Warn that errors under the model are not those of rows."""
     _warn(
         "with fewer rows than features any labels can be separated: error rates and "
         "thresholds under the fitted model mean little; use cross-validation",

@@ -1,4 +1,4 @@
-"""The choice of the width, and of the transformation, by rows held out."""
+"""Choose the width and the transformation by errors on held-out rows."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.temperature import best_temperature
-from heterolda.estimators.votes import committee_of, vote_weights
+from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
+from heterolda.kernels.coupling import couple
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
 from heterolda.solvers import all_pairs
-from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows
 from heterolda.statistics.wide import in_coordinates
 
-# Folds; fewer where there are this many rows, and this many for each coefficient, so
-# that the rules hardly suffer from the lack of a third of the rows. Of very many rows
-# the last of these folds is never held out.
+# Number of folds: the smaller one with this many rows in all and per coefficient, where
+# rules hardly miss a third of the rows. With very many rows, the last fold is never
+# held out.
 _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
 # The rules of candidates within this many standard errors of the fewest errors are
@@ -46,20 +46,20 @@ Shape = PowerTransformation | None
 
 @dataclass(frozen=True)
 class Candidates:
-    """What there is to choose from, and how it is fitted.
+    """Candidates, and how they are fitted.
 
     Attributes
     ----------
     widths : tuple of float
-        Widths that decrease from 1: a path.
+        A path of widths, decreasing from 1.
     ridges : tuple of float
-        Penalties of logistic rules, from the largest on.
+        Penalties of logistic rules, in decreasing order.
     shrinkage : object
-        That of the covariances.
+        Shrinkage parameter of the covariances.
     priors : ndarray of shape (n_classes,)
         Class priors.
     n_skipped : int
-        Number of the first widths that are on the way only, and not candidates.
+        Number of widths at the start of the path that are no candidates.
     """
 
     widths: tuple[float, ...]
@@ -77,7 +77,7 @@ class Candidates:
         ]
 
     def needed(self, chosen: Index) -> Candidates:
-        """Return what is needed of the path for some candidates, in the same places."""
+        """Return the part of the path that the chosen candidates need."""
         n_widths = len(self.widths) - self.n_skipped
         if chosen.max() >= n_widths:
             return self
@@ -85,20 +85,20 @@ class Candidates:
         return replace(self, widths=self.widths[:last], ridges=())
 
     def discriminant(self) -> Any:
-        """Return the estimator of the optimum for Gaussian classes, not fitted."""
+        """Return the unfitted estimator of the optimum for Gaussian classes."""
         make: Any = GaussianLinearDiscriminant
         return make(shrinkage=self.shrinkage, priors=self.priors, guard=False)
 
     def amounts(self, rows: Rows) -> Shrinkage | None:
-        """Return the shrinkage that rows choose; None if the parameter says it."""
+        """Return the shrinkage that rows choose; None if the parameter gives it."""
         stats = ClassStatistics.from_rows(rows)
         inside, _, inside_rows = in_coordinates(stats, self.shrinkage, rows)
         return chosen_by_rows(self.shrinkage, inside, inside_rows or rows)
 
     def fit(self, rows: Rows, chosen: Shrinkage | None = None) -> Path:
-        """Return the rules of all candidates on some rows.
+        """Fit the rules of all candidates.
 
-        These choose the shrinkage, if that is asked for and not given.
+        If the rows should choose the shrinkage, and it is not given, they do so.
         """
         stats = ClassStatistics.from_rows(rows)
         inside, span, inside_rows = in_coordinates(stats, self.shrinkage, rows)
@@ -126,20 +126,20 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Choice:
-    """What rows held out have chosen.
+    """The choice made by held-out rows.
 
     Attributes
     ----------
     chosen : ndarray of int
-        Candidates of which the mean is taken.
+        Candidates whose rules are averaged.
     shape : PowerTransformation or None
-        How features are transformed.
+        Transformation of the features.
     amount : Shrinkage or None
-        Shrinkage that all rows, transformed, chose; None if the parameter says it.
+        Shrinkage that all transformed rows chose; None if the parameter gives it.
     errors, deviations : ndarray of shape (n_candidates,)
-        Errors of the candidates on rows held out, and their standard errors.
+        Errors of the candidates on held-out rows, and their standard errors.
     estimate : float
-        Error to be expected at new rows.
+        Expected error on new rows.
     log_odds : SidedLogOdds or None
         Log-odds of the pairs as functions of the scores; None if no row can be held
         out.
@@ -175,11 +175,10 @@ class Choice:
 def choose(
     rows: Rows, candidates: Candidates, *, transforms: bool, n_jobs: int | None
 ) -> Choice:
-    """Choose among candidates by their errors on rows held out of the fit.
+    """Choose among candidates by their errors on held-out rows.
 
-    With `transforms`, features are also transformed by powers, which are found without
-    the rows held out; they keep their shapes if that makes fewer errors. The amount of
-    shrinkage is that of all rows.
+    With `transforms`, power transformations compete with features as they are; powers
+    are found without the held-out rows. The amount of shrinkage is that of all rows.
     """
     held = _Held.of(rows, candidates.priors)
     whole = shapes_of(rows) if transforms else (None, None)
@@ -214,8 +213,8 @@ def choose(
 def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
     """Return transformations of features without powers and with powers.
 
-    None leaves features as they are. The former only brings outliers closer. There is
-    none if there are no more rows than features.
+    None leaves features as they are. Without powers, only outliers are moved closer.
+    With no more rows than features, there is no transformation.
     """
     if rows.totals.sum() <= rows.X.shape[1]:
         return None, None
@@ -231,16 +230,16 @@ def transformed(rows: Rows, shape: Shape) -> Rows:
 
 @dataclass(frozen=True)
 class _Held:
-    """Rows held out.
+    """Held-out rows.
 
     Attributes
     ----------
     fold_of_all : ndarray of shape (n,)
         Fold in which each row is held out, or -1.
     rows : ndarray of int of shape (n_held,)
-        Which are.
+        Indices of the held-out rows.
     codes, fold, counts, costs : ndarray of shape (n_held,)
-        Their classes, folds and frequencies, and what an error at each costs.
+        Their classes, folds, frequencies, and costs of an error.
     """
 
     fold_of_all: Index
@@ -252,7 +251,7 @@ class _Held:
 
     @classmethod
     def of(cls, rows: Rows, priors: Array) -> _Held:
-        """Deal rows to folds; those of classes too small for it stay in the fit."""
+        """Assign rows to folds; rows of very small classes are never held out."""
         counts, needed = rows.frequencies, len(rows.classes) * (rows.X.shape[1] + 1)
         many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_EACH * needed)
         n_folds = _FEW_FOLDS if many else _N_FOLDS
@@ -282,14 +281,14 @@ class _Held:
         return self.counts * self.costs
 
     def but(self, f: int) -> Mask:
-        """Return rows of other folds than f; all if there are none, or if f is -1."""
+        """Return rows outside fold f; all if there are none, or if f is -1."""
         others: Mask = self.fold != f
         return others if others.any() else ~others
 
     def near_best(self, wrong: Mask, counted: Mask) -> Index:
-        """Return candidates less than a standard error worse than the best of them.
+        """Return the candidates within a standard error of the best.
 
-        `wrong` has the errors of each candidate; `some` are the rows that count.
+        `wrong` has the errors of each candidate; only the rows in `counted` count.
         """
         wrong, weight = wrong[:, counted], self.weight[counted]
         error = wrong @ weight
@@ -299,7 +298,7 @@ class _Held:
         return np.flatnonzero(error <= limit)
 
     def has_fewer(self, one: Mask, other: Mask, counted: Mask) -> bool:
-        """Return whether one set of errors is clearly smaller than another."""
+        """Return whether one rule makes clearly fewer errors than another."""
         one, other, weight = one[counted], other[counted], self.weight[counted]
         gain = (other.astype(np.float64) - one) @ weight
         deviation = np.sqrt((one ^ other) @ (weight * self.costs[counted]))
@@ -308,22 +307,22 @@ class _Held:
 
 @dataclass(frozen=True)
 class _Contest:
-    """Candidates that were fitted without each fold, to features of some shape.
+    """Candidates fitted without each fold, for one transformation.
 
     Attributes
     ----------
     held : _Held
-        The rows held out.
+        The held-out rows.
     X : list of ndarray
-        Their features in each fold, transformed.
+        Their transformed features, by fold.
     paths : list of Path
-        Rules of all candidates, for each fold.
+        Rules of all candidates, by fold.
     n_classes : int
         Number of classes.
     wrong : ndarray of bool of shape (n_candidates, n_held)
         Errors of the candidates.
     means : dict
-        Errors of means that were tried, by their candidates.
+        Errors of averaged rules, by the candidates averaged.
     """
 
     held: _Held
@@ -337,7 +336,7 @@ class _Contest:
     def of(
         cls, rows: Rows, held: _Held, shape: tuple[Shape, ...], paths: list[Path]
     ) -> _Contest:
-        """Let candidates predict the rows held out."""
+        """Predict the held-out rows by all candidates."""
         parts = [rows.take(held.rows[held.fold == f]) for f in range(held.n_folds)]
         X = [transformed(*one).X for one in zip(parts, shape, strict=True)]
         k, wrong = (
@@ -356,12 +355,12 @@ class _Contest:
         return cls(held, X, paths, k, wrong)
 
     def scored(self, chosen: Index, f: int) -> tuple[Array, Array]:
-        """Return scores of rows of a fold by the mean of candidates, and its errors."""
+        """Return scores of a fold's rows by averaged rules, and errors of the rules."""
         coef, intercept, error = self.paths[f].mean(chosen)
         return linear_scores(self.X[f], coef.T, intercept), error
 
     def errors_of(self, chosen: Index) -> Mask:
-        """Return the rows at which the mean of some candidates errs."""
+        """Return the rows that the average of the chosen candidates gets wrong."""
         key = tuple(chosen.tolist())
         if key not in self.means:
             wrong = np.zeros(len(self.held.rows), bool)
@@ -373,12 +372,12 @@ class _Contest:
         return self.means[key]
 
     def winner(self, f: int) -> tuple[Index, Mask]:
-        """Return what rows of other folds than f choose, and its errors."""
+        """Return the candidates chosen without fold f, and the errors of their mean."""
         chosen = self.held.near_best(self.wrong, self.held.but(f))
         return chosen, self.errors_of(chosen)
 
     def calibrated(self, chosen: Index) -> tuple[SidedLogOdds, float]:
-        """Return log-odds and temperature that fit the rows held out best."""
+        """Return the log-odds and temperature that fit the held-out rows best."""
         held, folds = self.held, range(self.held.n_folds)
         order = np.concatenate([np.flatnonzero(held.fold == f) for f in folds])
         parts = [self.scored(chosen, f) for f in folds]
@@ -392,10 +391,10 @@ class _Contest:
         log_odds = Sides.stacked(sides).log_odds()
         if self.n_classes == 2:
             return log_odds, 1.0
-        coupled = []
+        curve, coupled = log_odds.curve, []
         for part, error in parts:
-            votes = _rules_of_votes(error), pairs, "weighted"
-            coupled.append(committee_of(*votes, 1.0, log_odds).probabilities(part))
+            winners = _winners(part, error, self.n_classes)
+            coupled.append(swap_largest_to_winner(couple(part, curve), winners))
         doubt = _WRONG / (weight.sum() + _WRONG)
         given = np.concatenate(coupled), codes, weight, _LEAST_TEMPERATURE, doubt
         return log_odds, best_temperature(*given)
@@ -406,11 +405,11 @@ def _decide(
     held: _Held,
     whole: list[tuple[Shape, Shrinkage | None]],
 ) -> Choice:
-    """Return what rows held out choose, and the error to be expected of it.
+    """Return the choice of the held-out rows, and its expected error.
 
-    Transformations and shrinkage of all rows are `whole`, without powers and with them.
-    Each fold is judged by what the others choose: the fewest errors of several
-    candidates would be too good to be true.
+    `whole` has the transformations and shrinkage of all rows, without and with powers.
+    Each fold is predicted by what the other folds choose: the smallest of several
+    errors would be optimistic.
     """
 
     def decide(f: int) -> tuple[int, Index, Mask]:
@@ -443,22 +442,9 @@ def _decide(
 
 
 def _winners(scores: Array, error: Array, n_classes: int) -> Index:
-    """Return what rules with some errors decide by weighted votes."""
+    """Return the winners of weighted votes, given the errors of the rules."""
     if n_classes == 2:
         return (scores[:, 0] > 0).astype(np.intp)
     weights = vote_weights(error, n_classes, "weighted")
     winners: Index = winners_of_votes(count_votes(scores, weights), scores)
     return winners
-
-
-def _rules_of_votes(error: Array) -> Rules:
-    """Return rules of which only the weights of their votes are known."""
-    one, two = np.ones((len(error), 1)), np.ones((len(error), 2))
-    return Rules.from_projections(
-        one,
-        one[:, 0],
-        error,
-        n_iter=np.zeros(len(error), np.intp),
-        means=two,
-        deviations=two,
-    )
