@@ -1,9 +1,7 @@
 """Fuzzing of all readers of files: ``make fuzz``, or ``make fuzz SECONDS=3600``.
 
-Each reader gets an equal share of the time, in a process of its own; ``READER=csv``
-takes one of them. With atheris, where that is installed, coverage guides the changes of
-files that Python code reads. All others are changed at random, in their bytes or in
-their structure.
+Each reader gets an equal share of the time, in its own process; ``READER=csv`` takes
+one of them. Files are changed at random, in their bytes or in their structure.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import argparse
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 from fuzz.plain import Tally, being_read, keep
@@ -25,7 +22,6 @@ def main(arguments=None):
     parser.add_argument("seconds", type=float, nargs="?", default=60)
     parser.add_argument("--reader", choices=list(READERS), action="append")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--plain", action="store_true", help="without atheris")
     parser.add_argument("--replay", metavar="FILE", help="check one file, and end")
     options = parser.parse_args(arguments)
     chosen = [READERS[name] for name in options.reader or READERS]
@@ -34,12 +30,9 @@ def main(arguments=None):
             parser.error("--replay needs --reader")
         return replay(chosen[0], Path(options.replay))
     seed = int(time.time()) if options.seed is None else options.seed
-    guided = find_spec("atheris") is not None and not options.plain
     share = f"{options.seconds / len(chosen):.1f}"
     return sum(
-        _guided(reader, share)
-        if guided and reader.modules
-        else alone(reader, "-m", "fuzz.plain", reader.name, share, str(seed))
+        alone(reader, "-m", "fuzz.plain", reader.name, share, str(seed))
         for reader in chosen
     )
 
@@ -51,16 +44,6 @@ def alone(reader, *arguments):
     if being_read(reader).exists():
         keep(reader, f"the process ended with status {status}")
     return status != 0
-
-
-def _guided(reader, seconds):
-    """Fuzz with atheris, which says much; whether there are defects."""
-    command = [sys.executable, "-m", "fuzz.guided", reader.name, seconds]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    lines = done.stderr.splitlines()
-    last = next((line for line in lines if line.startswith("Done")), "done")
-    print(f"{reader.name}: {done.stderr[-5000:] if done.returncode else last}")
-    return done.returncode != 0
 
 
 def replay(reader, path):

@@ -132,11 +132,4 @@ def change(data, rng):
     return json.dumps(document).encode()
 
 
-_MODULES = (
-    *("model_file", "json_file", "schema", "models"),
-    *("assembly", "parameters"),
-)
-READER = Reader(
-    *("model", ".json", seeds, change, check),
-    tuple(f"heterolda.export.{name}" for name in _MODULES),
-)
+READER = Reader("model", ".json", seeds, change, check)

@@ -28,8 +28,6 @@ class Reader:
     check : callable
         Takes a content and says whether it was accepted. Whatever it raises is a
         defect of the reader.
-    modules : tuple of str
-        Names of modules of Python code whose coverage may guide the changes.
     """
 
     name: str
@@ -37,7 +35,6 @@ class Reader:
     seeds: Callable[[], list[bytes]]
     change: Callable[[bytes, Random], bytes]
     check: Callable[[bytes], bool]
-    modules: tuple[str, ...] = ()
 
     def inputs(self, rng):
         """Contents without end: the seeds, then changes of them and of each other."""

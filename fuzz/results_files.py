@@ -103,16 +103,9 @@ def _run_seeds():
     return [good()[1], json.dumps(other).encode()]
 
 
-_MODULES = ("heterolda.experiments.results",)
 RESULTS = (
     Reader(
-        *("results", ".csv", _row_seeds, change_rows),
-        partial(check, which="results.csv"),
-        _MODULES,
+        "results", ".csv", _row_seeds, change_rows, partial(check, which="results.csv")
     ),
-    Reader(
-        *("run", ".json", _run_seeds, change_run),
-        partial(check, which="run.json"),
-        _MODULES,
-    ),
+    Reader("run", ".json", _run_seeds, change_run, partial(check, which="run.json")),
 )

@@ -180,10 +180,4 @@ def _add_bomb(archive, name, n_blocks):
             file.write(block)
 
 
-READER = Reader(
-    *("statistics", ".npz", seeds, change, check),
-    (
-        *("heterolda.statistics.class_statistics", "heterolda.statistics.arrays"),
-        "heterolda.foundations.files",
-    ),
-)
+READER = Reader("statistics", ".npz", seeds, change, check)
