@@ -142,7 +142,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
         version = form.read_magic(file)
         heads = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
         if version not in heads:
-            raise ValueError(f"the array {entry.filename!r} is of an unknown version")
+            raise ValueError(f"the array {entry.filename!r} has an unknown version")
         shape, _, kind = heads[version](file)
         if kind.hasobject:
             raise ValueError(f"the array {entry.filename!r} holds Python objects")

@@ -341,7 +341,9 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
     if isinstance(numbers, dict):
         labels = classes.tolist()
         if len(numbers) != len(given):
-            raise ParameterError("priors", "have a label more than once")
+            raise ParameterError(
+                "priors", "have a label more than once: give each class one number"
+            )
         check_known("priors", numbers, labels)
         absent = [label for label in labels if label not in numbers]
         if absent:

@@ -37,9 +37,9 @@ def _load() -> tuple[Any, str]:
         reason = "none were built" if absent else str(error)
         if current_process().name == "MainProcess":  # workers need not repeat it
             warnings.warn_explicit(
-                f"heterolda runs without its compiled kernels ({reason}): the same "
-                "answers take longer. Install it with a C compiler, or set the "
-                f"environment variable {VARIABLE} to 'numpy' to hide this line.",
+                f"heterolda runs without its compiled kernels ({reason}), which is "
+                "slower. Install it with a C compiler, or set the environment "
+                f"variable {VARIABLE} to 'numpy' to hide this warning.",
                 UserWarning,
                 "heterolda",  # not a file name, so Python prints no source line
                 0,

@@ -33,7 +33,7 @@ class Curve(NamedTuple):
     bend, low, high, unit : ndarray of shape (n_pairs,)
         Terms of both sides; low and high are not zero, and may be infinite.
     step : ndarray of shape (2, n_pairs)
-        Nonnegative change per doubling of the score, on each side.
+        Non-negative change per doubling of the score, on each side.
     """
 
     offset: Array

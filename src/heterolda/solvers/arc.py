@@ -77,7 +77,7 @@ class Arc:
 
     The ends are at theta = -low and theta = pi/2 + high. The forms are coefficients of
     g with respect to the sine and cosine of the distance from the low end, and from the
-    high end. All are nonnegative, so that g keeps its relative precision.
+    high end. All are non-negative, so that g keeps its relative precision.
     """
 
     c: Array  # from the pencil, raised in the hard case, (n_pairs, n_features)

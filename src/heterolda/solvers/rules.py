@@ -67,7 +67,7 @@ class Rules:
     def fisher(self) -> tuple[Array, Array]:
         """Coefficients and intercepts of Fisher's rules."""
         if self.fisher_coef is None or self.fisher_intercept is None:
-            raise ValueError("these rules come without Fisher's: solve the pairs")
+            raise ValueError("these rules have no Fisher rules: solve the pairs first")
         return self.fisher_coef, self.fisher_intercept
 
     @classmethod

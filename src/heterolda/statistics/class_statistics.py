@@ -495,7 +495,7 @@ class ClassStatistics:
 
         With shrinkage, the covariance of class k becomes
         ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance has fewer than
-        two degrees of freedom per feature, it is first shrunk towards its diagonal.
+        two degrees of freedom per feature, it is first shrunk toward its diagonal.
 
         Parameters
         ----------
@@ -503,7 +503,7 @@ class ClassStatistics:
             - float: ``rho_k`` for all classes, 0 for no shrinkage;
             - ``(to_pooled, to_diagonal)``: the two parameters of regularized
               discriminant analysis [1]_, in units of the features. The first is
-              ``rho_k``; by the second, the pooled covariance is first shrunk towards
+              ``rho_k``; by the second, the pooled covariance is first shrunk toward
               its diagonal, however many rows there are;
             - "auto": ``r / (W_k + r)`` with the rank r of the features, which does not
               count features that are constant or depend on others;

@@ -247,7 +247,7 @@ def _class_factors(rows: Rows) -> Sums:
 
 
 def _without_mean(z: Array, root: Array) -> Array:
-    """Return a factor with one row less and the same scatter.
+    """Return a factor with one row fewer and the same scatter.
 
     `root @ z` is zero. So the reflection that maps `root` to the first axis makes the
     first row zero.

@@ -31,6 +31,7 @@ from heterolda.foundations.validation import (
     validate_rows,
 )
 from heterolda.foundations.wording import listed
+from heterolda.kernels.class_moments import by_class
 
 _MOST_COPIES = 10**8
 # Number of values on a device that are checked at a time.
@@ -68,11 +69,8 @@ class Rows:
         """Indices of the rows of positive weight, sorted by class, and class bounds."""
         index = None if self.weights is None else np.flatnonzero(self.weights)
         codes = self.codes if index is None else self.codes[index]
-        # Integers of one or two bytes sort in linear time.
-        codes = codes.astype(np.min_scalar_type(max(len(self.classes) - 1, 0)))
-        order = codes.argsort(kind="stable")
-        counts = np.bincount(codes, minlength=len(self.classes))
-        return order if index is None else index[order], np.append(0, counts.cumsum())
+        order, bounds = by_class(codes, len(self.classes))
+        return order if index is None else index[order], bounds
 
     def take(self, index: Any) -> Self:
         """Return the rows selected by a mask, indices or a slice."""

@@ -186,7 +186,7 @@ def row_hashes(X: Any) -> Hashes:
 
 
 def _bits(numbers: Array) -> Hashes:
-    """Return the bits of numbers, with high bits mixed into low ones, often zero."""
+    """Return the bits of numbers, with high bits mixed into the low ones."""
     # Adding zero turns -0.0 into 0.0.
     bits = np.add(numbers, 0.0, order="C").view(np.uint64)
     bits ^= bits >> _HALF

@@ -68,7 +68,7 @@ def freedom_per_feature(statistics: ClassStatistics) -> float:
 
 
 def is_shrunk(shrinkage: Amount) -> bool:
-    """Return whether all classes are shrunk towards the pooled covariance."""
+    """Return whether all classes are shrunk toward the pooled covariance."""
     return bool(two_amounts(shrinkage)[0])
 
 

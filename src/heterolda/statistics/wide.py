@@ -8,7 +8,7 @@ basis (d, r) of that space in these units, from a QR decomposition of the factor
     z = Q' diag(1/s) (x - o),
 
 and a rule v.z has the normal w = diag(1/s) Q v. If s are the pooled deviations, the
-diagonal of the pooled covariance, towards which covariances are shrunk, is the identity
+diagonal of the pooled covariance, toward which covariances are shrunk, is the identity
 in these units, and so in the coordinates. Outside of them, each class has the same
 variance in all directions, and means do not differ; one more coordinate represents
 these directions. So rules, errors and certificates equal those of (d, d) matrices.
