@@ -1,4 +1,4 @@
-"""What all other folders build on: arrays, checks, files, rounding, wording."""
+"""Shared basics of all other folders: arrays, checks, files, rounding, wording."""
 
 import sys
 from collections.abc import Callable
@@ -6,16 +6,15 @@ from importlib import import_module
 from threading import RLock
 from typing import Any
 
-# One import at a time: threads that enter scikit-learn's circle of imports at
-# different places wait for each other, and Python ends that with an error.
+# One import at a time: scikit-learn's imports are circular, and two threads that
+# enter the circle at different points deadlock, which Python reports as an error.
 _IMPORTING = RLock()
 
 
 def lazy_names(package: str, modules: dict[str, list[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names are in these modules of it.
+    """Return a `__getattr__` for a package that imports its names on first use.
 
-    Names are imported when they are first used: scikit-learn takes seconds to import,
-    and a command that prints its help should not.
+    Importing scikit-learn takes seconds, and printing a help text should not.
     """
     module_of = {name: module for module, names in modules.items() for name in names}
 

@@ -1,8 +1,8 @@
-"""Arrays: their types, and those of other libraries than NumPy with their devices.
+"""Array types, and arrays of libraries other than NumPy with their devices.
 
-The one file that knows how these libraries differ. Functions of rows are written for
-the array API standard: `xp_of` returns the library to compute with. Whatever is small
-comes to the host, in NumPy.
+Only this file knows how these libraries differ. Functions of rows are written for the
+array API standard: `xp_of` returns the namespace to compute with. Small results are
+copied to the host, as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ Array = NDArray[np.float64]
 Count = NDArray[np.int64]  # errors, and weights in units
 Index = NDArray[np.intp]  # indices and small integers
 Mask = NDArray[np.bool_]
-# What users may give: of priors, and of shrinkage where there are only moments.
+# Accepted values of `priors`, and of `shrinkage` where only moments are available.
 Priors = ArrayLike | dict[Any, float] | str | None
 Amount = float | str | tuple[float, float] | None
 
-# Packages of arrays that NumPy may be unable to read.
-_ELSEWHERE = ("torch", "cupy", "jax", "jaxlib", "dpnp")
-# Packages of objects that are on no device.
-_NO_DEVICE = {
+# Packages whose arrays may be on a device that NumPy cannot read.
+_DEVICE_PACKAGES = ("torch", "cupy", "jax", "jaxlib", "dpnp")
+# Packages whose objects are always in host memory.
+_HOST_PACKAGES = {
     *("numpy", "builtins", "pandas", "polars", "scipy", "dask"),
     *("sklearn", "heterolda"),
 }
 
 
 class Device(NamedTuple):
-    """A library of arrays, and where its arrays are.
+    """An array library and one of its devices.
 
     Attributes
     ----------
     xp : module
-        The functions of the array API standard.
+        Array API namespace.
     device : object
-        What the library calls the device.
+        Device, as the library names it.
     """
 
     xp: Any
@@ -60,11 +60,11 @@ class Device(NamedTuple):
 
     @property
     def has_float64(self) -> bool:
-        """Return whether there is double precision; Apple's GPUs have none."""
+        """Return whether the device has double precision; Apple's GPUs do not."""
         return not str(self.device).startswith("mps")
 
     def put(self, array: Any) -> Any:
-        """Return a copy of an array of NumPy here; text and objects stay there."""
+        """Copy a NumPy array to this device; text and objects stay on the host."""
         values = np.array(array, order="C")
         if values.dtype.kind not in "biuf":
             return values
@@ -74,14 +74,14 @@ class Device(NamedTuple):
 
 
 def xp_of(array: Any) -> Any:
-    """Return the functions of the array API for an array: NumPy's, or another's."""
+    """Return the array API namespace of an array."""
     if isinstance(array, np.ndarray):
         return np
     return _array_api_compat().array_namespace(array)
 
 
 def put_like(values: Any, array: Any) -> Any:
-    """Return values of NumPy where an array is; as they are if that is NumPy's."""
+    """Copy NumPy values to the device of an array; return them as is for NumPy."""
     if isinstance(array, np.ndarray):
         return values
     device: Any = device_of(array, always=True)
@@ -89,25 +89,25 @@ def put_like(values: Any, array: Any) -> Any:
 
 
 def clip(array: Any, low: Any, high: Any) -> Any:
-    """Return numbers within limits; CuPy by its own function, in one pass, not ten."""
+    """Clip an array; CuPy's own function takes one pass, the compatible one ten."""
     if type(array).__module__.partition(".")[0] == "cupy":
         return import_module("cupy").clip(array, low, high)
     return xp_of(array).clip(array, low, high)
 
 
 def blocks(n: int, step: int) -> list[slice]:
-    """Return slices of n rows, `step` rows each."""
+    """Return consecutive slices that cover n rows, at most `step` rows each."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 def dense(rows: Any) -> NDArray[Any]:
-    """Return rows, which may be sparse, as an array."""
+    """Return rows, sparse or not, as a dense array."""
     array: NDArray[Any] = rows.toarray() if issparse(rows) else rows
     return array
 
 
 def import_pandas(method: str) -> Any:
-    """Return the module pandas, or say which method needs it."""
+    """Import pandas, or raise an error that names the method that needs it."""
     try:
         import pandas
     except ImportError as error:
@@ -116,25 +116,25 @@ def import_pandas(method: str) -> Any:
 
 
 def is_numpy(array: Any) -> bool:
-    """Return whether an array is NumPy's."""
+    """Return whether this is a NumPy array."""
     return isinstance(array, np.ndarray)
 
 
 def device_of(X: Any, *, always: bool = False) -> Device | None:
-    """Return where an array is; None for NumPy's and all that NumPy takes.
+    """Return the device of an array, or None if it is computed with NumPy.
 
-    As in scikit-learn, arrays of other libraries are treated as such only where the
-    configuration has `array_api_dispatch=True`, or if `always`. Otherwise NumPy takes
-    them if it can, and what it cannot read is refused.
+    As in scikit-learn, arrays of other libraries stay on their device only under
+    `array_api_dispatch=True`, or if `always`. Otherwise NumPy converts them, and
+    arrays that it cannot read are refused.
     """
     if type(X) is np.ndarray:
         return None
     package = type(X).__module__.partition(".")[0]
     if not always and not get_config()["array_api_dispatch"]:
-        if package in _ELSEWHERE:
+        if package in _DEVICE_PACKAGES:
             _check_readable(X)
         return None
-    if package in _NO_DEVICE:
+    if package in _HOST_PACKAGES:
         return None
     compat = _array_api_compat()
     if compat is None or not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
@@ -146,10 +146,7 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
 
 @cache
 def _array_api_compat() -> Any:
-    """Return the module array_api_compat, or None if it is absent.
-
-    Before version 1.7, scikit-learn does not bring it along.
-    """
+    """Return array_api_compat or None; scikit-learn includes it from version 1.7 on."""
     for name in ("sklearn.externals.array_api_compat", "array_api_compat"):
         with suppress(ImportError):
             return import_module(name)
@@ -169,7 +166,7 @@ def _check_readable(X: Any) -> None:
 
 
 def _check_tensor(X: Any) -> None:
-    """Refuse tensors that are not like arrays of any other library."""
+    """Refuse kinds of tensors that the array API standard does not have."""
     if str(X.layout) != "torch.strided":
         raise TypeError("sparse tensors are not supported: pass X.to_dense()")
     if str(X.dtype) == "torch.bfloat16":
@@ -177,12 +174,12 @@ def _check_tensor(X: Any) -> None:
 
 
 def on_host(*arrays: Any) -> list[Any]:
-    """Return arrays of a device in NumPy, and others as they are."""
+    """Copy arrays on a device to NumPy; return all other arguments unchanged."""
     return [a if device_of(a) is None else to_host(a) for a in arrays]
 
 
 def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | None:
-    """Return where X is; refuse it if the fitted attribute `other` is elsewhere."""
+    """Return the device of X, which must be that of the fitted attribute `other`."""
     if type(X) is np.ndarray and type(other) is np.ndarray:
         return None
     device = device_of(X)
@@ -205,7 +202,7 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
 
 
 def refuse_device(X: Any, what: str) -> None:
-    """Refuse rows that are not NumPy's, for what works on the host only."""
+    """Refuse rows on a device; `what` names the operation that needs NumPy."""
     device = device_of(X)
     if device is not None:
         raise TypeError(
@@ -215,17 +212,17 @@ def refuse_device(X: Any, what: str) -> None:
 
 
 def _copied(library: str) -> str:
-    """Return the expression by which a library copies X to the host."""
+    """Return the expression that copies X of this library to the host."""
     return {"torch": "X.cpu()", "cupy": "X.get()"}.get(library, "X")
 
 
 def _named(device: Device | None) -> str:
-    """Return a device in words."""
+    """Describe a device for error messages."""
     return "NumPy's" if device is None else f"{device.library}'s on {device.device}"
 
 
 def to_host(array: Any) -> NDArray[Any]:
-    """Return an array of any library as one of NumPy."""
+    """Return an array of any library as a NumPy array."""
     if isinstance(array, np.ndarray):
         return array
     package = type(array).__module__.partition(".")[0]
@@ -235,7 +232,7 @@ def to_host(array: Any) -> NDArray[Any]:
         return np.asarray(array.get())
     try:
         return np.asarray(array)
-    except (TypeError, RuntimeError, ValueError):  # array-api-strict on its devices
+    except (TypeError, RuntimeError, ValueError):  # array-api-strict
         compat = _array_api_compat()
         cpu = getattr(compat.array_namespace(array), "Device", None)
         where = "cpu" if cpu is None else cpu("CPU_DEVICE")

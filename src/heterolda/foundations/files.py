@@ -20,42 +20,42 @@ from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
 
-# Errors of a full disk, which do not say which file was being written.
-_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
-# Arrays may be compressed, but not so far that a small file fills the memory: to this
-# many times the size of the file or these many bytes, whichever is more.
-_MOST_TIMES = 20
-_MOST_BYTES = 1 << 27
+# A full disk raises these without a file name.
+_DISK_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
+# A small compressed file must not fill the memory: its arrays may take this many times
+# the size of the file, or this many bytes, whichever is more.
+_MAX_EXPANSION = 20
+_MAX_BYTES = 1 << 27
 PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that no file can be written to; long work should ask first.
+    """Return the file to write, links resolved; raise if it cannot be written.
 
-    Returns the file to write: of a link the one that it leads to, which need not exist.
+    Call it before long work whose result goes to a file.
     """
-    target, lead = Path(path), ""
+    target, link_note = Path(path), ""
     try:
         mode = os.stat(target).st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
-    except OSError as error:  # a name that is too long, a link in a circle
+    except OSError as error:  # the name is too long, or links form a circle
         name = os.fspath(path)
         raise OSError(f"{name!r} cannot be written: {error.strerror}") from error
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{str(target)!r} is a folder: name a file in it")
     if target.is_symlink():
         target = Path(os.path.realpath(target))
-        lead = f"{os.fspath(path)!r} is a link to {str(target)!r}, and "
+        link_note = f"{os.fspath(path)!r} is a link to {str(target)!r}, and "
     if not target.parent.is_dir():
         folder = str(target.parent)
-        raise FileNotFoundError(f"{lead}the folder {folder!r} does not exist")
+        raise FileNotFoundError(f"{link_note}the folder {folder!r} does not exist")
     is_special = mode and not stat.S_ISREG(mode)  # a device or a pipe
-    places = *([target] if mode else []), *([] if is_special else [target.parent])
-    for place in places:
-        if not os.access(place, os.W_OK):
+    to_write = *([target] if mode else []), *([] if is_special else [target.parent])
+    for item in to_write:
+        if not os.access(item, os.W_OK):
             reason = os.strerror(errno.EACCES)
-            raise PermissionError(errno.EACCES, reason, str(place))
+            raise PermissionError(errno.EACCES, reason, str(item))
     return target
 
 
@@ -63,35 +63,34 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name only when complete.
 
-    An older file is replaced in one step, keeping its mode, or kept if writing fails.
-    Of a link the file that it leads to is written. Devices and pipes are written to
-    as they are.
+    An existing file is replaced in one step and keeps its mode; if writing fails, it
+    stays as it was. Links are followed. Devices and pipes are written to directly.
     """
     target = check_target(path)
     special = target.exists() and not target.is_file()
-    # Short, since the name of the file may be as long as names can be.
+    # Cut, since the target's name may already have the greatest length allowed.
     temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}")
     try:
         with open(target, "wb") if special else _renamed(temporary, target) as file:
             yield file
     except OSError as error:
-        if error.errno in _FULL or error.filename == str(temporary):
+        if error.errno in _DISK_FULL or error.filename == str(temporary):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
 
 
 @contextmanager
 def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that gets its name when it is complete."""
+    """Open a temporary file that is renamed to the target when it is complete."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    # A new file gets the access that the process grants to new files. To ask for that
-    # one would have to change it, for all threads.
+    # Opening with 0o666 applies the umask, which cannot be read without changing it
+    # for all threads.
     access = 0o666 if mode is None else mode & 0o777
     with open(temporary, "xb", opener=partial(os.open, mode=access)) as file:
         try:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # before the name, or a crash leaves it empty
+            os.fsync(file.fileno())  # else a crash after the rename leaves it empty
             file.close()
             if mode is not None:
                 os.chmod(temporary, mode)
@@ -114,7 +113,7 @@ def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
 def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
     """Read the arrays of a ``.npz`` file without pickle.
 
-    `kind` says what the file should hold, for the message.
+    `kind` names the expected content in error messages.
     """
     if isinstance(path, str | os.PathLike):
         data = Path(path).read_bytes()
@@ -125,7 +124,7 @@ def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
             raise ValueError("it is not an .npz file")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-            if size > max(_MOST_TIMES * len(data), _MOST_BYTES):
+            if size > max(_MAX_EXPANSION * len(data), _MAX_BYTES):
                 raise ValueError("its arrays are far larger than the file")
             content = {
                 entry.filename.removesuffix(".npy"): _array(archive, entry)
@@ -137,13 +136,13 @@ def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
-    """Return an array of an archive; check its size before making room for it."""
+    """Read one array of an archive, checking its size before allocating it."""
     form = np.lib.format
     with archive.open(entry) as file:
         version = form.read_magic(file)
         heads = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
         if version not in heads:
-            raise ValueError(f"the array {entry.filename!r} is of an unknown version")
+            raise ValueError(f"the array {entry.filename!r} has an unknown version")
         shape, _, kind = heads[version](file)
         if kind.hasobject:
             raise ValueError(f"the array {entry.filename!r} holds Python objects")
@@ -155,7 +154,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def unreadable(path: PathOrFile, kind: str, error: Exception) -> ParameterError:
-    """Return the error for a file that does not hold what it should."""
+    """Return the error for a file without the expected content."""
     reason = f"it lacks {error}" if isinstance(error, KeyError) else error
     name = "(an open file)"
     if isinstance(path, str | os.PathLike):

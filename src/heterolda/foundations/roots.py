@@ -18,16 +18,16 @@ def bracketed_roots(
     fa: Array,
     fb: Array,
 ) -> Array:
-    """Return the roots of many scalar functions, each in its bracket from a to b.
+    """Return the roots of many scalar functions, each bracketed by a and b.
 
     ``function(index, x)`` evaluates function number ``index[k]`` at ``x[k]``; the
-    values fa and fb are of opposite sign, or zero.
+    values fa and fb have opposite signs, or are zero.
 
     Chandrupatla's method: inverse quadratic interpolation where it is safe,
-    bisection elsewhere. It stops where a bracket has shrunk to rounding error.
-    (T. R. Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding
-    the zero of a nonlinear function without using derivatives", Advances in
-    Engineering Software 28, 145-149.)
+    bisection elsewhere, until the bracket is as narrow as rounding allows. (T. R.
+    Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding the
+    zero of a nonlinear function without using derivatives", Advances in Engineering
+    Software 28, 145-149.)
     """
     root = np.where(np.abs(fa) < np.abs(fb), a, b)
     index = np.arange(len(a))
@@ -37,9 +37,9 @@ def bracketed_roots(
             break
         x = a + t * (b - a)
         fx = function(index, x)
-        same = np.sign(fx) == np.sign(fa)
-        c, fc = np.where(same, a, b), np.where(same, fa, fb)
-        b, fb = np.where(same, b, a), np.where(same, fb, fa)
+        replaces_a = np.sign(fx) == np.sign(fa)
+        c, fc = np.where(replaces_a, a, b), np.where(replaces_a, fa, fb)
+        b, fb = np.where(replaces_a, b, a), np.where(replaces_a, fb, fa)
         a, fa = x, fx
 
         closer = np.abs(fa) < np.abs(fb)
@@ -64,9 +64,9 @@ def bracketed_roots(
 
 
 def interpolated_roots(x: Array, f: Array) -> Array:
-    """Guess the roots of monotone functions, each given by a row of points (x, f).
+    """Estimate the root of a monotone function from each row of points (x, f).
 
-    The guess is where the polynomial x(f) through the points meets f = 0.
+    The polynomial x(f) through the points is evaluated at f = 0.
     """
     diagonal = np.arange(x.shape[1])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -82,17 +82,17 @@ def newton_roots(
     b: Array,
     guess: Array,
 ) -> tuple[Array, Array, Index]:
-    """Return the roots of many functions that grow through zero, by Newton's method.
+    """Find the roots of many functions by Newton's method within brackets.
 
-    A step that leaves the bracket, or does not halve the one before, is replaced by
-    bisection. The functions are negative at a and positive at b; a guess outside the
-    bracket is replaced by its middle.
+    The functions are negative at a and positive at b. A step that leaves the bracket,
+    or is more than half as long as the previous one, is replaced by bisection; a guess
+    outside the bracket by its midpoint.
 
-    ``function(index, x)`` returns the values of the functions number ``index`` at
-    ``x``, their derivatives, and three further rows of numbers. Returned are the roots,
-    these further numbers next to them, and how often each function was evaluated.
+    ``function(index, x)`` returns the values of functions ``index`` at ``x``, their
+    derivatives, and three rows of extra values. The result is the roots, the extra
+    values at the last evaluation, and the number of evaluations of each function.
     """
-    root, further = np.empty(len(a)), np.empty((3, len(a)))
+    root, extra = np.empty(len(a)), np.empty((3, len(a)))
     n_steps = np.zeros(len(a), np.intp)
     index = np.arange(len(a))
     x = np.where((a < guess) & (guess < b), guess, 0.5 * (a + b))
@@ -100,7 +100,7 @@ def newton_roots(
     for _ in range(_MOST_ITER):
         if not len(index):
             break
-        f, derivative, numbers = function(index, x)
+        f, derivative, extra_now = function(index, x)
         n_steps[index] += 1
         is_low = f < 0
         a, b = np.where(is_low, x, a), np.where(is_low, b, x)
@@ -110,10 +110,9 @@ def newton_roots(
             good = (a <= moved) & (moved <= b) & (np.abs(step) <= 0.5 * last)
         x = moved if good.all() else np.where(good, moved, 0.5 * (a + b))
         last = np.abs(step) if good.all() else np.where(good, np.abs(step), b - a)
-        root[index], further[:, index] = x, numbers
-        # Convergence is quadratic: after a step this small no other is needed.
-        more = last > 1e-6 * (1 + np.abs(x))
-        if not more.any():
-            break
-        index, x, last, a, b = index[more], x[more], last[more], a[more], b[more]
-    return root, further, n_steps
+        root[index], extra[:, index] = x, extra_now
+        # Convergence is quadratic: after a step this small, another would not show.
+        active = last > 1e-6 * (1 + np.abs(x))
+        index, x, last = index[active], x[active], last[active]
+        a, b = a[active], b[active]
+    return root, extra, n_steps

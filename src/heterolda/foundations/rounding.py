@@ -1,7 +1,7 @@
-"""Constants that decide rank, singularity and agreement, each with its reason.
+"""Tolerances for rank, singularity and agreement, each with its reason.
 
-Features are in units of their deviations wherever one of these is compared with a
-variance, so that units of the data do not matter.
+Features are scaled to unit deviation before a tolerance is compared with a variance,
+so the units of the data do not matter.
 """
 
 from __future__ import annotations
@@ -11,105 +11,106 @@ import numpy as np
 EPS = float(np.finfo(float).eps)
 
 # Statistics
-# Eigenvalues of a correlation matrix below this share of the largest are zero: sums of
-# a million rows leave errors of about 1e-13, and float32 data squares of 1e-14.
+# Eigenvalues of a correlation matrix below this share of the largest are zero: sums
+# over a million rows leave errors of about 1e-13, and float32 data about 1e-14.
 SINGULAR = 1e-10
-# Variances below this share of the largest are zero to linear discriminant analysis:
-# the square of scikit-learn's `tol`.
+# LDA treats variances below this share of the largest as zero: the square of
+# scikit-learn's `tol`.
 LDA_SINGULAR = 1e-8
-# Sums over the same rows in another order, and likelihoods, agree to this share: that
-# of 1e12 rows, should all errors have the same sign, is off by less.
+# Likelihoods, and sums over the rows in another order, agree to this share: a sum of
+# 1e12 rows is off by less even if all rounding errors have the same sign.
 SAME_SUM = 1e-10
-# Errors of means and squares after many merges, as a share of the numbers summed:
-# about a hundred roundings.
+# Error of means and squares after many merges, as a share of the numbers summed: about
+# a hundred roundings.
 MERGED = 2e-14
-# A difference of sums that is negative by this many such errors was never a sum.
+# A difference of scatters that is negative by this many such errors is no scatter.
 IMPOSSIBLE = 1e4
-# Means of a constant feature are the same up to a few roundings of their sums.
+# Means of a constant feature agree up to a few roundings of their sums.
 SAME_CONSTANT = 16 * EPS
 # A feature that varies by no more than this share of its size is constant.
 NO_VARIATION = 8 * EPS
-# Entries of a triangular factor below this, in units of the features, are rounding of
-# its QR decomposition: some hundred roundings.
+# Entries of a triangular factor below this, in units of the features, are rounding
+# errors of its QR decomposition: some hundred roundings.
 NO_ENTRY = 1e-13
 # A coordinate is empty if all entries along it are below this share of the largest,
 # times the number of coordinates: errors of a QR decomposition grow with its size.
 NO_COORDINATE = 1e-14
-# Deviations, in units of the features, whose squares a matrix cannot distinguish from
-# rounding: ten times the square root of EPS.
+# Squares of deviations below this, in units of the features, are lost in the rounding
+# of a covariance matrix: ten times the square root of EPS.
 NO_DEVIATION = 1e-7
-# Means that differ by this many deviations, where the deviation is itself rounding
-# noise, differ for real; Phi(-20) is below any error of interest.
+# Means this many deviations apart differ even if the deviation is itself only rounding
+# noise; Phi(-20) is below any error of interest.
 REAL_SEPARATION = 40.0
-# Decimals to which shifts of constant features, in units of their range, are compared:
-# two digits are left for rounding of the means.
+# Shifts of constant features, in units of their range, are compared to this many
+# decimals, which leaves two digits for rounding of the means.
 SHIFT_DECIMALS = 12
-# Asymmetry, and negative eigenvalues, of a correlation matrix that a user may have
-# rounded: half of the digits.
+# Asymmetry and negative eigenvalues up to this are accepted in a correlation matrix,
+# which a user may have rounded to half of the digits.
 ROUGH_COVARIANCE = 1e-8
 
 # Solvers
-# A sum of terms is zero if it is below this share of their sizes: it is what remains of
-# a few dozen roundings.
+# A sum below this share of the sum of its absolute terms is zero: a few dozen
+# roundings leave that much.
 ZERO_SUM = 64 * EPS
-# Variances above this share of the largest are real, whatever the rounding errors may
-# be: conditions up to 1e12 stay untouched.
+# Variances above this share of the largest are never treated as rounding errors, so
+# condition numbers up to 1e12 are left alone.
 RANK_TOLERANCE = 1e-13
-# Eigenvectors from LAPACK are off by EPS of the largest eigenvalue. Below this share of
-# it, the square root of EPS, variances are computed again among themselves.
+# LAPACK's errors are EPS times the largest eigenvalue. The subspace of eigenvalues
+# below this share of it, the square root of EPS, is decomposed again on its own.
 WEAK_AXIS = 1e-8
-# The variance that rounding leaves in a direction without any, in units of EPS, is
-# below this (float32 data that is linearly dependent leaves four), or below a share of
-# the root of the number of rows, should every row have been merged on its own.
+# In a direction without variance, rounding leaves less than this many EPS (linearly
+# dependent float32 data leaves four), or less than this share of the square root of the
+# number of rows, if every row was merged separately.
 NOISE_UNITS = 12.0
 NOISE_UNITS_OF_ROWS = 1 / 32
-# Up to this size of the inverse of S1 + S2, with unit diagonal, a Cholesky factor
-# loses half of the digits at most, and does all that the eigenvectors do.
+# If the inverse of S1 + S2, scaled to unit diagonal, is no larger than this, a Cholesky
+# factor loses at most half of the digits, and no eigenvectors are needed.
 REGULAR = 1e8
-# A class that has this share of the variance of all classes in every direction has no
-# variance that rounding may have made, and spaces of few directions suffice.
+# A class with at least this share of the total variance in every direction has no
+# variance that could be rounding, so Krylov subspaces suffice.
 SOUND_CLASS = 1e-4
-# A class variance that cannot be distinguished from zero is raised to this share of
-# S1 + S2: far above rounding (EPS), and far below what rows can tell from zero. The
-# pair with raised variances is the model from there on.
+# A class variance indistinguishable from zero is raised to this share of S1 + S2: far
+# above rounding (EPS), and far below what any number of rows could distinguish from
+# zero. The pair with raised variances is the model from then on.
 VARIANCE_FLOOR = 1e-7
-# Means that differ by less than this many deviations are equal, if rounding may have
-# made the difference: a million million rows could not tell it from zero.
+# Means closer than this many deviations are equal if the difference may be rounding:
+# 1e12 rows could not distinguish it from zero.
 EQUAL_MEANS = 1e-6
-# The part of the difference of the means along which neither class varies is rounding
-# below this share of the largest: half of the digits.
+# Where neither class varies, a difference of the means below this share of the largest
+# is rounding: half of the digits.
 REAL_PART = 1e-8
-# Rounding may change the squared distance of the means by this share, and errors by up
-# to 3e-7. Beyond it, nothing is certified. (Of 330 pairs of conditions 1e8 to 1e15,
-# verified with 60 digits, errors were off by 1e-6 from a share of 2.5e-6 on.)
+# If rounding may change the squared distance of the means by more than this share, and
+# so errors by more than 3e-7, nothing is certified. (In 330 pairs with condition
+# numbers from 1e8 to 1e15, checked with 60 digits, errors were off by 1e-6 from a share
+# of 2.5e-6 on.)
 BLURRED = 2e-6
-# No variance along a direction is known to be smaller, in units of the features.
+# Smallest variance along a direction that can be known, in units of the features.
 LEAST_VARIANCE = 1e-15
-# Of a class whose features have unit variance, eigenvalues below four EPS for each
-# feature are zero, and those up to this are there, but too small to be resolved.
+# In a class scaled to unit variances, eigenvalues below four EPS per feature are zero,
+# and those from there up to this are nonzero but too small to be resolved.
 UNRESOLVED = 1e-10
-# Means further apart than this, in deviations, are separated for good: the error is
-# zero long before, and squares of squares would overflow.
+# Means farther apart than this many deviations are treated as fully separated: the
+# error is zero long before, and fourth powers would overflow.
 FARTHEST_MEANS = 1e50
-# Deviation of a score, relative to the distance of the means, that stands for "none"
-# where a direction separates the classes without any variance.
+# Deviation of a score, relative to the distance of the means, that stands for zero
+# where a direction without variance separates the classes.
 NO_SPREAD = 1e-7
-# In the hard case c_i = 0 at the end of the arc and the admissible rules go on as
-# w(end) + eta V_i. Lifting c_i to this share of |c| lets the arc itself make that
-# turn, without any visible change to the problem.
+# In the hard case c_i = 0 at the end of the arc, and the admissible rules continue as
+# w(end) + eta V_i. With c_i raised to this share of |c| the arc itself continues there,
+# and the problem does not change visibly.
 LIFTED_COMPONENT = 1e-30
-# A slope of the error below this share of its terms is zero: the error of such a point
-# is that of the minimum up to the square of this.
+# A slope of the error below this share of its terms is zero: the error there exceeds
+# the minimum by the square of this.
 ZERO_SLOPE = 1e-10
-# What rounding errors may add to the logarithm of an error.
+# Rounding error of the logarithm of an error.
 LOG_ERROR_ROUNDING = 1e-13
-# A rule must beat the trivial one by this share to be preferred: ten times what
-# rounding errors make of either.
+# A rule is preferred to the trivial one if it is better by this share: ten times the
+# rounding error of either.
 NO_GAIN = 1e-12
 # Errors below this lose digits: they are near the smallest normal number.
 UNDERFLOW = 1e-290
-# A matrix that keeps less than this share of its size in some direction, once a row is
-# left out, is next to singular: more than half of the digits are lost.
+# A matrix that leaving out a row shrinks to less than this share in some direction is
+# nearly singular: more than half of the digits are lost.
 SINGULAR_WITHOUT_ROW = 1e-9
-# Positions on an arc: beyond this x, the distance from its end underflows.
+# Beyond this position on an arc, the distance from its end underflows.
 FARTHEST_POSITION = 700.0

@@ -16,7 +16,7 @@ from sklearn.utils.parallel import _get_threadpool_controller as threadpool_cont
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-# As in pyproject.toml: `make stamp`.
+# `make stamp` copies it from pyproject.toml.
 DOCUMENTATION = "https://heterolda.example/docs"
 
 __all__ = [

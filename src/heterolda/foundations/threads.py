@@ -1,7 +1,7 @@
-"""Threads, settings of the whole process that they share, and long work.
+"""Work in threads, process-wide settings that threads share, and progress of long work.
 
-If each thread put back the setting that it found, the last of two that overlap would
-put back what the first had set, for good.
+A process-wide setting needs one owner: if two threads overlapped and each restored the
+value it saw, the second would permanently restore the first one's change.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
 _T = TypeVar("_T")
-# Is called with what is being done and the share that is done, NaN if not known.
+# Called with a description of the work and the share done, NaN if unknown.
 Progress = Callable[[str, float], None]
-_LONG = 60.0  # seconds; work that takes longer is not silent
+_LONG = 60.0  # seconds; longer work is announced
 _shown_by: ContextVar[Progress | None] = ContextVar("shown_by", default=None)
 
 
@@ -30,24 +30,24 @@ def silent(text: str, share: float) -> None:
 
 
 class _Silence:
-    """Filters of warnings, which the first thread sets and the last one puts back."""
+    """Ignore warnings from the first thread that enters to the last that leaves."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._inside = 0
+        self._n_inside = 0
 
     def __enter__(self) -> None:
         with self._lock:
-            if not self._inside:
-                self._before = warnings.catch_warnings(action="ignore")
-                self._before.__enter__()
-            self._inside += 1
+            if not self._n_inside:
+                self._filter = warnings.catch_warnings(action="ignore")
+                self._filter.__enter__()
+            self._n_inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._before.__exit__(None, None, None)
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._filter.__exit__(None, None, None)
 
 
 _SILENCE = _Silence()
@@ -55,20 +55,17 @@ _LIMITING = Lock()
 
 
 def no_warnings() -> AbstractContextManager[Any]:
-    """Silence the warnings of work that the user did not ask for.
+    """Silence warnings from work that the user did not ask for.
 
-    In this thread only, where Python keeps filters for each; else in all threads.
+    Other threads are affected only where Python has no filters per thread.
     """
-    own = getattr(sys.flags, "context_aware_warnings", False)
-    return warnings.catch_warnings(action="ignore") if own else _SILENCE
+    per_thread = getattr(sys.flags, "context_aware_warnings", False)
+    return warnings.catch_warnings(action="ignore") if per_thread else _SILENCE
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run linear algebra in a single thread.
-
-    One thread at a time sets the limit; others take it as it is then.
-    """
+    """Limit linear algebra to one thread, unless another thread holds the limit."""
     if not _LIMITING.acquire(blocking=False):
         yield
         return
@@ -80,10 +77,9 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
-    """Return results of a function of consecutive slices of n things, one a thread.
+    """Apply a function to consecutive slices of n items, one slice per thread.
 
-    There are as many threads as the work is worth, but no more than OMP_NUM_THREADS, or
-    the share of the processors that joblib leaves to its workers.
+    Uses at most `worth` threads, and no more than OMP_NUM_THREADS or joblib allow.
     """
     most = min(worth, n)
     count = min(most, n_threads()) if most > 1 else 1
@@ -91,13 +87,13 @@ def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
         return [part(slice(0, n))]
     slices = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
     with ThreadPoolExecutor(count - 1) as pool:
-        others = [pool.submit(part, one) for one in slices[1:]]
-        return [part(slices[0]), *(other.result() for other in others)]
+        futures = [pool.submit(part, chunk) for chunk in slices[1:]]
+        return [part(slices[0]), *(future.result() for future in futures)]
 
 
 @contextmanager
 def shown_by(progress: Progress) -> Iterator[None]:
-    """Let a program show long work in its own way."""
+    """Send the progress of long work to a function."""
     token = _shown_by.set(progress)
     try:
         yield
@@ -106,9 +102,9 @@ def shown_by(progress: Progress) -> Iterator[None]:
 
 
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
-    """Return what to call with the share done, for work expected to take `seconds`.
+    """Return a function to call with the share done of work that takes `seconds`.
 
-    Long work is announced by a warning, unless a program shows it.
+    Long work is announced by a warning, unless a function of `shown_by` reports it.
     """
     if seconds >= _LONG:
         text = f"{text}, which takes about {seconds / 60:.0f} min"

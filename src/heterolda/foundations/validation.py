@@ -22,7 +22,7 @@ from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host, xp
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.wording import listed, named
 
-# Real numbers that need no conversion before they are summed in float64.
+# Types that need no conversion before numbers are summed in float64.
 NUMERIC_TYPES = [
     *(np.float64, np.float32, np.float16, np.bool_),
     *(np.int8, np.int16, np.int32, np.int64),
@@ -30,16 +30,16 @@ NUMERIC_TYPES = [
 ]
 _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100
-# Labels from zero to this are counted: to sort them takes four times as long.
+# Integer labels below this are counted, which is four times as fast as sorting.
 _FEW_LABELS = 1 << 12
-# For estimators without a parameter for missing values.
+# Advice of estimators without a parameter for missing values.
 _OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
 
 
 def validate_parameters(estimator: Any) -> None:
-    """Do what scikit-learn's `_validate_params` does, apart from the defaults.
+    """Validate the parameters that differ from their defaults.
 
-    They need no validation, which takes a tenth of the time of a small fit.
+    Validating all of them, as scikit-learn does, takes a tenth of a small fit.
     """
     kind: Any = type(estimator)
     changed = {
@@ -54,7 +54,7 @@ def validate_parameters(estimator: Any) -> None:
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """Return the parameters of a class of estimators with their defaults."""
+    """Return the default of each parameter of an estimator class."""
     parameters = signature(kind.__init__).parameters
     return {name: parameters[name].default for name in kind._get_param_names()}
 
@@ -68,10 +68,10 @@ def validate_rows(
     missing: str | None = None,
     **checks: Any,
 ) -> tuple[Any, NDArray[Any]]:
-    """Return training data as scikit-learn's `validate_data` does, or `check_X_y`.
+    """Validate training data with scikit-learn; the estimator may be None.
 
-    The latter is for no estimator, None. Plain arrays in which nothing can be wrong
-    are the most common case: validation would take a third of the time of a small fit.
+    Sound NumPy arrays, the most common case, skip that: it takes a third of a small
+    fit.
     """
     if sound_arrays(X, y) and _has_features(estimator, X.shape[1], reset=reset):
         return X, y
@@ -88,25 +88,25 @@ def validate_rows(
 
 
 def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
-    """Return whether an estimator, if any, expects this number of unnamed features.
+    """Return whether the estimator expects this many features without names.
 
-    With `reset`, it does from now on.
+    With `reset`, make it expect them. Without an estimator, any number is fine.
     """
     if estimator is None:
         return True
     attributes = vars(estimator)
     if reset:
-        attributes.pop("feature_names_in_", None)  # of an earlier fit
+        attributes.pop("feature_names_in_", None)  # from an earlier fit
         attributes["n_features_in_"] = n_features
-    named = "feature_names_in_" in attributes
-    return attributes.get("n_features_in_") == n_features and not named
+    has_names = "feature_names_in_" in attributes
+    return attributes.get("n_features_in_") == n_features and not has_names
 
 
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
-    """Return what `validate_data` of scikit-learn does, for rows after the fit.
+    """Validate rows passed to a fitted estimator.
 
-    That takes half of the time of a small prediction, and plain arrays need none of it
-    if others check that they are finite.
+    scikit-learn's checks take half of a small prediction; plain arrays whose entries
+    the caller checks for NaN skip them.
     """
     plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
     plain = plain and checks.get("ensure_all_finite") is False
@@ -118,7 +118,7 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
 
 @contextmanager
 def readable_rows(X: Any) -> Iterator[None]:
-    """Refuse rows that scikit-learn would misread or crash on, while it checks them."""
+    """Refuse rows that scikit-learn misreads, or that overflow while it checks them."""
     check_readable(X)
     try:
         yield
@@ -134,10 +134,10 @@ def readable_rows(X: Any) -> Iterator[None]:
 def missing_values_as(
     missing: str | None, way: str = _OTHER_WAY
 ) -> Iterator[dict[str, Any]]:
-    """Yield the argument for scikit-learn's validation; its error names our parameter.
+    """Yield scikit-learn's argument for NaN, and reword its error about NaN.
 
-    None stands for an estimator without the parameter: the error then advises `way`,
-    unless that is empty.
+    The error advises missing="em", or `way` if the estimator has no such parameter
+    (`missing` is None); an empty `way` advises neither.
     """
     try:
         yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
@@ -154,7 +154,7 @@ def missing_values_as(
 
 
 def has_missing_values(X: Any) -> bool:
-    """Return whether rows, validated but for NaN, have missing values."""
+    """Return whether rows, validated except for NaN, have missing values."""
     values = X.data if issparse(X) else X
     if values.dtype.kind != "f" or all_finite(values) or not np.isnan(values).any():
         return False
@@ -168,14 +168,14 @@ def has_missing_values(X: Any) -> bool:
 
 
 def check_readable(X: Any) -> None:
-    """Refuse masked entries, and sparse rows whose indices point outside of them."""
+    """Refuse masked entries, and sparse matrices with indices out of range."""
     check_unmasked("X", X)
     if not issparse(X):
         return
     try:
         if X.format == "coo":
-            coo_array((X.data, X.coords), X.shape)  # which checks them
-        else:  # a copy, because the check may replace arrays
+            coo_array((X.data, X.coords), X.shape)  # checks the coordinates
+        else:  # of a copy, because the check may replace arrays
             (copy(X) if hasattr(X, "check_format") else X.tocsr()).check_format()
     except ValueError as error:
         raise ParameterError(
@@ -184,7 +184,7 @@ def check_readable(X: Any) -> None:
 
 
 def sound_arrays(X: Any, y: Any) -> bool:
-    """Return whether these are plain arrays of training data with nothing to refuse."""
+    """Return whether training data are plain NumPy arrays that pass every check."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
         return False
     if X.ndim != 2 or y.shape != X.shape[:1] or not X.size or X.dtype not in _NUMERIC:
@@ -197,14 +197,14 @@ def sound_arrays(X: Any, y: Any) -> bool:
 
 
 def all_finite(numbers: Any) -> bool:
-    """Return whether the sum of numbers is finite: if so, all of them are."""
+    """Return whether the sum is finite, which implies that all numbers are."""
     xp = xp_of(numbers)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(xp.isfinite(xp.sum(numbers)))
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Refuse masked entries, also of rows in a list, which NumPy would uncover."""
+    """Refuse masked entries, whose masks NumPy would drop, also in a list of rows."""
     parts = values if isinstance(values, list | tuple) else [values]
     if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
@@ -213,12 +213,12 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def label_array(y: Any, name: str = "y") -> Any:
-    """Return labels as an array of the type that suits them; refuse missing ones.
+    """Return labels as an array; refuse missing ones.
 
-    What is not an array at all is returned as it is, for scikit-learn to refuse.
+    A scalar is returned unchanged, for scikit-learn to refuse.
     """
     (y,) = on_host(y)
-    # NumPy makes text of numbers in a list with text, and of NaN, too.
+    # As objects: NumPy turns NaN in a list with text into the text "nan".
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
         return y
@@ -237,7 +237,7 @@ def label_array(y: Any, name: str = "y") -> Any:
 
 
 def _is_missing(label: object) -> bool:
-    """Return whether a label stands for none."""
+    """Return whether a label is None, NaN, NaT or NA."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     floating = float, np.floating, np.datetime64
@@ -297,11 +297,11 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
 
 
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
-    """Return the indices of two classes that are given by their labels, in order."""
+    """Return the class indices of two labels, in the order given."""
     labels = classes.tolist()
-    given = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
-    indices = [labels.index(label) for label in given if label in labels]
-    if len(given) != 2 or len(set(indices)) != 2:
+    two = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
+    indices = [labels.index(label) for label in two if label in labels]
+    if len(two) != 2 or len(set(indices)) != 2:
         raise ParameterError(
             "pair",
             f"must be two different labels of the classes {labels}, got {pair!r}",
@@ -310,7 +310,7 @@ def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
 
 
 def check_known(name: str, given: Iterable[Any], labels: list[Any]) -> None:
-    """Refuse labels that are not among those of the classes."""
+    """Refuse labels that are not among the classes."""
     unknown = [label for label in given if label not in labels]
     if unknown:
         raise ParameterError(
@@ -323,8 +323,8 @@ def check_known(name: str, given: Iterable[Any], labels: list[Any]) -> None:
 def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
     """Return positive class priors that sum to one.
 
-    They may be given in proportion, in the order of the classes or by label, in a dict
-    or a pandas Series, or as "equal"; relative frequencies if none are given.
+    `priors` may be proportions in the order of the classes, a dict or pandas Series by
+    label, "equal", or None for the relative frequencies.
     """
     if priors is None:
         frequencies: Array = weights / weights.sum()
@@ -341,7 +341,9 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
     if isinstance(numbers, dict):
         labels = classes.tolist()
         if len(numbers) != len(given):
-            raise ParameterError("priors", "have a label more than once")
+            raise ParameterError(
+                "priors", "have a label more than once: give each class one number"
+            )
         check_known("priors", numbers, labels)
         absent = [label for label in labels if label not in numbers]
         if absent:
@@ -362,7 +364,7 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
             f"must be positive, got {listed(given)}: leave a class that never occurs "
             "out of the data",
         )
-    given /= given.max()  # so that their sum is finite
+    given /= given.max()  # keeps the sum finite
     shares: Array = given / given.sum()
     if not np.all(shares > 0):
         raise ParameterError(
@@ -379,9 +381,9 @@ def check_number(
     *,
     integer: bool = False,
 ) -> None:
-    """Refuse a setting that is not a number from `low` to `high`, both allowed."""
-    number = isinstance(value, Integral if integer else Real)
-    if not number or not low <= value <= high:  # type: ignore[operator]
+    """Refuse a parameter that is not a number in the closed interval [low, high]."""
+    is_number = isinstance(value, Integral if integer else Real)
+    if not is_number or not low <= value <= high:  # type: ignore[operator]
         kind = "an integer" if integer else "a number"
         raise ParameterError(
             name, f"must be {kind} from {low:g} to {high:g}, got {value!r}"
@@ -389,7 +391,7 @@ def check_number(
 
 
 def check_several_classes(n_classes: int) -> None:
-    """Refuse data of a single class, or of none."""
+    """Refuse data with fewer than two classes."""
     if n_classes < 2:
         raise ValueError(
             f"at least 2 classes are needed, got {n_classes} "
@@ -400,10 +402,10 @@ def check_several_classes(n_classes: int) -> None:
 def check_labels(
     y: NDArray[Any], name: str = "y", *, warn: bool = True
 ) -> NDArray[Any]:
-    """Return the distinct labels, sorted, of targets that must be class labels.
+    """Return the sorted distinct labels; refuse targets that are not class labels.
 
-    With `warn`, scikit-learn warns if nearly every row has a class of its own, as the
-    rows of a chunk well may.
+    With `warn`, scikit-learn warns if nearly every row has a different label, which is
+    normal in a small chunk.
     """
     kind = y.dtype.kind
     if kind == "O" and y.ndim == 1 and not all_text(y):
@@ -420,11 +422,11 @@ def check_labels(
     labels: NDArray[Any]
     if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:
         labels = np.flatnonzero(np.bincount(y)).astype(y.dtype)
-    elif kind == "O":  # text has its hashes already
+    elif kind == "O":  # strings cache their hashes
         labels = np.unique(np.array(list(set(y.tolist())), object))
     else:
         labels = np.unique(y)
-    if plain and warn and 2 * len(labels) > len(y):  # all that is left to check
+    if plain and warn and 2 * len(labels) > len(y):  # may warn
         check_classification_targets(y)
     return labels
 
@@ -435,8 +437,8 @@ def all_text(y: NDArray[Any]) -> bool:
 
 
 def encode(y: NDArray[Any], classes: NDArray[Any]) -> Count:
-    """Return the index of the class of each label among the sorted distinct ones."""
+    """Return the index of each label in the sorted classes."""
     if y.dtype.kind == "O":
-        place = {label: k for k, label in enumerate(classes.tolist())}
-        return np.fromiter(map(place.__getitem__, y.tolist()), np.int64, len(y))
+        code = {label: k for k, label in enumerate(classes.tolist())}
+        return np.fromiter(map(code.__getitem__, y.tolist()), np.int64, len(y))
     return np.searchsorted(classes, y)

@@ -1,6 +1,6 @@
-"""Numbers, labels and tables in words, and the words that parameters may be.
+"""Numbers, labels and tables as text, and the strings that parameters accept.
 
-No other package is imported here, so that a command can print its help at once.
+Nothing else is imported here, so that commands print their help without delay.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The words that parameters may be: one list for the library and the command line.
+# Strings that parameters accept, in the library and on the command line.
 SOLVER_NAMES = ("global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
-# The last is for searches only, which have rules that know no covariances.
 VOTINGS = ("weighted", "majority")
 MISSING = ("error", "em")
 MISSING_IN_FILES = ("error", "drop", "em")
@@ -24,7 +23,7 @@ PROJECTIONS = ("error", "chernoff", "fisher")
 
 
 def text_table(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table, the first column flush left, others right."""
+    """Return the lines of a table: first column left-aligned, others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
@@ -36,7 +35,7 @@ def text_table(table: Sequence[Sequence[str]]) -> list[str]:
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that already is HTML."""
 
     __slots__ = ()
 
@@ -46,17 +45,17 @@ def _escaped(text: str) -> str:
 
 
 def html(*parts: str) -> str:
-    """Return paragraphs of text, and markup as it is, for notebooks."""
-    shown = [
+    """Return HTML for notebooks: each text as a paragraph, and markup unchanged."""
+    items = [
         part if isinstance(part, Markup) else f"<p>{escape(part)}</p>" for part in parts
     ]
-    return f"<div>{''.join(shown)}</div>"
+    return f"<div>{''.join(items)}</div>"
 
 
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None
 ) -> Markup:
-    """Return a table as HTML, with `most` rows and the number of the others."""
+    """Return an HTML table of at most `most` rows, and how many more there are."""
     heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
     lines = [
         f'<tr><th scope="row">{_escaped(first)}</th>'
@@ -74,14 +73,14 @@ def html_table(
 
 
 def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
-    """Return a few labels and how many more there are: 'a', 'b' and 1 more."""
+    """Return the first labels and how many more there are: 'a', 'b' and 1 more."""
     first = labels[:most]
     first = first if isinstance(first, Sequence) else first.tolist()
     return ", ".join(map(repr, first)) + _more(len(labels) - most)
 
 
 def names_text(names: Sequence[str], most: int = 20) -> str:
-    """Return a few names without quotes: a, b and 1 more."""
+    """Return the first names, without quotes: a, b and 1 more."""
     return ", ".join(names[:most]) + _more(len(names) - most)
 
 
@@ -95,8 +94,8 @@ def _more(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with more digits for smaller ones: 12.3 %, 0.12 %."""
-    value = round(100 * share, 9)  # 0.1 is shown alike from above and from below
+    """Return a share in percent, with more digits if it is small: 12.3 %, 0.12 %."""
+    value = round(100 * share, 9)  # 0.1 looks the same from above and from below
     if share > 0 and value < 0.0005:
         return "< 0.001 %"
     digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3
@@ -109,24 +108,24 @@ def points(difference: float) -> str:
 
 
 def amount(number: float) -> str:
-    """Return a number of rows or a weight, rounded: 12,345, 163.5, 0.0517."""
+    """Return a rounded number of rows, or weight: 12,345, 163.5, 0.0517."""
     if 0 < number < 1:
         return f"{number:.3g}"
     return f"{number:,.1f}".removesuffix(".0")
 
 
 def count(number: float, what: str) -> str:
-    """Return a number of things with commas: 1 row, 12,345 rows, 2 classes."""
+    """Return a number with its noun: 1 row, 12,345 rows, 2 classes."""
     digits = amount(number)
     ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
     return f"{digits} {what}{ending}"
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    """Return text that is safe for a terminal, cut in its middle if too long.
+    """Return text that is safe for a terminal, with the middle cut if it is too long.
 
-    Line feeds stay; other characters that do not print, such as those that change
-    colors or the direction of writing, are escaped.
+    Unprintable characters other than line feeds are escaped: they may change colors or
+    the direction of writing.
     """
     if longest is not None and len(text) > longest:
         half = longest // 2

@@ -1,9 +1,8 @@
-"""The inner loops: a Python body of each, and C for NumPy arrays where that is faster.
+"""Inner loops: each in Python, and in C for NumPy arrays where that is faster.
 
-Each file here has one kernel. The function to call takes the compiled form for NumPy
-arrays if there is one; its Python body says what it does, and serves arrays of other
-libraries where rows may be on a device. Both give the same answers. Setting the
-environment variable HETEROLDA_KERNELS to "numpy" forces the latter.
+Each file has one kernel, whose public function calls the C form if it can. The Python
+form gives the same answers, and also takes arrays on a device. Setting the environment
+variable HETEROLDA_KERNELS to "numpy" forces the Python forms.
 """
 
 from __future__ import annotations
@@ -20,29 +19,29 @@ VARIABLE = "HETEROLDA_KERNELS"
 
 
 def _load() -> tuple[Any, str]:
-    """Return the extension module, or None, and why there is none."""
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted not in ("", "compiled", "numpy"):
+    """Return the extension module, or None and the reason that it is not used."""
+    choice = os.environ.get(VARIABLE, "")
+    if choice not in ("", "compiled", "numpy"):
         raise ImportError(
             f"the environment variable {VARIABLE} must be 'compiled' or 'numpy', got "
-            f"{wanted!r}"
+            f"{choice!r}"
         )
-    if wanted == "numpy":
+    if choice == "numpy":
         return None, f"{VARIABLE}=numpy"
     try:
         return import_module("heterolda.kernels._compiled"), ""
     except ImportError as error:
-        if wanted:
+        if choice:
             raise
         absent = isinstance(error, ModuleNotFoundError)
         reason = "none were built" if absent else str(error)
         if current_process().name == "MainProcess":  # workers need not repeat it
             warnings.warn_explicit(
-                f"heterolda runs without its compiled kernels ({reason}): the same "
-                "answers take longer. Install it with a C compiler, or set the "
-                f"environment variable {VARIABLE} to 'numpy' to hide this line.",
+                f"heterolda runs without its compiled kernels ({reason}), which is "
+                "slower. Install it with a C compiler, or set the environment "
+                f"variable {VARIABLE} to 'numpy' to hide this warning.",
                 UserWarning,
-                "heterolda",  # no file: a line of it would be a second line
+                "heterolda",  # not a file name, so Python prints no source line
                 0,
             )
         return None, reason
@@ -52,10 +51,10 @@ compiled, _reason = _load()
 
 
 def in_use() -> str:
-    """Return which kernels are in use, in words."""
+    """Describe the kernels in use."""
     return "compiled" if compiled is not None else f"NumPy ({_reason or 'chosen'})"
 
 
 def ready(array: Any) -> Any:
-    """Return an array as the compiled kernels take it: in C order, and aligned."""
+    """Return an array as the compiled kernels need it: in C order, and aligned."""
     return None if array is None else np.require(array, requirements="CA")

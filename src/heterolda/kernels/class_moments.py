@@ -1,4 +1,4 @@
-"""Weights, means and centred scatters of classes, in one pass over rows."""
+"""Weights, means and centered scatters of classes, in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 
-# Below this a sum of squares begins to lose digits: numbers are 5e-324 apart there.
+# Sums of squares below this lose digits: the spacing of numbers there is 5e-324.
 SMALLEST_SQUARE = 1e-307
 
-# With no more features, or no more rows in a class, loops of our own are faster than
-# the linear algebra library.
+# Up to this many features, or rows per class, the C loops are faster than BLAS.
 _FEW_FEATURES = 48
 _FEW_ROWS = 128
 # Rows are gathered class by class into a buffer of about this size, small enough
-# to stay in cache while it is centred and multiplied.
+# to stay in cache while it is centered and multiplied.
 _BUFFER_BYTES = 1 << 20
-# Labels are sorted this many rows at a time, so that the gathered rows lie near each
-# other even if X is a memory map larger than memory.
+# Labels are sorted this many rows at a time, so that the gathered rows are close
+# together even if X is a memory map larger than memory.
 _SORTED_ROWS = 1 << 17
-# A GPU is busy only with large blocks: at least this many bytes, or a tenth of those of
-# the rows; and with many products at once, of at least this many rows.
+# A GPU needs large blocks, of at least this many bytes or a tenth of the rows, and many
+# products at once, of at least this many rows each.
 _GPU_BYTES, _TILE = 1 << 27, 1024
 
 
@@ -46,11 +45,11 @@ class ClassMoments(NamedTuple):
     weights : ndarray of shape (n_classes,)
         Total weights.
     means : ndarray of shape (n_classes, n_features)
-        Means; zero without rows.
+        Means; zero for a class without rows.
     scatters : ndarray of shape (n_classes, n_features, n_features)
         Weighted sums of outer products of deviations from the mean.
     lost : int
-        A feature that varies though sums of its squares are next to zero, or -1.
+        Index of a feature whose squares underflow though it varies, or -1.
     """
 
     weights: Array
@@ -62,10 +61,10 @@ class ClassMoments(NamedTuple):
 def class_moments(
     X: Any, codes: Any, weight: Array | None, n_classes: int
 ) -> ClassMoments:
-    """Return moments of classes, of rows of any type, layout and library.
+    """Return the moments of classes, for rows of any type, layout and library.
 
-    `codes` has the class of each row, where X is; weights are in NumPy, and rows of
-    weight zero do not count. What overflows becomes infinite or NaN.
+    `codes` has the class of each row, on the device of X; `weight` is in NumPy. Rows of
+    weight zero do not count. Sums that overflow are infinite or NaN.
     """
     d = X.shape[1]
     many = d > _FEW_FEATURES and X.shape[0] > _FEW_ROWS * n_classes
@@ -77,32 +76,34 @@ def class_moments(
     step = len(X)
     usable = X.flags.forc and X.flags.aligned
     if not usable or X.dtype not in (np.float64, np.float32):
-        step = max(1, _BUFFER_BYTES // 8 // max(d, 1))  # what is converted at a time
+        step = max(1, _BUFFER_BYTES // 8 // max(d, 1))  # rows converted at a time
     for start in range(0, len(X), step or 1):
         rows = slice(start, start + step)
-        part = None if weight is None else kernels.ready(weight[rows])
+        w = None if weight is None else kernels.ready(weight[rows])
         native = _native(X if step == len(X) else X[rows])
         sums = totals, means, scatters, SMALLEST_SQUARE, lost
-        kernels.compiled.class_moments(*native, codes[rows], part, *sums)
+        kernels.compiled.class_moments(*native, codes[rows], w, *sums)
     return ClassMoments(totals, means, scatters, int(lost[0]))
 
 
 def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
-    """Return rows in one of the four forms of the kernel, and None for the others."""
+    """Return the kernel's four arguments for X, of which three are None.
+
+    They are for double and single precision, each by rows and by columns.
+    """
     single = X.dtype == np.float32
     if not single:
         X = X.astype(np.float64, copy=False)
-    columns = X.flags.fnc and X.flags.aligned
-    place = 2 * single + columns
-    forms: list[NDArray[Any] | None] = [None] * 4
-    forms[place] = X.T if columns else kernels.ready(X)
-    return forms
+    by_columns = X.flags.fnc and X.flags.aligned
+    arguments: list[NDArray[Any] | None] = [None] * 4
+    arguments[2 * single + by_columns] = X.T if by_columns else kernels.ready(X)
+    return arguments
 
 
 def class_moments_python(
     X: Any, codes: Any, weight: Array | None, n_classes: int
 ) -> ClassMoments:
-    """Return the moments class by class: gathered, centered, multiplied in blocks."""
+    """Return the moments; gather, center and multiply the rows block by block."""
     (n, d), lost = X.shape, -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
@@ -114,8 +115,8 @@ def class_moments_python(
             rows = order[low:high] + part.start
             if weight is not None:
                 rows = rows[weight[rows] > 0]
-            for some in blocks(rows.shape[0], step):
-                block = rows[some]
+            for chunk in blocks(rows.shape[0], step):
+                block = rows[chunk]
                 w = None if weight is None else weight[block]
                 z = _gathered(X, block)
                 squares = add_rows(z, w, totals[k : k + 1], means[k], scatters[k])
@@ -127,7 +128,7 @@ def class_moments_python(
 
 
 def _sizes(X: Any) -> tuple[int, int]:
-    """Return how many labels are sorted, and rows gathered, at a time."""
+    """Return how many labels to sort, and how many rows to gather, at a time."""
     n, d = X.shape
     if is_numpy(X):
         return _SORTED_ROWS, max(16, _BUFFER_BYTES // 8 // max(d, 1))
@@ -138,25 +139,24 @@ def _sizes(X: Any) -> tuple[int, int]:
 
 
 def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
-    """Return indices of rows, class by class, and in NumPy where each class begins."""
+    """Return the order of rows by class, and where each class begins (in NumPy)."""
     xp = xp_of(codes)
     # Integers of one or two bytes sort in linear time.
     kinds = xp.uint8, xp.int16, xp.int64
     kind = next(kind for kind in kinds if n_classes <= xp.iinfo(kind).max)
     codes = xp.astype(codes, kind, copy=False)
     order = xp.argsort(codes, stable=True)
-    ends = put_like(np.arange(n_classes), codes)
-    last = xp.searchsorted(xp.take(codes, order), xp.astype(ends, kind), side="right")
-    return order, np.append(0, to_host(last))
+    classes = xp.astype(put_like(np.arange(n_classes), codes), kind)
+    ends = xp.searchsorted(xp.take(codes, order), classes, side="right")
+    return order, np.append(0, to_host(ends))
 
 
 def _gathered(X: Any, rows: Any) -> Any:
-    """Return some rows of X in float64, laid out in memory as X is."""
+    """Copy rows of X to float64, in the memory layout of X."""
     xp = xp_of(X)
     if not is_numpy(X):
         z = xp.take(X, rows, axis=0)
     elif X.flags.f_contiguous and not X.flags.c_contiguous:
-        # Columns that lie one after the other, as those of data frames, stay so.
         z = X.T.take(rows, axis=1, mode="clip").T
     else:
         z = X.take(rows, axis=0, mode="clip")
@@ -166,25 +166,25 @@ def _gathered(X: Any, rows: Any) -> Any:
 def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> Array:
     """Add rows to the total weight, mean and centered scatter of a class, in place.
 
-    These are in NumPy. The rows z are overwritten. Return the sums of squares of the
-    features.
+    These are in NumPy. The rows z are overwritten. Return the sum of squares of each
+    feature.
     """
     xp = xp_of(z)
     before = float(total[0])
-    more = float(z.shape[0] if weight is None else xp.sum(weight))
-    total += more
+    added = float(z.shape[0] if weight is None else xp.sum(weight))
+    total += added
     with np.errstate(over="ignore", invalid="ignore"):
-        # Centering on a row first makes the scatter of a constant column exactly zero
-        # and takes out any offset before sums are formed. The mean of a class that
-        # has as much weight already does that too, and saves a pass.
-        enough = before >= more
+        # Centering on a row first makes the scatter of a constant column exactly zero,
+        # and removes any offset before sums are formed. So does centering on the mean
+        # of a class that has as much weight already, which saves a pass.
+        enough = before >= added
         origin = put_like(mean, z) if enough else z[0, :] + 0.0
         z -= origin
         if weight is None and is_numpy(z):
-            shift = z.sum(axis=0) / more
-        else:  # a product takes CuPy a hundredth of the time of a sum over rows
+            shift = z.sum(axis=0) / added
+        else:  # in CuPy a product is a hundred times as fast as a sum over rows
             column = xp.ones_like(z[:, :1]) if weight is None else weight[:, None]
-            shift = _product(column, z)[0, :] / more
+            shift = _product(column, z)[0, :] / added
         if not enough:
             z -= shift
             shift += origin - put_like(mean, z)
@@ -193,20 +193,20 @@ def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> 
         product, shift = to_host(_product(z, z)), to_host(shift)
         scatter += product
         if enough:
-            # What is taken off is at most half of what was summed: no digits are lost.
-            scatter -= np.outer(shift, shift * (more * more / total))
-            mean += shift * (more / total)
+            # At most half of the sum is subtracted, so no digits are lost.
+            scatter -= np.outer(shift, shift * (added * added / total))
+            mean += shift * (added / total)
         elif before == 0:
             mean += shift
         else:  # Chan, Golub and LeVeque, pairwise update
-            scatter += np.outer(shift, shift * (before * more / total))
-            mean += shift * (more / total)
+            scatter += np.outer(shift, shift * (before * added / total))
+            mean += shift * (added / total)
     squares: Array = product.diagonal()
     return squares
 
 
 def _product(a: Any, b: Any) -> Any:
-    """Return a'b; a GPU needs many products at once, so that rows are cut in tiles."""
+    """Return a'b, on a device as a sum over tiles of rows, all multiplied at once."""
     if is_numpy(a):
         return a.T @ b
     xp, (n, d) = xp_of(a), b.shape

@@ -10,10 +10,10 @@ import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, clip, is_numpy, put_like, xp_of
 from heterolda.kernels.votes import n_classes_of, pair_sums
 
-# Log-odds are kept within these limits, where exp is finite and positive.
+# Log-odds are clipped to this size, where exp is finite and positive.
 MOST_LOG_ODDS = 700.0
-# Least log-odds for the second class at a positive score: enough to decide argmax.
-# Below twice as many, half of what the curve has is added to them.
+# Log-odds at a positive score are at least this plus half of the curve's value, so
+# that argmax agrees with the sign of the score.
 LEAST_LOG_ODDS = 1e-9
 _LARGEST_RATIO = 1e307
 
@@ -22,18 +22,18 @@ class Curve(NamedTuple):
     """Log-odds of the second class of each pair as a function of the score s.
 
     They are ``offset[1] + s (bend s + slope[1])`` if s > 0, and ``s (bend s + slope[0])
-    - offset[0]`` if not, after s was clipped to [low, high] and divided by the unit.
-    Beyond low they fall by ``step[0]`` each time that the score doubles, beyond high
-    they grow by ``step[1]``, linearly in between: so distinct scores stay distinct.
+    - offset[0]`` otherwise, where s is the score clipped to [low, high] and divided by
+    the unit. Each doubling of the score below low subtracts ``step[0]``, and above high
+    adds ``step[1]``, linearly in between, so that distinct scores stay distinct.
 
     Attributes
     ----------
     offset, slope : ndarray of shape (2, n_pairs)
-        Offsets are not negative.
+        Terms on the negative and on the positive side; offsets are not negative.
     bend, low, high, unit : ndarray of shape (n_pairs,)
-        The rest; the limits are not zero, and may be infinite.
+        Terms of both sides; low and high are not zero, and may be infinite.
     step : ndarray of shape (2, n_pairs)
-        Not negative.
+        Non-negative change per doubling of the score, on each side.
     """
 
     offset: Array
@@ -45,9 +45,9 @@ class Curve(NamedTuple):
     step: Array
 
     def log_odds(self, scores: Any) -> Any:
-        """Return log-odds at scores of shape (n_samples, n_pairs), of the same signs.
+        """Return log-odds at scores of shape (n_samples, n_pairs), with equal signs.
 
-        Zero is not positive, and stays at or below zero.
+        A score of zero has log-odds of at most zero.
         """
         xp, positive = xp_of(scores), scores > 0
 
@@ -55,9 +55,9 @@ class Curve(NamedTuple):
             return put_like(values, scores)
 
         def of_side(no: Array, yes: Array) -> Any:
-            """Return what counts on the side of the score, at once if that is equal."""
-            same = (no == yes).all()
-            return put(yes) if same else xp.where(positive, put(yes), put(no))
+            """Return `yes` for positive scores and `no` for others."""
+            equal = (no == yes).all()
+            return put(yes) if equal else xp.where(positive, put(yes), put(no))
 
         with np.errstate(all="ignore"):
             s = clip(scores, put(self.low), put(self.high))
@@ -74,14 +74,13 @@ class Curve(NamedTuple):
 
 
 def _doublings(ratio: Any) -> Any:
-    """Return how often one doubles to reach a ratio, linear between powers of two.
+    """Return log2 of a ratio, interpolated linearly between powers of two.
 
-    An exponent that rounding makes too large by one changes next to nothing: lines of
-    neighboring exponents meet there.
+    If log2 rounds up to the next integer, the result hardly changes: it is continuous.
     """
     xp = xp_of(ratio)
     ratio = clip(ratio, None, _LARGEST_RATIO)
-    if xp is np:  # which has a function for that, five times as fast
+    if xp is np:  # frexp is five times as fast
         mantissa, exponent = np.frexp(ratio)
         return (exponent - 1) + (2 * mantissa - 1)
     exponent = xp.floor(xp.log2(ratio))
@@ -89,10 +88,10 @@ def _doublings(ratio: Any) -> Any:
 
 
 def couple(scores: Any, curve: Curve) -> Any:
-    """Return class probabilities from scores of all pairs.
+    """Return class probabilities from the scores of all pairs.
 
-    p_i is proportional to 1 / (1 + sum over j of p_j / p_i), the odds taken from the
-    pairs: exact if the pairs agree with each other (Price, Knerr, Personnaz and
+    p_i is proportional to 1 / (1 + sum over j of p_j / p_i), with the odds of the
+    pairs. This is exact if the pairs are consistent (Price, Knerr, Personnaz and
     Dreyfus 1995).
     """
     if kernels.compiled is None or not is_numpy(scores):
@@ -112,7 +111,7 @@ def couple_log_odds(log_odds: Any) -> Any:
 def couple_rows(
     X: Array, coef: Array, intercept: Array, weight: Array, curve: Curve
 ) -> tuple[Array, Array]:
-    """Couple the scores of rows, and count the votes of the rules; compiled only."""
+    """Return class probabilities and votes of rows; needs the compiled kernels."""
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
     _couple(None, kernels.ready(X), coef, intercept, weight, curve, p, votes)
@@ -120,7 +119,7 @@ def couple_rows(
 
 
 def _couple(scores, X, coef, intercept, weight, curve, p, votes):
-    """Call the compiled form, of scores or of rows; it gives p and perhaps votes."""
+    """Fill p, and votes if given, from scores or from rows, in C."""
+    inputs = scores, X, coef, intercept, weight
     limits = MOST_LOG_ODDS, LEAST_LOG_ODDS
-    given = scores, X, coef, intercept, weight
-    kernels.compiled.couple(*given, *curve, *limits, p, votes)
+    kernels.compiled.couple(*inputs, *curve, *limits, p, votes)

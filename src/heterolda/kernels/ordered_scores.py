@@ -10,18 +10,17 @@ import numpy as np
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, is_numpy, xp_of
 
-# Scores are kept near or below this, so that sums of them do not overflow.
+# Scores are clipped to this size, so that sums of them do not overflow.
 _LARGEST_SCORE, _ROOM = 1e300, 1e8
-# Products of features and coefficients that are summed at once, if there are no more.
+# Up to this many products of features and coefficients are summed in one call.
 _FEW_PRODUCTS = 1 << 16
 
 
 def ordered_scores(X: Any, coef: Any, intercept: Any) -> Any:
-    """Return products of rows and rules, plus intercept.
+    """Return X @ coef.T + intercept, finite and of the right sign even on overflow.
 
-    In NumPy they are summed from left to right: the order decides the sign of scores
-    that are zero but for rounding, so a score depends on its row and its rule only. It
-    is finite and has the right sign even if products overflow.
+    In NumPy the products are summed from left to right, so that a score, even one whose
+    sign is decided by rounding, depends only on its row and its rule.
     """
     if not is_numpy(X):
         return linear_scores(X, coef.T, intercept)
@@ -34,15 +33,15 @@ def ordered_scores(X: Any, coef: Any, intercept: Any) -> Any:
 
 
 def linear_scores(rows: Any, normals: Any, intercept: Any) -> Any:
-    """Return scores of rows, summed in any order, but finite as `ordered_scores` are.
+    """Return finite scores like `ordered_scores`, but summed in any order.
 
-    `normals` is `coef` transposed, perhaps for each row, and so may `intercept` be.
+    `normals` is `coef` transposed; it and `intercept` may differ from row to row.
     """
 
     def products(rows: Any) -> Any:
         if normals.ndim == 3:
             return np.einsum("rj,rjp->rp", rows, normals)
-        if normals.shape[1] == 1:  # by a vector it is faster
+        if normals.shape[1] == 1:  # a product with a vector is faster
             return (rows @ normals[:, 0])[:, None]
         return rows @ normals
 
@@ -50,15 +49,15 @@ def linear_scores(rows: Any, normals: Any, intercept: Any) -> Any:
 
 
 def _finite(X: Any, products: Callable[[Any], Any], intercept: Any) -> Any:
-    """Return products of rows with rules, plus intercept, finite and of the right sign.
+    """Return products(X) + intercept, finite and of the right sign.
 
-    Scores of rows that are not finite are NaN.
+    Rows that are not finite get NaN.
     """
     xp = xp_of(X)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = products(X)
         scores += intercept
-        # The sum of all is finite unless one of them is not, or nearly so.
+        # The sum is finite only if all scores are.
         if bool(xp.isfinite(xp.sum(scores) * _ROOM)):
             return scores
         size = xp.max(xp.abs(X), axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""The certified optimum of pairs of Gaussian classes, one pair after the other.
+"""Certified optimum of pairs of Gaussian classes, in C, pair by pair.
 
-There is no NumPy form here: it is :class:`heterolda.solvers.global_search.Global` on a
-pencil, which solves all pairs at once and is asked for those that are handed over.
+The NumPy form is :class:`heterolda.solvers.global_search.Global`, which solves many
+pairs at once, including those that this kernel leaves unsolved.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index
 
-# What became of a pair: solved; not, for S1 + S2 is singular; not, for other reasons.
+# Outcomes of a pair: solved; S1 + S2 is singular; not solved for another reason.
 DONE, SINGULAR, UNSURE = range(3)
-# Beyond this number of features the linear algebra of NumPy is faster.
+# With more features, NumPy's linear algebra is faster.
 MOST_FEATURES = 128
 
 
@@ -29,14 +29,14 @@ def solve_pairs(
     gap: float,
     whitening: Array | None = None,
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.uint8]]:
-    """Solve pairs of classes, given by their indices, with the priors of each pair.
+    """Solve pairs of class indices; return the attributes of `Rules`, and outcomes.
 
-    For pairs whose S1 + S2 is singular a `whitening` in units of its diagonal, zero
-    columns included, can be given, as by `PrincipalAxes`. Return attributes of `Rules`,
-    which are garbage where a pair is not done, and what became of each pair.
+    `priors` are those of each pair. Pairs with singular S1 + S2 need the `whitening` of
+    `PrincipalAxes`, scaled to unit diagonal and with zero columns. Attributes of pairs
+    that are not solved are undefined.
     """
     n, d = len(pairs), means.shape[1]
-    # In the order of the compiled function.
+    # In the order of the arguments of the compiled function.
     columns: dict[str, NDArray[Any]] = {
         "coef": np.empty((n, d)),
         "intercept": np.empty(n),
@@ -52,8 +52,6 @@ def solve_pairs(
         "fisher_intercept": np.empty(n),
     }
     outcome = np.empty(n, np.uint8)
-    given = means, covariances, weights, pairs, priors
-    kernels.compiled.solve_pairs(
-        *map(kernels.ready, given), gap, whitening, *columns.values(), outcome
-    )
+    inputs = map(kernels.ready, (means, covariances, weights, pairs, priors))
+    kernels.compiled.solve_pairs(*inputs, gap, whitening, *columns.values(), outcome)
     return columns, outcome

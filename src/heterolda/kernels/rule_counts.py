@@ -1,4 +1,4 @@
-"""How many rows of each class two rules of a pair get wrong."""
+"""Errors of two rules per pair of classes, counted on the rows of each class."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index, Mask, blocks
 from heterolda.kernels.ordered_scores import linear_scores
 
-# With more products of features and coefficients, linear algebra is faster than loops.
+# With more products of features and coefficients, BLAS is faster than C loops.
 _FEW_PRODUCTS = 1 << 17
-# Rows that are gathered at a time.
+# Rows gathered at a time.
 _ROWS = 1 << 13
 
 Hyperplanes = tuple[Array, Array]  # coefficients and intercepts
@@ -22,18 +22,18 @@ Hyperplanes = tuple[Array, Array]  # coefficients and intercepts
 
 @dataclass(frozen=True)
 class RowsOfPairs:
-    """Rows of classes, and the pairs that the classes are in.
+    """Rows of classes, and the pairs of classes to count errors for.
 
     Attributes
     ----------
     X : ndarray of shape (n, n_features)
         Rows.
     weight : ndarray of shape (n,) or None
-        Their weights.
+        Weights of the rows.
     order : ndarray of int64
-        Indices of the rows of each class, one class after the other.
+        Indices of the rows, sorted by class.
     bounds : ndarray of int64 of shape (n_classes + 1,)
-        Where each class begins in `order`, and where the last ends.
+        Class k is ``order[bounds[k]:bounds[k + 1]]``.
     chosen : ndarray of bool of shape (n_classes,)
         Classes whose rows count.
     classes : ndarray of int64 of shape (n_pairs, 2)
@@ -52,12 +52,11 @@ class RowsOfPairs:
 
 
 def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> Array:
-    """Return weights of the rows that either rule of a pair, or only one, gets wrong.
+    """Return the weight of rows misclassified by `rules`, by `others`, and by only one.
 
-    `rules` and `others` have one rule each for each pair. The result is of shape
-    (n_pairs, 2, 3), for both classes of each pair, and zero where nothing was counted.
-    A positive score is for the second class; one that rounding cannot tell from zero
-    may have either sign.
+    Both have one rule per pair. The result has shape (n_pairs, 2, 3), with a row for
+    each class of a pair, and zeros where nothing was counted. A positive score votes
+    for the second class; a score of zero may be rounded to either sign.
     """
     counts = np.zeros((len(rows.judged), 2, 3))
     n_products = len(rows.order) * 4 * rules[0].size // max(1, len(rows.chosen))
@@ -66,9 +65,9 @@ def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> A
     if kernels.compiled is None or n_products > _FEW_PRODUCTS or not native:
         _add_counts(rows, rules, others, counts)
     else:
-        where = rows.order, rows.bounds, rows.chosen, rows.classes, rows.judged
-        given = rows.X, rows.weight, *where, *rules, *others
-        kernels.compiled.rule_counts(*map(kernels.ready, given), counts)
+        selection = rows.order, rows.bounds, rows.chosen, rows.classes, rows.judged
+        inputs = rows.X, rows.weight, *selection, *rules, *others
+        kernels.compiled.rule_counts(*map(kernels.ready, inputs), counts)
     return counts
 
 
@@ -82,11 +81,12 @@ def _add_counts(
         pairs, second = places // 2, places % 2 == 1
         normals = np.concatenate([rules[0][pairs], others[0][pairs]]).T
         intercept = np.concatenate([rules[1][pairs], others[1][pairs]])
-        own = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
-        for block in blocks(len(own) * bool(len(pairs)), _ROWS):
-            X = rows.X.take(own[block], axis=0).astype(np.float64, copy=False)
+        members = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
+        for block in blocks(len(members) * bool(len(pairs)), _ROWS):
+            index = members[block]
+            X = rows.X.take(index, axis=0).astype(np.float64, copy=False)
             positive = linear_scores(X, normals, intercept) > 0
-            one, two = np.split(positive != np.tile(second, 2), 2, axis=1)
-            w = np.ones(len(X)) if rows.weight is None else rows.weight[own[block]]
-            sums = w @ one, w @ two, w @ (one != two)
+            wrong, wrong_others = np.split(positive != np.tile(second, 2), 2, axis=1)
+            w = np.ones(len(X)) if rows.weight is None else rows.weight[index]
+            sums = w @ wrong, w @ wrong_others, w @ (wrong != wrong_others)
             counts.reshape(-1, 3)[places] += np.transpose(sums)

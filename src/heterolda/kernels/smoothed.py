@@ -1,15 +1,15 @@
-r"""Minima of the smoothed error of a rule, from width to width, and of a ridge loss.
+r"""Minima of the smoothed error of a rule along a path of widths, and of a ridge loss.
 
-The two classes have covariances S_1 and S_2, and means that differ by c: +-c / 2 from
-the origin. The rows z_j are those less the mean of their class. For the width h, the
-rule (u, w0) has the smoothed error
+The two classes have covariances S_1 and S_2 and means +-c / 2. The rows z_j are
+centered on the mean of their class. With width h, the rule (u, w0) has the smoothed
+error
 
     p_h = sum_j q_j Phi(a_j),
     a_j = +-(w0 - s_j) / (h sigma_k),    s_j = +-c.u / 2 + sqrt(1 - h^2) z_j.u,
 
 with the upper sign in the first class and sigma_k^2 = u'S_k u. The share q_j of a row
-is the prior of its class, times its weight in the class. The descent is on ln p_h, so
-that rows far on their right sides still count.
+is the prior of its class times its share of the weight of the class. Descent is on
+ln p_h, so that rows far on the correct side still count.
 
 The ridge loss is the logistic one, sum_j q_j ln(1 + exp(a_j)) + penalty |u|^2 with
 a_j = +-(w0 - z_j.u), in any coordinates.
@@ -31,19 +31,19 @@ from heterolda.foundations.arrays import Array, Mask
 # Value and gradient at a rule.
 Objective = Callable[[Array], tuple[float, Array]]
 
-# Steps that are remembered.
+# Number of steps remembered.
 _MEMORY = 6
-# Sufficient decrease, as a share of what the gradient promises.
+# Sufficient decrease, as a share of that predicted by the gradient.
 _ARMIJO = 1e-4
-# A step that is rejected is shortened by this, and given up below the second.
+# Factor by which a rejected step is shortened, and the length at which descent ends.
 _SHORTEN = 0.35
 _SHORTEST = 1e-6
-# Change of the gradient along a step, relative to both, that shows any curvature.
+# Smallest curvature along a step that is used, relative to step and gradient change.
 _FLAT = 1e-10
-# Smaller changes count as none: reciprocals overflow, and squares are zero.
+# Smaller changes count as zero: their reciprocals overflow, and their squares vanish.
 _NO_CHANGE = 1e-300
-# Below this logarithm of the error all rows are far on their right sides, and there is
-# little to be gained: the rule stays for smaller widths.
+# Below this logarithm of the error all rows are far on the correct side, so the rule is
+# kept for smaller widths.
 _SETTLED = -30.0
 
 
@@ -54,14 +54,14 @@ class PairRows:
     Attributes
     ----------
     columns : ndarray of shape (r, n)
-        The coordinates of all rows; rows of the first class come first.
+        Coordinates of all rows, those of the first class first.
     n_first : int
         Number of rows of the first class.
     share : ndarray of shape (n,)
-        Share q_j of each row in the error; they sum to one.
+        Share q_j of each row in the error. Shares sum to one.
     moments : tuple of ndarray
-        Difference c of the means, and covariances of the two classes, for rows less the
-        mean of their class; empty for the ridge loss.
+        Difference c of the means, and the two covariances, for centered rows; empty for
+        the ridge loss.
     """
 
     columns: Array
@@ -71,7 +71,7 @@ class PairRows:
 
     @property
     def first(self) -> Mask:
-        """Rows of the first class."""
+        """Return a mask of the rows of the first class."""
         mask: Mask = np.arange(len(self.share)) < self.n_first
         return mask
 
@@ -81,11 +81,11 @@ def smoothed_path(
 ) -> tuple[Array, Array]:
     """Return minima (u, w0) for each width in turn, and the logarithms of their errors.
 
-    The descent for a width begins at the minimum of the width before, at first at
-    `start`, whose u must not be zero. The error is not convex: the minimum is the one
-    that descent leads to. It ends when a step promises to decrease the objective by a
-    relative `tol` at most, or after `max_iter` steps. Without moments, the widths are
-    penalties of the ridge loss, and the values are the losses.
+    Descent for a width starts at the minimum of the previous width, and for the first
+    at `start`, whose u must not be zero. The error is not convex, so the minimum is a
+    local one. Descent ends when a step is predicted to decrease the objective by at
+    most `tol`, relatively, or after `max_iter` steps. Without moments, the widths are
+    penalties of the ridge loss, and the values are losses.
     """
     rules, values = np.empty((len(widths), len(start))), np.empty(len(widths))
     if kernels.compiled is not None:
@@ -106,8 +106,8 @@ def smoothed_path(
         if rows.moments:  # the smoothed error depends on the direction only
             start = start / np.linalg.norm(start[:-1])
         settled = rows.moments and k and values[k - 1] < _SETTLED
-        most = 0 if settled else max_iter
-        start, values[k] = _minimum(partial(objective, rows, h), start, tol, most)
+        n_steps = 0 if settled else max_iter
+        start, values[k] = _minimum(partial(objective, rows, h), start, tol, n_steps)
         rules[k] = start
     return rules, values
 
@@ -125,7 +125,7 @@ def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array
         a = (w0 - side * (c @ u / 2) - narrow * (u @ rows.columns)) * over
         logs = np.log(rows.share)
         value = float(logsumexp(logs + log_ndtr(a)))
-        # Derivatives of ln p_h in each a_j.
+        # Derivatives of ln p_h with respect to each a_j.
         density = np.exp(logs - 0.5 * a**2 - value) / np.sqrt(2 * np.pi)
         in_w0 = density * over
         turn = [density[part] @ a[part] for part in (first, ~first)]
@@ -151,7 +151,7 @@ def _minimum(
     """Return a minimum by L-BFGS, and the value there."""
     memory: deque[tuple[Array, Array, float]] = deque(maxlen=_MEMORY)
     value, gradient = objective(v)
-    inverse = 1 / max(1.0, float(np.linalg.norm(gradient)))  # no longer than the rule
+    inverse = 1 / max(1.0, float(np.linalg.norm(gradient)))  # first step at most 1
     length = 1.0
     for _ in range(max_iter):
         step = -_newton(gradient, inverse, memory)
@@ -162,7 +162,7 @@ def _minimum(
         next_value, next_gradient = objective(trial)
         if not next_value <= value + _ARMIJO * length * slope:
             length *= _SHORTEN
-            # A rejected step is remembered as zero.
+            # A rejected step takes a place in the memory, as zero.
             memory.append((np.zeros_like(v), np.zeros_like(v), 0.0))
             continue
         s, y, rho = trial - v, next_gradient - gradient, 0.0
@@ -177,7 +177,7 @@ def _minimum(
 def _newton(
     gradient: Array, inverse: float, memory: deque[tuple[Array, Array, float]]
 ) -> Array:
-    """Return the inverse Hessian times the gradient, by two loops over the memory."""
+    """Return the inverse Hessian times the gradient, by the two-loop recursion."""
     q = gradient.copy()
     alphas = []
     for s, y, rho in reversed(memory):

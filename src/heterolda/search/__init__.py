@@ -1,1 +1,1 @@
-"""Fewer training errors: searches on arrays, without estimators."""
+"""Searches for rules with fewer training errors, on arrays."""

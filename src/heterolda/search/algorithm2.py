@@ -1,9 +1,8 @@
 """Algorithm 2: local search for the linear rule with the fewest training errors.
 
-Pure functions on arrays. A rule is v = (w0, w_1, ..., w_d) in the paper's sign: class 1
-when w.x >= w0, so that a row exactly on the threshold is class 1. The sum w.x is taken
-from left to right; that makes every count of errors one definite number, which does
-not depend on the number of threads or on how the search is organised.
+A rule is v = (w0, w_1, ..., w_d) with the paper's sign: class 1 if w.x >= w0, so that a
+row exactly on the threshold is class 1. The sum w.x is taken from left to right, so
+that counts of errors do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -31,35 +30,35 @@ from heterolda.kernels.algorithm2 import (
     move,
 )
 
-# Numbers that a thread must have to itself before a second one pays.
+# Number of values per thread below which more threads do not pay.
 _NUMBERS_PER_THREAD = 2**20
-# Numbers that the kernel may go through before it returns to look for an interrupt.
+# Number of values that the kernel processes before it checks for an interrupt.
 _NUMBERS_PER_CALL = 2**26
-# Rows that iterations may touch in excess, as a share of all, until rows are sorted
-# again: about as many as sorting them takes as long to touch.
+# Unnecessary rows that iterations may touch before rows are sorted again, as a share of
+# all rows: touching these takes about as long as sorting.
 _LENIENCY = 4.0
-# Smallest share of the sum of all weights that a row may have.
+# Smallest weight of a row, as a share of the total weight.
 _LEAST_SHARE = 2.0**-40
-# Iterations that the log has room for at first.
+# Initial capacity of the log, in iterations.
 _FIRST_LOG = 1024
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
     v : ndarray of shape (d + 1,)
-        The best rule ever seen, (w0, w_1, ..., w_d).
+        Best rule of all iterations, (w0, w_1, ..., w_d).
     errors : float
-        Its weighted training errors, counted from scratch.
+        Weighted training errors of that rule, counted from scratch.
     errors_start : float
-        Those of the start.
+        Weighted training errors of the initial rule.
     history : ndarray of shape (n_iter,)
-        Errors of the current rule at each iteration, that of the start first.
+        Errors of the current rule at each iteration, beginning with the initial rule.
     touched : float
-        Share of rows, averaged over the iterations, whose neighbours were evaluated;
+        Share of rows, averaged over the iterations, that neighbors were evaluated on;
         the others could not change sides.
     """
 
@@ -71,36 +70,36 @@ class SearchResult:
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations; evaluating the start is the first."""
+        """Number of iterations; evaluating the initial rule is the first."""
         return len(self.history)
 
 
 def check_range_of_weights(weight: Array) -> None:
-    """Refuse weights that are too small a share of all to be counted on a grid."""
+    """Refuse weights too small, relative to their sum, for `grid_weights`."""
     total = float(weight.sum())
     least = weight.min(initial=np.inf, where=weight > 0)
     if least < _LEAST_SHARE * total:
         raise ParameterError(
             "sample_weight",
-            f"times class_weight is {least:.3g} for some row and {total:.3g} in all, "
+            f"times class_weight is {least:.3g} for some row and {total:.3g} in total, "
             "too unequal to count errors: leave out rows of almost no weight",
         )
 
 
 def grid_weights(weight: Array) -> tuple[Count, float]:
-    """Weights as multiples of a unit, so that all sums are exact in any order.
+    """Return weights as multiples of a unit, and the unit, so that sums are exact.
 
-    The unit is a power of two, at most 2**-51 of the sum of the weights; so integers up
-    to that sum stay what they are, and the sum of the multiples is below 2**53.
+    The unit is a power of two, at most 2**-51 of the sum of the weights, so integers
+    are represented exactly, and the sum of the multiples is below 2**53.
     """
-    # Two to the power of -1074 is the least float.
+    # 2**-1074 is the smallest float.
     digits = min(52 - math.frexp(float(np.sum(weight)))[1], 1074)
     return np.rint(np.ldexp(weight, digits)).astype(np.int64), math.ldexp(1, -digits)
 
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of two classes, in the form that the kernels take.
+    """Rows of two classes, in the form that the kernels need.
 
     Attributes
     ----------
@@ -109,9 +108,9 @@ class PairRows:
     first : ndarray of shape (n,)
         True for the first class.
     weight : ndarray of shape (n,) or (0,)
-        Weights of the errors in units; empty if all are 1.
+        Weights of the errors as multiples of the unit; empty if all are 1.
     unit : float
-        What the errors are counted in.
+        Unit of the weights.
     """
 
     X: Array
@@ -121,14 +120,14 @@ class PairRows:
 
     @classmethod
     def from_arrays(cls, X: Array, first: Mask, weight: Array | None) -> PairRows:
-        """Round the weights; no weights at all become an empty array."""
+        """Round the weights to the grid."""
         units, unit = np.empty(0, dtype=np.int64), 1.0
         if weight is not None:
             units, unit = grid_weights(weight)
         return cls(X, first, units, unit)
 
     def split(self, threads: int) -> list[PairRows]:
-        """Consecutive rows in groups of about the same size, some for each thread."""
+        """Split the rows into consecutive groups of about equal size, one a thread."""
         n = min(threads, len(self.X), self.X.size // _NUMBERS_PER_THREAD)
         if n <= 1:
             return [self]
@@ -139,7 +138,7 @@ class PairRows:
         ]
 
     def count(self, v: Array) -> int:
-        """Return errors of v, from scratch, in units."""
+        """Return the errors of v, in units."""
         return count_errors(self.X, self.first, self.weight, v)
 
 
@@ -154,27 +153,27 @@ def paper_search(
     patience: int = 100,
     threads: int = 1,
 ) -> SearchResult:
-    """Algorithm 2 of the paper: from neighbour to neighbour, whatever its errors.
+    """Run Algorithm 2 of the paper.
 
-    Each iteration counts the errors of the 2 (d + 1) neighbours v_i +- step |v_i| and
-    moves to the best, even if it is no better than the current rule. Of equals the
-    first wins, in the order i = 0, ..., d with w0 = v_0 and plus before minus. The
-    search stops after `max_iter` iterations, of which evaluating the start v is the
-    first, after `patience` iterations without a new lowest count, or as soon as there
-    are no errors. It returns the best rule ever seen, the first of equals.
+    Each iteration counts the errors of the 2 (d + 1) neighbors v_i +- step |v_i| and
+    moves to the best, even if it is no better than the current rule. Ties go to the
+    first neighbor, in the order i = 0, ..., d with w0 = v_0 and plus before minus. The
+    search stops after `max_iter` iterations, of which evaluating the initial rule v is
+    the first, after `patience` iterations without a new lowest count, or as soon as
+    there are no errors. It returns the first of the best rules.
 
-    The rows X are finite and C-contiguous; `first` is True for those of class 1. Errors
-    have the non-negative weights `weight`, rounded as by `grid_weights`, or are
-    counted. Threads share the rows if there are enough to be worth it; the result is
-    the same for any number of them.
+    X is finite and C-contiguous; `first` is True for rows of class 1. Errors have the
+    non-negative weights `weight`, rounded by `grid_weights`, or are counted if that is
+    None. Threads share the rows if there are enough of them; the result does not depend
+    on their number.
     """
     rows = PairRows.from_arrays(X, first, weight)
     shares = rows.split(threads)
     blocks = [make_block(share.X, share.first, share.weight) for share in shares]
     now = np.array(v, dtype=np.float64)
     log = np.empty((2, min(max_iter, _FIRST_LOG)), dtype=np.int64)
-    several = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
-    with several as pool:
+    threaded = ThreadPoolExecutor(len(shares)) if len(shares) > 1 else nullcontext()
+    with threaded as pool:
         start = sum(_at_once(pool, [partial(share.count, now) for share in shares]))
         state = np.array([1, start, start, 0])
         log[:, 0] = start, -1
@@ -205,8 +204,8 @@ def _at_once(
     pool: ThreadPoolExecutor | None, calls: list[Callable[[], Any]]
 ) -> list[Any]:
     """Make calls in parallel, the first of them in this thread."""
-    others = [pool.submit(call) for call in calls[1:]] if pool else []
-    return [calls[0](), *(other.result() for other in others)]
+    futures = [pool.submit(call) for call in calls[1:]] if pool else []
+    return [calls[0](), *(future.result() for future in futures)]
 
 
 def _iterate(
@@ -217,7 +216,7 @@ def _iterate(
     patience: int,
     until: int,
 ) -> None:
-    """Make iterations: until a number of them on a single block, one on several."""
+    """Iterate up to iteration `until` on a single block, or once on several blocks."""
     v, state, log = search
     changes = np.zeros((len(blocks), 2 * len(v)), dtype=np.int64)
     settings = step, _LENIENCY, patience, until if len(blocks) == 1 else 0
@@ -232,8 +231,8 @@ def _iterate(
 
 
 def _best_rule(v: Array, log: Count, step: float) -> Array:
-    """Return the first rule with the lowest count, by repeating the logged moves."""
-    now = np.array(v, dtype=np.float64).tolist()  # whose products may overflow
+    """Return the first rule with the lowest count by repeating the logged moves."""
+    now = np.array(v, dtype=np.float64).tolist()  # overflow does not warn
     history, moves = log.tolist()
     for winner in moves[1 : history.index(min(history)) + 1]:
         i, back = divmod(winner, 2)

@@ -1,4 +1,4 @@
-"""The search for the rule of one pair of classes, and what is kept of it."""
+"""Search for the rule of one pair of classes, and moments of its scores."""
 
 from __future__ import annotations
 
@@ -11,49 +11,50 @@ from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.search.algorithm2 import SearchResult, paper_search
 from heterolda.search.training_data import TrainingData
 
-# Margins up to two to this power are left as they are.
+# Rules with margins up to two to this power are not rescaled.
 _LARGEST_EXPONENT = 300
 
 
 def search_pair(
     data: TrainingData, start: Array, **options: Any
 ) -> tuple[SearchResult, Array]:
-    """Search from a rule by Algorithm 2, with the options of `paper_search`.
+    """Run Algorithm 2 from a rule, with the options of `paper_search`.
 
-    Also returned are the moments of the scores in both classes, positive for the
-    second: mean and deviation of the first, and then of the other.
+    Also return the `score_moments`; scores are positive for the second class.
     """
-    X, first = data.float_rows(), data.codes == 0
-    result = paper_search(X, first, data.error_weights(), _tamed(start, X), **options)
+    X, first = np.ascontiguousarray(data.X, np.float64), data.codes == 0
+    result = paper_search(
+        X, first, data.error_weights(), _rescaled(start, X), **options
+    )
     scores = linear_scores(X, -result.v[1:, None], result.v[:1])[:, 0]
     return result, score_moments(scores, first, data.weights)
 
 
 def score_moments(scores: Array, first: Mask, weight: Array | None) -> Array:
-    """Return mean and deviation of the first class, then of the other; each has rows.
+    """Return mean and deviation of the scores in the first class, then in the other.
 
-    Weights are frequencies. For a total weight of 1 or less there is no unbiased
-    estimate of the deviation.
+    Weights are frequencies. The divisor of the variance is the total weight minus one,
+    but at least half of the total weight.
     """
     moments = np.empty((2, 2))
-    for c, inside in enumerate((first, ~first)):
-        s = scores[inside]
-        w = np.ones(len(s)) if weight is None else weight[inside]
+    for c, mask in enumerate((first, ~first)):
+        s = scores[mask]
+        w = np.ones(len(s)) if weight is None else weight[mask]
         total = w.sum()
         mean = w @ s / total
-        away = s - mean
-        # A power of two, so that squares stay in the range and all else is the same.
-        unit = np.ldexp(1.0, np.frexp(np.abs(away).max())[1])
-        square = w @ (away / unit) ** 2 / max(total - 1, total / 2)
+        deviations = s - mean
+        # Dividing by a power of two is exact, and keeps squares in range.
+        unit = np.ldexp(1.0, np.frexp(np.abs(deviations).max())[1])
+        square = w @ (deviations / unit) ** 2 / max(total - 1, total / 2)
         moments[c] = mean, unit * np.sqrt(square)
     return moments
 
 
-def _tamed(v: Array, X: Array) -> Array:
-    """Return the same rule, scaled by a power of two if its margins are extreme.
+def _rescaled(v: Array, X: Array) -> Array:
+    """Scale a rule by a power of two if its margins are extreme.
 
-    All steps are relative, so that the search takes the same path; but squares of
-    margins stay in the range of floating point.
+    All steps are relative, so the search takes the same path, but squares of margins
+    stay in the range of floating point.
     """
     sizes = np.append(1.0, np.maximum(X.max(axis=0), -X.min(axis=0)))
     exponents = np.frexp(v)[1] + np.frexp(sizes)[1]

@@ -1,8 +1,8 @@
-r"""The path of smoothed errors, from the Gaussian optimum to fewest training errors.
+r"""Path of smoothed errors from the Gaussian optimum to fewest training errors.
 
-For a width h in (0, 1], each row x_j of class k becomes a Gaussian with the mean
-m_k + sqrt(1 - h^2) (x_j - m_k) and the covariance h^2 S_k. The mixture keeps the mean
-and the covariance of the class. The error of a rule under it,
+With a width h in (0, 1], each row x_j of class k becomes a Gaussian with the mean
+m_k + sqrt(1 - h^2) (x_j - m_k) and the covariance h^2 S_k. The mixture has the mean and
+the covariance of the class. The error of a rule under it,
 
     p_h(w, w0) = p1 mean_j Phi((w0 - s_j) / (h sigma1))
                + p2 mean_j Phi((s_j - w0) / (h sigma2)),
@@ -10,7 +10,7 @@ and the covariance of the class. The error of a rule under it,
 
 is that of the two Gaussians for h = 1, whose global minimum the solvers certify, and
 tends to the share of training errors for h -> 0, the objective of Algorithm 2. The rule
-of a width is found by descent from that of the next larger one.
+of each width is found by descent from that of the next larger width.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from heterolda.solvers import Moments
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
 
-# Widths of the path. Where tails are heavy, and sigma_k with them, the best are small.
+# Widths of the path. With heavy tails, which make sigma_k large, small ones are best.
 WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
-# Relative decrease of the error that is not worth a step, and steps for a width.
+# Relative decrease of the error at which to stop, and steps for each width.
 _SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
-# Least variance of a class, in units of the mean covariance.
+# Added to the variances of a class, in units of the mean covariance.
 _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
 class Path:
-    """Rules of all pairs for several widths, from the largest on.
+    """Rules of all pairs for several widths, in descending order.
 
-    Scores are in units of their mean size on the rows of the pair, so that rules of
-    several widths can be averaged.
+    Scores are divided by their mean absolute value on the rows of the pair, so that
+    rules of several widths can be averaged.
 
     Attributes
     ----------
@@ -60,28 +60,28 @@ class Path:
 
     @classmethod
     def joined(cls, *paths: Path) -> Path:
-        """Return the rules of several paths, one after the other."""
+        """Concatenate the rules of several paths."""
         parts = zip(*((p.coef, p.intercept, p.error) for p in paths), strict=True)
         return cls(*map(np.concatenate, parts))
 
     def without(self, n: int) -> Path:
-        """Return the path without its first rules."""
+        """Return the path without its first n widths."""
         return Path(self.coef[n:], self.intercept[n:], self.error[n:])
 
-    def mean(self, chosen: Index) -> tuple[Array, Array, Array]:
-        """Return the mean of some rules of each pair, and that of their errors."""
+    def mean(self, widths: Index) -> tuple[Array, Array, Array]:
+        """Return the mean rule and error of each pair over widths, given by index."""
         parts = self.coef, self.intercept, self.error
-        coef, intercept, error = (part[chosen].mean(axis=0) for part in parts)
+        coef, intercept, error = (part[widths].mean(axis=0) for part in parts)
         return coef, intercept, error
 
 
 def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) -> Path:
     """Return the rules of all pairs for widths that decrease from 1.
 
-    The rows are dense and in the coordinates of the moments; `optimum` has the rules
-    for the width 1. Pairs that are separated without any variance keep theirs, and so
-    do pairs without a direction to start from. All pairs are in coordinates in which
-    the mean of the covariances is the identity.
+    The rows are dense and in the coordinates of the moments; `optimum` has the rules of
+    width 1. Pairs that a direction without variance separates keep their rule, and so
+    do pairs without a direction to start from. Descent is in coordinates in which the
+    mean of the covariances is the identity.
     """
     n_widths = len(widths)
     path = Path(
@@ -97,16 +97,16 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
         for pair in np.flatnonzero(optimum.status != Status.SEPARABLE).tolist():
             i, j = moments.pairs[pair]
             start = optimum.coef[pair], optimum.intercept[pair]
-            if not start[0].any():  # always the likelier class
+            if not start[0].any():  # a trivial rule
                 start = optimum.fisher[0][pair], optimum.fisher[1][pair]
             u, w0 = -inverse @ start[0], start[1]
             if not u.any():
                 continue
             middle = (moments.means[i] + moments.means[j]) / 2
             c = (moments.means[i] - moments.means[j]) @ basis
-            two = pairs.rows(pair, Z, (c, S[i], S[j]))
-            first = np.append(u, w0 + start[0] @ middle)
-            planes, log_error = smoothed_path(two, widths[1:], first, **_SETTINGS)
+            pair_rows = pairs.rows(pair, Z, (c, S[i], S[j]))
+            v = np.append(u, w0 + start[0] @ middle)
+            planes, log_error = smoothed_path(pair_rows, widths[1:], v, **_SETTINGS)
             w = planes[:, :-1] @ basis.T
             path.coef[1:, pair] = -w
             path.intercept[1:, pair] = planes[:, -1] + w @ middle
@@ -124,18 +124,18 @@ def _whitening(covariances: Array) -> tuple[Array, Array]:
     scale = np.sqrt(np.diag(mean))
     scale[scale == 0] = 1.0
     values, vectors = np.linalg.eigh(mean / scale / scale[:, None])
-    kept = values > RANK_TOLERANCE * values[-1]
-    root = np.sqrt(values[kept])
-    vectors = vectors[:, kept]
+    positive = values > RANK_TOLERANCE * values[-1]
+    root = np.sqrt(values[positive])
+    vectors = vectors[:, positive]
     return vectors / root / scale[:, None], (vectors * root * scale[:, None]).T
 
 
 def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Path:
     """Return the rules of all pairs that minimize the logistic loss with a ridge.
 
-    The penalty of a rule is each of `ridges`, from the largest on, over the total
-    weight of the pair, times the sum of squares of its coefficients of features in
-    `units`. Their errors are those on the rows.
+    The penalty is the sum of squared coefficients of features in `units`, times each of
+    the descending `ridges`, divided by the total weight of the pair. Errors are those
+    on the rows.
     """
     n_pairs, d = len(moments.pairs), rows.X.shape[1]
     shape = len(ridges), n_pairs
@@ -144,26 +144,26 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     origin = moments.means.mean(axis=0)
     Z = [(X - origin) / units for X in pairs.X]
     for pair in range(n_pairs):
-        two = pairs.rows(pair, Z)
+        pair_rows = pairs.rows(pair, Z)
         penalties = ridges / moments.weights[moments.pairs[pair]].sum()
-        planes, _ = smoothed_path(two, penalties, np.zeros(d + 1), **_SETTINGS)
+        planes, _ = smoothed_path(pair_rows, penalties, np.zeros(d + 1), **_SETTINGS)
         w = planes[:, :-1] / units
         path.coef[:, pair] = -w
         path.intercept[:, pair] = planes[:, -1] + w @ origin
-        scores = planes[:, -1:] - planes[:, :-1] @ two.columns
-        path.error[:, pair] = ((scores > 0) == two.first) @ two.share
+        scores = planes[:, -1:] - planes[:, :-1] @ pair_rows.columns
+        path.error[:, pair] = ((scores > 0) == pair_rows.first) @ pair_rows.share
     pairs.scale(path)
     return path
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Rows of classes, to be put together pair by pair.
+    """Rows by class, to be combined pair by pair.
 
     Attributes
     ----------
     X, shares : list of ndarray
-        The rows of each class, and the weight of each row in its class.
+        Rows of each class, and their shares of its weight.
     pairs, priors : ndarray of shape (n_pairs, 2)
         Classes of each pair, and their priors.
     """
@@ -187,7 +187,7 @@ class _Pairs:
     def rows(
         self, pair: int, Z: list[Array], moments: tuple[Array, ...] = ()
     ) -> PairRows:
-        """Return the rows of a pair in the coordinates Z, those of each class."""
+        """Return the rows of a pair, given the coordinates Z of each class."""
         i, j = self.pairs[pair]
         p, q = self.priors[pair]
         share = np.concatenate([p * self.shares[i], q * self.shares[j]])
@@ -195,10 +195,10 @@ class _Pairs:
         return PairRows(columns, len(Z[i]), share, moments)
 
     def scale(self, path: Path) -> None:
-        """Divide rules by the mean sizes of their scores, which weighs them alike."""
-        for pair, two in enumerate(self.pairs):
+        """Divide rules by the mean absolute values of their scores."""
+        for pair, classes in enumerate(self.pairs):
             size = np.zeros(len(path.error))
-            for k, prior in zip(two, self.priors[pair], strict=True):
+            for k, prior in zip(classes, self.priors[pair], strict=True):
                 scores = self.X[k] @ path.coef[:, pair].T + path.intercept[:, pair]
                 size += prior * (self.shares[k] @ np.abs(scores))
             size[size == 0] = 1.0

@@ -1,4 +1,4 @@
-"""Rows in memory with the costs of errors, as a search needs them."""
+"""Rows with the costs of errors, as a search needs them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from heterolda.statistics.rows import Rows
 
 @dataclass(frozen=True, eq=False)
 class TrainingData(Rows):
-    """Rows that a classifier is fitted on.
+    """Rows that a classifier is fitted to.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class TrainingData(Rows):
     def from_rows(
         cls, rows: Rows, class_weight: Any = None, names: NDArray[Any] | None = None
     ) -> TrainingData:
-        """Check class weights, and leave out rows of weight zero."""
+        """Validate class weights, and leave out rows of weight zero."""
         data = cls(rows.X, rows.codes, rows.weights, rows.classes, None, names)
         check_several_classes(len(rows.classes))
         if rows.weights is None and class_weight is None:
@@ -59,18 +59,14 @@ class TrainingData(Rows):
         return data
 
     def pair(self, i: int, j: int) -> Self:
-        """Return the rows of two classes, which become the only ones, 0 and 1."""
+        """Return the rows of classes i and j, as classes 0 and 1."""
         if len(self.classes) == 2:
             return self
         costs = None if self.class_weight is None else self.class_weight[[i, j]]
         return replace(super().pair(i, j), classes=np.arange(2), class_weight=costs)
 
-    def float_rows(self) -> Array:
-        """Return the rows as the kernels take them."""
-        return np.ascontiguousarray(self.X, dtype=np.float64)
-
     def error_weights(self) -> Array | None:
-        """Return weights of the errors, with class weights; None if all are 1."""
+        """Return weights times class weights, or None if all are 1."""
         if self.class_weight is None:
             return self.weights
         costs: Array = self.class_weight[self.codes]
@@ -80,9 +76,9 @@ class TrainingData(Rows):
 def _check_class_weight(
     class_weight: dict[Any, float] | str | None, classes: NDArray[Any], totals: Array
 ) -> Array | None:
-    """Return positive weights of the classes; labels that a dict lacks weigh 1.
+    """Return positive class weights, 1 for labels that are not in the dict.
 
-    "balanced" gives all classes an equal total weight.
+    "balanced" gives all classes equal total weight.
     """
     if class_weight is None:
         return None

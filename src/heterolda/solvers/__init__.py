@@ -1,6 +1,6 @@
-"""The solvers: one algorithm per file, all on the same pencil.
+"""Solvers, one algorithm per file, all on the same pencil.
 
-A solver is a frozen dataclass of settings that keeps to the protocol `Solver`.
+A solver is a frozen dataclass of settings that implements the protocol `Solver`.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ __all__ = [
     "solve_fisher",
 ]
 
-# From this number of features on, threads of the linear algebra library wait for each
-# other longer than they work on the matrices of one pair: they get one thread. (Threads
-# of our own over the pairs were tried and gain nothing.)
+# From this number of features on, BLAS would use threads, which cost more than they
+# gain on the matrices of a pair; it is limited to one. (Our own threads over the pairs
+# gained nothing.)
 _THREADED = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
-# Seconds that a pair takes, over the cube of the number of features; and the part of it
-# that each pair adds to another with which it shares spaces.
+# Seconds per pair, divided by the cube of the number of features; and the share of it
+# for every further pair that uses Krylov spaces.
 _PAIR_SECONDS, _SHARING = 1.5e-9, 0.07
-# The compiled solver looks for an interrupt after so much work, a quarter of a second.
+# The compiled solver checks for an interrupt after this much work, a quarter second.
 _BATCH_WORK = 1_000_000_000
 
 
 class Solver(Protocol):
-    """The interface of a solver.
+    """Interface of a solver.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ SOLVERS: dict[str, Solver] = {
 
 
 def resolve_solver(solver: str | Solver) -> Solver:
-    """Look a solver up by its name in `SOLVERS`; settings objects pass through."""
+    """Return the solver of a name in `SOLVERS`, or a settings object unchanged."""
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]
     complete = hasattr(solver, "solve") and hasattr(solver, "moore_penrose")
@@ -104,23 +104,23 @@ def resolve_solver(solver: str | Solver) -> Solver:
 
 
 def all_pairs(n_classes: int) -> Index:
-    """Return class indices (i, j), i < j, of all pairs, in the order of our arrays."""
-    numbers = np.arange(n_classes)
-    return np.argwhere(numbers[:, None] < numbers)
+    """Return the class indices (i, j), i < j, of all pairs, in lexicographic order."""
+    classes = np.arange(n_classes)
+    return np.argwhere(classes[:, None] < classes)
 
 
 def draws(solver: Solver) -> bool:
-    """Return whether a solver draws; one that does not say so is taken to draw."""
+    """Return whether a solver draws random numbers; assumed if it does not say."""
     return getattr(solver, "draws", True)
 
 
 def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     """Return rules for pairs of Gaussian classes, one row per pair.
 
-    The seed of random trials is the same for every pair. Nothing is certified where a
-    variance was raised that is not zero, but cannot be resolved.
+    Random trials use the same seed for every pair. Pairs in which an unresolved nonzero
+    variance was raised get no certificate.
     """
-    rules = _solved(moments, solver, seed)
+    rules = _solve_pairs(moments, solver, seed)
     if rules.floored is None or not rules.floored.any():
         return rules
     unresolved = np.zeros(len(moments.means), bool)
@@ -130,8 +130,8 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     return replace(rules, gap=np.where(blurred, np.nan, rules.gap))
 
 
-def _solved(moments: Moments, solver: Solver, seed: int) -> Rules:
-    """Return rules as a solver has them."""
+def _solve_pairs(moments: Moments, solver: Solver, seed: int) -> Rules:
+    """Return rules with the solver's certificates."""
     d = moments.means.shape[1]
 
     def directly(batch: Moments) -> Rules:
@@ -152,10 +152,10 @@ def _solved(moments: Moments, solver: Solver, seed: int) -> Rules:
 
 
 def solve_fisher(moments: Moments) -> Rules:
-    """Return Fisher's rules of pairs, as `solve` finds them along with the optimum.
+    """Return the Fisher rules that `solve` returns together with the optimum.
 
-    A singular S1 + S2 is inverted for features in units of their deviations, where the
-    solver `Fisher` takes the Moore-Penrose inverse.
+    A singular S1 + S2 is inverted after scaling features to unit deviation; the solver
+    `Fisher` uses the Moore-Penrose inverse instead.
     """
     rng = np.random.default_rng()
     return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), rng))
@@ -168,9 +168,9 @@ def _in_batches(
     compiled: bool = False,
     sharing: bool = False,
 ) -> Rules:
-    """Solve pairs batch by batch, and show the progress.
+    """Solve pairs batch by batch, and report progress.
 
-    Pairs that share spaces take little more time than one.
+    With `sharing`, the time estimate is that of Krylov spaces.
     """
     n, d = len(moments.pairs), moments.means.shape[1]
     step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))

@@ -1,4 +1,4 @@
-"""The arc of admissible rules of a pair of classes.
+"""Arc of admissible rules of a pair of classes.
 
 With a = sin(theta), b = cos(theta), the rules
 
@@ -8,13 +8,13 @@ With a = sin(theta), b = cos(theta), the rules
 for which every g_i > 0 form an open arc of theta, and every admissible linear rule
 for two Gaussians is one of them (Anderson and Bahadur 1962). Along it
 
-    y1 = sigma1 cos(theta) falls,   y2 = sigma2 sin(theta) grows
+    y1 = sigma1 cos(theta) decreases,   y2 = sigma2 sin(theta) increases
 
 so the errors e1 = Phi(-y1) and e2 = Phi(-y2) trade off monotonically; and
-sigma1 / sigma2 grows, because larger theta shifts the weights u_i^2 of
+sigma1 / sigma2 increases, because larger theta shifts the weights u_i^2 of
 sigma1^2 / (sigma1^2 + sigma2^2) = sum alpha_i u_i^2 / sum u_i^2 to larger alpha_i.
 
-A point of the arc is given by x = ln(p / q), where p and q are its distances from
+A point of the arc has the position x = ln(p / q), where p and q are its distances from
 the low and the high end. Near an end one g_i vanishes; measured from that end it
 keeps its relative precision, and equal steps of x approach the end geometrically.
 """
@@ -30,7 +30,7 @@ from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.rounding import LIFTED_COMPONENT, ZERO_SLOPE, ZERO_SUM
 from heterolda.solvers.pencil import Pencil
 
-# Rows of `ArcPoints` at the low and the high end, all but the priors.
+# Rows of `ArcPoints` at the low and the high end, without the priors.
 with np.errstate(divide="ignore", invalid="ignore"):
     _ENDS = np.array([[-1, -1, 0, 0, 1, -1, 0, 0], [1, 0, -1, 0, -1, 1, 0, 0]]) / 0.0
 
@@ -48,9 +48,9 @@ class _Row:
 
 @dataclass(frozen=True)
 class ArcPoints:
-    """Points on arcs, and the quantities that are monotone along them."""
+    """Points on arcs, with errors and the quantities that are monotone along them."""
 
-    table: Array  # (8, m): a row for each of these, so that points move in one go
+    table: Array  # (8, m): one row per quantity, so that points are copied in one step
 
     x = _Row(0)  # positions; -inf and inf are the ends
     log_error1 = _Row(1)  # ln(p1 e1)
@@ -68,19 +68,19 @@ class ArcPoints:
     @staticmethod
     def concatenate(points: list[ArcPoints]) -> ArcPoints:
         """Join several records of points."""
-        return ArcPoints(np.concatenate([one.table for one in points], axis=1))
+        return ArcPoints(np.concatenate([part.table for part in points], axis=1))
 
 
 @dataclass(frozen=True)
 class Arc:
-    """The arcs of a batch of pairs, ready to be evaluated anywhere.
+    """Arcs of a batch of pairs.
 
-    The ends lie at theta = -low and theta = pi/2 + high. The forms are coefficients of
-    g in the sine and the cosine of the distance from the low end, and from the high
-    one. All are positive, so that g keeps its relative precision.
+    The ends are at theta = -low and theta = pi/2 + high. The forms are coefficients of
+    g with respect to the sine and cosine of the distance from the low end, and from the
+    high end. All are non-negative, so that g keeps its relative precision.
     """
 
-    c: Array  # from the pencil, lifted in the hard case, (n_pairs, n_features)
+    c: Array  # from the pencil, raised in the hard case, (n_pairs, n_features)
     diagonals: Array  # alpha and beta, (n_pairs, n_features, 2)
     forms: Array  # (n_pairs, 4, n_features)
     low: Array  # (n_pairs,)
@@ -98,8 +98,8 @@ class Arc:
         lift[lift == 0] = LIFTED_COMPONENT
         for pole in zeros.argmin(axis=2):
             at_pole, axis = c[rows, pole], pencil.basis[rows, :, pole]
-            # Where rounding would choose between two rules that mirror each other, the
-            # one whose largest coefficient in this direction is positive is taken.
+            # If only rounding decides between two mirrored rules, choose the one whose
+            # largest coefficient in this direction is positive.
             size = np.abs(axis)
             delta = np.abs(pencil.means[:, 0] - pencil.means[:, 1])
             small = np.abs(at_pole) < np.maximum(
@@ -127,7 +127,7 @@ class Arc:
     def coordinates(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
         """Return coordinates u = c / g of w = V u at points x of the arcs of pairs.
 
-        Return also the weights b = cos(theta) of S1 and a = sin(theta) of S2.
+        Also return the weights b = cos(theta) of S1 and a = sin(theta) of S2.
         """
         g, (cos, sin), _ = self._forms_at(pair, x[:, None])
         return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
@@ -135,7 +135,7 @@ class Arc:
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
         """Return the g_i, the cosine and sine of theta, and d theta / dx.
 
-        On each arc any number of points: x is of shape (m, k).
+        x has shape (m, k), with k points on each of m arcs.
         """
         low, high = self.low[pair, None], self.high[pair, None]
         length = low + high + 0.5 * np.pi
@@ -158,8 +158,7 @@ class Arc:
     def evaluate(self, pair: Index, x: Array) -> ArcPoints:
         """Return points x on the arcs of pairs, with their errors.
 
-        For a table x of shape (m, k), k points on each of m arcs, they come row after
-        row.
+        If x has shape (m, k), with k points on each of m arcs, they are flattened.
         """
         table = np.empty((8, x.size))
         x = x[:, None] if x.ndim == 1 else x
@@ -171,7 +170,7 @@ class Arc:
             variances = (u @ self.diagonals[pair]).transpose(2, 0, 1)
             grid[0] = x
             y = np.multiply(np.sqrt(variances), circle, out=grid[4:6])
-            # Where squares overflow, the ratio is NaN and so is the slope.
+            # Where squares overflow, the ratio and the slope are NaN.
             grid[6] = 0.5 * np.log(variances[0] / variances[1])
             log_priors = self.log_priors[:, pair, None]
             np.add(log_priors, log_ndtr(-y), out=grid[1:3])
@@ -179,13 +178,13 @@ class Arc:
             squares = y * y
             slope = log_priors[0] - log_priors[1] - grid[6]
             slope -= 0.5 * (squares[0] - squares[1])
-            # What cannot be told from zero is a minimum, up to rounding.
+            # A slope that rounding cannot distinguish from zero marks a minimum.
             slope[np.abs(slope) < ZERO_SLOPE * (1 + squares[0] + squares[1])] = 0.0
             grid[7] = slope
         return ArcPoints(table)
 
     def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Return the slope, its derivative in x, and rows y1, y2 and -dy1/dx."""
+        """Return the slope, its derivative with respect to x, and y1, y2, -dy1/dx."""
         g, circle, speed = self._forms_at(pair, x[:, None])
         g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
         log1, log2 = self.log_priors[:, pair]
@@ -209,7 +208,7 @@ class Arc:
         return slope, derivative, motion
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
-        """Return the limits at both ends: each class in turn is always right."""
+        """Return the limits at the ends, where one class is always classified right."""
         log1, log2 = self.log_priors[:, pair]
         low, high = np.repeat(_ENDS[:, :, None], len(pair), axis=2)
         low[2], low[3] = log2, log2
@@ -219,7 +218,7 @@ class Arc:
     def slope_bounds(
         self, pair: Index, a: ArcPoints, b: ArcPoints
     ) -> tuple[Array, Array]:
-        """Return bounds of the slope on the pieces from a to b, by monotonicity."""
+        """Bound the slope on the pieces from a to b, by monotonicity."""
         log1, log2 = self.log_priors[:, pair]
         prior = log1 - log2
         sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])

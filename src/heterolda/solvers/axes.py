@@ -1,4 +1,4 @@
-"""Units of the features of pairs, and the directions in which both classes vary."""
+"""Units of the features of pairs, and the directions in which classes vary."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Units:
     Attributes
     ----------
     delta : ndarray
-        The difference m1 - m2, zero where rounding may have made it.
+        Difference m1 - m2; zero where it may be rounding.
     position : ndarray
-        The larger size of the two means.
+        Larger absolute value of the two means.
     scale : ndarray
-        The unit: the deviation of S1 + S2, or of a constant feature the difference.
+        Unit: the deviation of S1 + S2, or for a constant feature |m1 - m2|.
     constant, differs : ndarray of bool
         Features that vary in neither class, and those of them whose means differ.
     """
@@ -70,26 +70,26 @@ class Units:
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Eigenvectors of S1 + S2 in units of its diagonal, and which of them are real.
+    """Eigenvectors of S1 + S2, scaled to unit diagonal, and which of them are real.
 
-    With unit diagonal, entries of S1 + S2 are wrong by about one unit in the last
-    place, and so is its quadratic form along any unit vector: a variance is real if it
-    exceeds a dozen of these. Eigenvectors from LAPACK do not resolve that, because
-    their errors go with the largest eigenvalue. But as they are orthogonal to working
-    precision, the quadratic form restricted to the weakest of them does.
+    With unit diagonal, entries of S1 + S2 have errors of about one EPS, and so has its
+    quadratic form along any unit vector: a variance is *real* if it exceeds a dozen
+    EPS. LAPACK's eigenvalues do not resolve that, because their errors are relative to
+    the largest eigenvalue. But the eigenvectors are orthogonal to working precision, so
+    the quadratic form restricted to the weakest of them does.
 
     Attributes
     ----------
     units : Units
-        The units of the features.
+        Units of the features.
     variances : ndarray of shape (n_pairs, n_features)
         Variances along the axes, in ascending order.
     axes : ndarray of shape (n_pairs, n_features, n_features)
-        The eigenvectors, as columns.
+        Eigenvectors, as columns.
     real : ndarray of bool of shape (n_pairs, n_features)
-        Whether the variance stands clear of rounding errors.
+        Whether the variance exceeds rounding errors.
     resolution : ndarray of shape (n_pairs, 1)
-        The variance along a unit vector that rounding may leave.
+        Largest variance along a unit vector that may be rounding.
     """
 
     units: Units
@@ -100,37 +100,37 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, total: Array, units: Units, weights: Array) -> PrincipalAxes:
-        """Find the axes of S1 + S2 in some units, for classes of these weights."""
+        """Find the axes of S1 + S2 in these units, for classes of these weights."""
         variances, axes = np.linalg.eigh(total)
-        # Classes that are both constant have no axes: all variances are zero.
+        # If both classes are constant, all variances are zero.
         largest = np.where(variances[:, -1:] > 0, variances[:, -1:], 1.0)
         weak = variances < WEAK_AXIS * largest
         if weak.any():
-            # Weak ones come first. Others in the block get values that keep them apart
-            # and where they are.
+            # Weak axes come first. Strong axes in the block get distinct larger values,
+            # so that they stay in place.
             block = slice(0, int(np.count_nonzero(weak, axis=1).max()))
-            is_weak, among = weak[:, block], axes[:, :, block]
-            form = (among.mT @ total @ among) / (WEAK_AXIS * largest[:, :, None])
+            is_weak, weak_axes = weak[:, block], axes[:, :, block]
+            form = weak_axes.mT @ total @ weak_axes / (WEAK_AXIS * largest[:, :, None])
             form *= is_weak[:, :, None] & is_weak[:, None, :]
             diagonal = np.einsum("pii->pi", form)
             diagonal += np.where(is_weak, 0.0, 2.0 + np.arange(is_weak.shape[1]))
             values, turn = np.linalg.eigh(form)
-            axes[:, :, block] = among @ turn
+            axes[:, :, block] = weak_axes @ turn
             variances[:, block] = np.where(
                 is_weak, values * WEAK_AXIS * largest, variances[:, block]
             )
-        # Of noise in k directions, the largest eigenvalue grows as the root of k.
+        # The largest eigenvalue of noise in k directions grows as the root of k.
         doubtful = variances <= RANK_TOLERANCE * largest
         k = np.count_nonzero(doubtful, axis=1, keepdims=True)
         k -= np.count_nonzero(np.einsum("pii->pi", total) == 0, axis=1, keepdims=True)
         rows = np.sqrt(weights.sum(axis=1, keepdims=True))
         noise = np.maximum(NOISE_UNITS, NOISE_UNITS_OF_ROWS * rows) * np.sqrt(k)
         resolution: Array = np.minimum(EPS * noise, RANK_TOLERANCE * largest)
-        # Where means are rounded by as much as the rows vary, they tell nothing.
+        # Axes along which the rounding of the means exceeds the deviation are unusable.
         position = units.position / units.scale
         blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
         blurred = weak & (variances <= blur**2)
-        # Constant features are not real, whatever rounding makes of their zeros.
+        # If all doubtful axes are constant features (k = 0), none of them is real.
         real = ~doubtful | ((variances > resolution) & (k > 0))
         return cls(units, variances, axes, real & ~blurred, resolution)
 
@@ -141,18 +141,17 @@ class PrincipalAxes:
         return rank
 
     def whitening(self) -> Array:
-        """Return a basis in which S1 + S2 is the identity; zero columns for noise."""
+        """Return a basis in which S1 + S2 is the identity, zero along unreal axes."""
         inverse_root = np.zeros_like(self.variances)
         inverse_root[self.real] = self.variances[self.real] ** -0.5
         whitening: Array = self.axes * inverse_root[:, None, :]
         return np.where(self.units.constant[:, :, None], 0.0, whitening)
 
     def separation(self) -> Array:
-        """Return the part of delta along which neither class varies, if it is real.
+        """Return the part of delta along which neither class varies, or zeros.
 
-        It counts if it stands clear of the rounding of the means and of the noise that
-        passes for variance in the null space of S1 + S2. The length of the result makes
-        its product with delta 2; zeros stand for none.
+        It must exceed the rounding of the means, and the noise in the null space of
+        S1 + S2. The result is scaled so that its product with delta is 2.
         """
         delta = self.units.delta / self.units.scale
         noise = delta.shape[1] * EPS * self.variances[:, -1:]
@@ -165,11 +164,11 @@ class PrincipalAxes:
         return 2.0 * w / np.where(square > 0, square, 1.0) / self.units.scale
 
     def dropped(self) -> Array:
-        """Return the part of delta along directions that are not real, or zeros.
+        """Return the part of delta along axes that are not real, or zeros.
 
-        It is zero unless it stands clear of the rounding of the means. Its length makes
-        the variance along it one, as far as rounding lets that be known: so its product
-        with delta is the distance of the means in deviations.
+        It must exceed the rounding of the means. It is scaled to a variance of about
+        one, as far as that is known, so that its product with delta is the distance of
+        the means in deviations.
         """
         part = self._unreal_part(self.units.delta / self.units.scale)
         variance = np.maximum(self.variances, 0) + EPS
@@ -178,24 +177,23 @@ class PrincipalAxes:
         return w / np.where(size > 0, size, 1.0) / self.units.scale
 
     def blurred(self) -> Mask:
-        """Return in which pairs rounding hides how far apart the means are.
+        """Return a mask of the pairs whose distance of the means is lost to rounding.
 
-        The squared distance is the sum of ``d_i^2 / v_i``, d the difference along the
-        axes and v the variances, each of which rounding may change by EPS. Where the
-        means do not differ along an axis, its variance does not matter.
+        The squared distance is the sum of ``d_i^2 / v_i`` over the axes, with
+        differences d and variances v, each of which rounding may change by EPS.
         """
         distance, change = self._distances()
         blurred: Mask = (distance * change).sum(axis=1) > BLURRED * distance.sum(axis=1)
         return blurred
 
     def blurred_distance(self) -> Array:
-        """Return the part of the squared distance of the means that rounding blurs."""
+        """Return the part of the squared distance of the means lost to rounding."""
         distance, change = self._distances()
         blurred: Array = np.sum(distance, axis=1, where=change > BLURRED)
         return blurred
 
     def _distances(self) -> tuple[Array, Array]:
-        """Return squared distances along the axes, and what rounding may change."""
+        """Return squared distances along the axes, and their relative rounding."""
         part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
         variances = np.maximum(self.variances, LEAST_VARIANCE)
         return part**2 / variances, EPS / variances
@@ -211,7 +209,7 @@ class PrincipalAxes:
         )
 
     def _unreal_part(self, delta: Array) -> Array:
-        """Return coordinates of delta along axes that are not real, beyond rounding."""
+        """Return coordinates of delta along unreal axes, zero up to rounding."""
         part = (delta[:, None, :] @ self.axes)[:, 0]
         size = self.units.position / self.units.scale + np.abs(delta)
         rounding = ZERO_SUM * (size[:, None, :] @ np.abs(self.axes))[:, 0]
@@ -220,16 +218,13 @@ class PrincipalAxes:
 
 
 def is_unresolved(covariance: Array) -> bool:
-    """Return whether a class has a variance that is neither zero nor resolved.
-
-    Constant features and exact dependences have variances of zero.
-    """
+    """Return whether a class has a nonzero variance too small to be resolved."""
     scale = np.sqrt(np.diag(covariance))
     varies = scale > 0
     scaled = (covariance[varies] / scale[varies, None])[:, varies] / scale[varies]
     variances = np.linalg.eigvalsh(scaled)
-    some = (variances > 4 * EPS * len(variances)) & (variances < UNRESOLVED)
-    return bool(some.any())
+    unresolved = (variances > 4 * EPS * len(variances)) & (variances < UNRESOLVED)
+    return bool(unresolved.any())
 
 
 def scaled_by(covariances: Array, scale: Array) -> Array:

@@ -1,7 +1,7 @@
-"""The certified optimum by the compiled solver, as far as it goes.
+"""Certified optimum by the compiled solver.
 
 It gives the answers of :class:`heterolda.solvers.global_search.Global`, which solves
-the pairs that are handed over.
+the pairs that the compiled solver leaves unsolved.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from heterolda.solvers.global_search import Global
 from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 
-# What became of each pair: DONE, SINGULAR or UNSURE.
+# DONE, SINGULAR or UNSURE for each pair.
 Outcome = NDArray[np.uint8]
-# Operations on numbers that are worth a thread of their own: some milliseconds.
+# Number of operations that justify another thread: a few milliseconds.
 _WORTH_A_THREAD = 10_000_000
-# Singular pairs whose matrices are in memory at a time.
+# Number of singular pairs whose matrices are in memory at a time.
 _AT_A_TIME = 256
 _NO_DRAWS = np.random.default_rng(0)
 
 
 def is_compiled(solver: object, n_features: int) -> bool:
-    """Return whether the compiled solver can take these pairs."""
+    """Return whether the compiled solver can solve these pairs."""
     compiled = kernels.compiled is not None and n_features <= MOST_FEATURES
     return compiled and type(solver) is Global
 
 
 def work_of_pair(n_features: int) -> int:
-    """Return about how many operations on numbers a pair takes."""
+    """Return the approximate number of operations for a pair."""
     return n_features * (2 * n_features**2 + 1000)
 
 
@@ -54,21 +54,22 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
         return _solve(moments.take(part), solver)
 
     def singular(part: slice) -> Rules:
-        steps = range(part.start, part.stop, _AT_A_TIME)
-        parts = [places[at : min(at + _AT_A_TIME, part.stop)] for at in steps]
-        each = [_solve_singular(moments.take(p), solver) for p in parts]
-        return Rules.concatenate(each)
+        starts = range(part.start, part.stop, _AT_A_TIME)
+        parts = [index[k : min(k + _AT_A_TIME, part.stop)] for k in starts]
+        return Rules.concatenate(
+            [_solve_singular(moments.take(p), solver) for p in parts]
+        )
 
     n_pairs = len(moments.pairs)
     worth = n_pairs * work // _WORTH_A_THREAD
     parts, outcomes = zip(*in_threads(regular, n_pairs, worth), strict=True)
     rules, outcome = Rules.concatenate(list(parts)), np.concatenate(outcomes)
-    places = np.flatnonzero(outcome == SINGULAR)
-    if len(places):
-        worth = 4 * len(places) * work // _WORTH_A_THREAD
+    index = np.flatnonzero(outcome == SINGULAR)
+    if len(index):
+        worth = 4 * len(index) * work // _WORTH_A_THREAD
         with one_blas_thread() if worth > 1 else nullcontext():
-            again = Rules.concatenate(in_threads(singular, len(places), worth))
-        rules = rules.replaced(places, again)
+            solved = Rules.concatenate(in_threads(singular, len(index), worth))
+        rules = rules.replaced(index, solved)
     unsure = np.flatnonzero(outcome == UNSURE)
     if len(unsure):
         pencil = moments.take(unsure).pencil()
@@ -79,7 +80,7 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
 def _solve(
     moments: Moments, solver: Global, whitening: Array | None = None
 ) -> tuple[Rules, Outcome]:
-    """Return the rules, garbage where they are not done, and what became of each."""
+    """Return rules, undefined for unsolved pairs, and the outcome of each pair."""
     columns, outcome = solve_pairs(
         moments.means,
         moments.covariances,
@@ -93,7 +94,7 @@ def _solve(
 
 
 def _solve_singular(moments: Moments, solver: Global) -> Rules:
-    """Solve pairs whose S1 + S2 is singular in the space of its real directions."""
+    """Solve pairs with singular S1 + S2, in the space of its real axes."""
     axes = moments.axes()
     rules, outcome = _solve(moments, solver, axes.whitening())
     outcome[axes.separation().any(axis=1) | axes.units.differs.any(axis=1)] = SINGULAR

@@ -1,4 +1,4 @@
-"""Rules for equal covariances: Fisher's of each pair, (7), and that of all classes."""
+"""Rules for equal covariances: Fisher's rule (7) of each pair, and pooled LDA."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PooledLDA:
     basis : ndarray of shape (d, r)
         Directions along which P is diagonal.
     precisions : ndarray of shape (r,)
-        Inverse variances along them; zero where there is none.
+        Inverse variances along them; zero where the variance is zero.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class PooledLDA:
         return labels
 
     def rules(self, moments: Moments) -> tuple[Array, Array]:
-        """Return coefficients and intercepts for pairs, with their priors."""
+        """Return coefficients and intercepts for pairs, using the priors of each."""
         first, second = moments.pairs.T
         coef = self._normals[second] - self._normals[first]
         log_priors = np.log(moments.pair_priors)

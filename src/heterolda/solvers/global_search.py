@@ -1,4 +1,4 @@
-"""The certified global optimum: branch and bound on the arc of admissible rules."""
+"""Certified global optimum by branch and bound on the arc of admissible rules."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 _HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
-_CUT_INTO = 4  # pieces that an undecided piece is cut into
-_RUNGS = 1.1  # rungs of the ladder on each side of a minimum, for each e-fold of gap
-_FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use up
-_NEAREST = 1e-14  # points of the arc are no closer than this, relative to x
+_CUT_INTO = 4  # number of pieces that an open piece is cut into
+_RUNGS = 1.1  # rungs of the ladder on each side of a minimum, per e-fold of the gap
+_FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use
+_NEAREST = 1e-14  # smallest distance of points on the arc, relative to x
 _MOST_ROUNDS = 100
-_MOST_OPEN = 1 << 12  # pieces of an arc: where more stay open, all rules are alike
-_NEGLIGIBLE = 1e-9  # gain that is not worth a search for another bracket
+_MOST_OPEN = 1 << 12  # if more pieces of an arc stay open, its rules hardly differ
+_NEGLIGIBLE = 1e-9  # gains below this are not worth another bracket
 
 
 @dataclass(frozen=True)
 class Global:
     """Linear rule of minimum error for two Gaussian classes, with a certificate.
 
-    All admissible rules lie on a bounded arc, along which both class errors are
+    All admissible rules are on a bounded arc, along which both class errors are
     monotone. On a piece of it from theta_a to theta_b no rule has an error below
 
         p1 e1(theta_a) + p2 e2(theta_b),
 
     nor, where the error is provably monotone, below that of its ends. Branch and bound
-    with these bounds, over pieces that cover the whole arc, closes in on the global
-    minimum; ``gap_`` is the gap that it proved. Solving condition (29) then refines the
-    minimum to machine precision.
+    with these bounds, over pieces that cover the whole arc, encloses the global
+    minimum; ``gap_`` is the proven gap. Solving condition (29) then refines the minimum
+    to machine precision.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Global:
     -----
     The bounds are evaluated in floating point, so the certificate holds up to
     rounding errors: about 1e-12 of the error for well-conditioned covariances, and
-    about 1e-16 times their condition number otherwise. A smaller gap is meaningless.
+    about 1e-16 times their condition number otherwise. Smaller gaps have no meaning.
 
     References
     ----------
@@ -102,13 +102,13 @@ class Global:
         with np.errstate(divide="ignore"):
             log_error = np.log(np.where(trivial, trivial_error, error))
         if (lower < log_error + np.log1p(-self.gap)).any():
-            # No rule at all has an error below min(p1, p2) (1 - total variation).
+            # No rule has an error below min(p1, p2) (1 - total variation).
             with np.errstate(divide="ignore"):
-                alike = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
-            lower = np.maximum(lower, alike)
+                bound = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
+            lower = np.maximum(lower, bound)
         gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
         tiny = error < UNDERFLOW
-        if tiny.any():  # the logarithm still knows the error on the arc
+        if tiny.any():  # only the logarithm of the error does not underflow
             on_arc = arc.evaluate(tiny.nonzero()[0], x[tiny]).log_error
             on_arc = np.maximum(on_arc, log_error[tiny])
             gap[tiny] = -np.expm1(np.minimum(lower[tiny] - on_arc, 0.0))
@@ -127,12 +127,12 @@ class Global:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Pieces of arcs with a proven lower bound of the error on each."""
+    """Pieces of arcs, each with a proven lower bound of the error."""
 
-    pair: Index  # which arc a piece belongs to
-    a: ArcPoints  # its ends, a before b
-    b: ArcPoints
-    log_bound: Array  # no rule on the piece has a log error below this
+    pair: Index  # pair of the arc
+    a: ArcPoints  # low end of the piece
+    b: ArcPoints  # high end
+    log_bound: Array  # lower bound of the log error on the piece
 
     def take(self, index: Index | Mask) -> Pieces:
         """Select pieces by index or mask."""
@@ -144,27 +144,27 @@ class Pieces:
     def concatenate(records: list[Pieces]) -> Pieces:
         """Join several records of pieces."""
         return Pieces(
-            np.concatenate([one.pair for one in records]),
-            ArcPoints.concatenate([one.a for one in records]),
-            ArcPoints.concatenate([one.b for one in records]),
-            np.concatenate([one.log_bound for one in records]),
+            np.concatenate([record.pair for record in records]),
+            ArcPoints.concatenate([record.a for record in records]),
+            ArcPoints.concatenate([record.b for record in records]),
+            np.concatenate([record.log_bound for record in records]),
         )
 
 
 def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     """Cut the arcs into pieces until the error is bounded to a relative gap.
 
-    The minima between a few fixed points come first, each with a ladder of points
-    around it that proves it in most cases. Whatever they leave open is cut further.
+    First find the minima between a few fixed points, and place a ladder of points
+    around each, which proves most of them. Pieces that remain open are cut further.
 
-    Returned are pieces that cover all arcs, sorted neither by pair nor by position; the
-    position of the best point of each arc, a minimum to machine precision; and the
-    number of points that were evaluated on each arc.
+    Return pieces that cover all arcs, in no particular order; the position of the best
+    point of each arc, a minimum to machine precision; and the number of points
+    evaluated on each arc.
     """
     n_pairs, n_start = len(arc.low), len(_START)
     every = np.arange(n_pairs)
     start = arc.evaluate(every, np.tile(_START, (n_pairs, 1)))
-    # The trivial rules are the ends of the arc: they bound the optimum as well.
+    # The ends of the arc are the trivial rules, which also bound the optimum.
     best_log = arc.log_priors.min(axis=0)
     np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
 
@@ -172,9 +172,9 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     at, left = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
     before = at * n_start + left
     bound = np.logaddexp(start.log_error1[before], start.log_error2[before + 1])
-    hopeful = bound <= best_log[at]
-    at, left = at[hopeful], left[hopeful]
-    # A minimum next to a point of the start needs the ladder beyond it as well.
+    promising = bound <= best_log[at]
+    at, left = at[promising], left[promising]
+    # If a minimum is close to a start point, its ladder continues beyond that point.
     near = (left[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
     around = _START[near]
     guess = interpolated_roots(around, slope[at[:, None], near])
@@ -188,33 +188,33 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
 
     n_evaluations = np.full(n_pairs, n_start)
     np.add.at(n_evaluations, at, n_steps + rungs.shape[1])
-    fresh = _join(arc, start, ladder, at, rungs.shape[1])
+    latest = _join(arc, start, ladder, at, rungs.shape[1])
     closed: list[Pieces] = []
     for _ in range(_MOST_ROUNDS):
-        is_open = _is_open(fresh, best_log, gap)
+        is_open = _is_open(latest, best_log, gap)
         if not is_open.any():
             break
-        crowd = np.bincount(fresh.pair[is_open], minlength=n_pairs)
-        if crowd.max() > _MOST_OPEN:
-            is_open &= (crowd <= _MOST_OPEN)[fresh.pair]
-        closed.append(fresh.take(~is_open))
-        work = fresh.take(is_open)
-        inner = _cut(work.a.x, work.b.x)
-        pair = np.repeat(work.pair, _CUT_INTO - 1)
+        n_open = np.bincount(latest.pair[is_open], minlength=n_pairs)
+        if n_open.max() > _MOST_OPEN:
+            is_open &= (n_open <= _MOST_OPEN)[latest.pair]
+        closed.append(latest.take(~is_open))
+        undecided = latest.take(is_open)
+        inner = _cut(undecided.a.x, undecided.b.x)
+        pair = np.repeat(undecided.pair, _CUT_INTO - 1)
         points = arc.evaluate(pair, inner.ravel())
         np.minimum.at(best_log, pair, points.log_error)
         n_evaluations += np.bincount(pair, minlength=n_pairs)
-        fresh = _cut_at(arc, work, points)
-    closed.append(fresh)
-    pieces = Pieces.concatenate(closed) if len(closed) > 1 else fresh
+        latest = _cut_at(arc, undecided, points)
+    closed.append(latest)
+    pieces = Pieces.concatenate(closed) if len(closed) > 1 else latest
     minima_log = ladder_log[:, rungs.shape[1] // 2]
     return pieces, _best(arc, pieces, best_log, at, minima, minima_log), n_evaluations
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
-    """Return a lower bound of the log error on each arc: the least of its pieces.
+    """Return the lower bound of the log error on each arc, the least of its pieces.
 
-    Raise a ValueError if no piece covers some point of an arc: nothing is proven then.
+    Raise a ValueError if the pieces do not cover an arc, so that nothing is proven.
     """
     pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
     if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
@@ -224,9 +224,9 @@ def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
     holes = np.where(inner, a[1:] != b[:-1], (b[:-1] != np.inf) | (a[1:] != -np.inf))
     missing = np.bincount(pair, minlength=n_pairs) == 0
     if missing.any() or holes.any() or a[0] != -np.inf or b[-1] != np.inf:
-        where = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
+        bad = np.argmax(missing) if missing.any() else pair[np.argmax(holes)]
         raise ValueError(
-            f"the pieces do not cover the arc of pair {where}: no bound is proven"
+            f"the pieces do not cover the arc of pair {bad}: no bound is proven"
         )
     bound = np.full(n_pairs, np.inf)
     np.minimum.at(bound, pieces.pair, pieces.log_bound)
@@ -236,11 +236,11 @@ def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
 def _ladder(
     arc: Arc, pair: Index, x: Array, motion: Array, a: Array, b: Array, gap: float
 ) -> Array:
-    """Return points around minima that prove them, at growing distances to a and b.
+    """Return points that prove minima, at growing distances up to a and b.
 
-    Up to the first rung the bound of a piece falls short of the minimum by a share of
-    the gap. Beyond, the sign of the slope is known on pieces whose width is a share
-    of their distance. The minimum itself is in the middle.
+    Up to the first rung, the bound of a piece is below the minimum by a share of the
+    gap. Beyond it, the sign of the slope is certain on pieces whose width is a share of
+    their distance. The minimum itself is in the middle.
     """
     log1, log2 = arc.log_priors[:, pair]
     rungs = np.arange(np.ceil(-_RUNGS * np.log(gap)))
@@ -250,7 +250,7 @@ def _ladder(
         log_loss = log1 - 0.5 * (y1 * y1 + np.log(2 * np.pi)) + np.log(speed)
         first = np.exp(np.log(_FIRST_RUNG * gap) + log_error - log_loss)
         reach = np.array([x - a, b - x])
-        # At an error near zero the first rung would vanish.
+        # If the error is nearly zero, the first rung would be too close.
         nearest = np.fmin(np.maximum(first, _NEAREST * (1 + np.abs(x))), reach)
         growth = (reach / nearest) ** (1 / len(rungs))
     sides = nearest[:, :, None] * growth[:, :, None] ** rungs
@@ -265,8 +265,8 @@ def _join(
     n_pairs = len(arc.low)
     every = np.arange(n_pairs)
     points = ArcPoints.concatenate([*arc.ends(every), start, ladder])
-    # One row of points for each arc. Where a ladder is missing, copies of the high
-    # end stand for it, and the pieces between them have no width.
+    # One row of points for each arc. Arcs with fewer ladders are padded with copies of
+    # the high end, between which pieces have no width.
     count = np.bincount(pair, minlength=n_pairs)
     slot = np.arange(len(pair)) - (count.cumsum() - count)[pair]
     ladders = np.empty((n_pairs, count.max(), n_rungs), np.intp)
@@ -289,8 +289,8 @@ def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
     """Return pieces between consecutive points of each row of indices."""
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
     pair = pair.repeat(index.shape[1] - 1)
-    # On any piece p_e >= p1 e1(a) + p2 e2(b), by monotonicity of e1 and e2; where
-    # the sign of the slope is known the error is least at an end.
+    # On any piece p_e >= p1 e1(a) + p2 e2(b), because e1 and e2 are monotone; where the
+    # sign of the slope is certain, the error is least at an end.
     bound = np.logaddexp(a.log_error1, b.log_error2)
     lower, upper = arc.slope_bounds(pair, a, b)
     monotone = (lower > 0) | (upper < 0)
@@ -299,7 +299,7 @@ def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
 
 
 def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
-    """Cut pieces at inner points, `_CUT_INTO` - 1 in each; there may be none."""
+    """Cut pieces, of which there may be none, at `_CUT_INTO` - 1 inner points each."""
     m = len(pieces.pair)
     points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
     starts = np.arange(m)[:, None]
@@ -309,9 +309,9 @@ def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
 
 
 def _most_variation(pencil: Pencil) -> Array:
-    """Return a bound of the total variation between the classes, by Pinsker."""
+    """Bound the total variation between the classes by Pinsker's inequality."""
     excess = (pencil.alpha - pencil.beta) / pencil.beta
-    # The Kullback-Leibler divergence of class 1 from class 2.
+    # Kullback-Leibler divergence of class 1 from class 2.
     divergence = 0.5 * (
         (excess - np.log1p(excess)).sum(axis=1)
         + (pencil.c**2 / pencil.beta).sum(axis=1)
@@ -321,13 +321,13 @@ def _most_variation(pencil: Pencil) -> Array:
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
-    """Return which pieces may hide a better rule than the gap allows."""
+    """Return a mask of the pieces whose bound does not yet prove the gap."""
     bound, best = pieces.log_bound, best_log[pieces.pair]
     a, b = pieces.a, pieces.b
     with np.errstate(invalid="ignore"):
         unproven = bound < best + np.log1p(-gap)
-        # A piece that could be better than the best point, by however little, is cut
-        # until it brackets a minimum, for `_best` to find.
+        # A piece that may be better than the best point is cut until it brackets a
+        # minimum, which `_best` then finds.
         brackets = (a.slope <= 0) & (b.slope >= 0)
         is_open: Mask = unproven | (~brackets & (bound < best - _NEGLIGIBLE))
         if is_open.any():
@@ -341,7 +341,7 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
 
 
 def _cut(a: Array, b: Array) -> Array:
-    """Return inner points of the pieces, evenly spaced; geometrically at an end."""
+    """Return inner points of pieces, evenly spaced, or geometrically at an end."""
     share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
     outward = np.minimum(
@@ -361,10 +361,10 @@ def _best(
     minima: Array,
     minima_log: Array,
 ) -> Array:
-    """Return the best point of each arc: a minimum, if there is one.
+    """Return the best point of each arc, a minimum if there is one.
 
-    All brackets that could hold the optimum are solved, not only the one at the
-    best point so far: two minima may differ by less than the gap.
+    Every bracket that may contain the optimum is solved, because two minima may differ
+    by less than the gap.
     """
     bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
     bracket &= pieces.log_bound < best_log[pieces.pair]
@@ -388,6 +388,6 @@ def _best(
 
 
 def _choose(best: Array, least: Array, pair: Index, x: Array, log_error: Array) -> None:
-    """Set `best` to the first x of each pair whose error is the least."""
-    found = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))[::-1]
-    best[pair[found]] = x[found]
+    """Set `best` to the first x of each pair with the least error."""
+    index = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))[::-1]
+    best[pair[index]] = x[index]

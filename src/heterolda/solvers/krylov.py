@@ -1,21 +1,22 @@
-"""Pairs of many features, solved in the few directions that matter.
+"""Pairs with many features, solved in a subspace of few directions.
 
 With c = L^-1 delta, A = L^-1 S1 L^-T and S1 + S2 = L L', the rule of the arc with the
 weights a, b is w = L^-T x, x = (b A + a (I - A))^-1 c. Lanczos's method finds
 orthonormal q_1 = c / |c|, q_2, ... in which A is a tridiagonal matrix T. The rules in
-the space of the first m are those of a pair of m features with the covariances T and
+the span of the first m are those of a pair of m features with the covariances T and
 I - T, and the means |c| e_1 and 0.
 
-No other rule with y1, y2 >= 0 is better. For such a rule, F(a, b) >= y1^2/b + y2^2/a
+No other rule with y1, y2 >= 0 is better. Such a rule has F(a, b) >= y1^2/b + y2^2/a
 for some a, b > 0, with F = c'x; and any y1, y2 that satisfy this belong to a rule. In
-the space, x is what conjugate gradients find, and F is too small by a share of at most
-rho^2 / mu; mu is the least eigenvalue of A and I - A, and rho |c| the residual:
+the subspace, x is the iterate of conjugate gradients, and F is too small by a share of
+at most rho^2 / mu, where mu is the least eigenvalue of A and I - A, and rho |c| the
+residual:
 
     rho = t_1 ... t_m / det(T + a / (b - a))  for a < b
 
-with the off-diagonal elements t_i of T; for a > b the same with I - T. It is largest
-where a or b is zero, so two numbers bound it for all these rules. All others, with y1
-or y2 below zero, have an error above p1/2 or p2/2.
+with the off-diagonal elements t_i of T; for a > b, I - T replaces T. It is largest
+where a or b is zero, so two numbers bound it for all these rules. All other rules, with
+y1 or y2 below zero, have an error above p1/2 or p2/2.
 """
 
 from __future__ import annotations
@@ -33,29 +34,30 @@ from heterolda.solvers.axes import Units
 from heterolda.solvers.moments import Moments
 from heterolda.solvers.rules import Rules
 
-# The residuals that are asked for. Where they take more steps than this, or look as if
-# they would, all directions at once take no longer.
+# Residual at which to stop. Pairs that need more than _MOST_STEPS, or are not below
+# _PROMISING after _FIRST_LOOK steps, are solved in all directions, which is as fast.
 _CONVERGED = 1e-11
 _MOST_STEPS = 96
 _FIRST_LOOK, _PROMISING = 24, 0.1
-# With fewer features, all directions take no longer.
+# With fewer features, solving in all directions is as fast.
 LEAST_FEATURES = 160
 
 
 @dataclass(frozen=True)
 class _Space:
-    """Directions of a pair, of unit variance in both classes together."""
+    """Subspace of a pair, in which S1 + S2 is the identity."""
 
-    basis: Array  # of which they are the rows
-    covariance: Array  # of class 1 in this basis
-    distance: float  # of the means, along the first direction
+    basis: Array  # directions, as rows
+    covariance: Array  # covariance of class 1 in this basis
+    distance: float  # distance of the means, along the first direction
 
 
 class KrylovSpaces:
-    """Solver of pairs of classes in spaces of few directions, where these suffice.
+    """Solver of pairs of classes in Krylov subspaces, where these suffice.
 
-    Features that vary in no class are `constant`, and `inverse` has the inverse
-    deviations of others. Classes that vary wherever any of them does are `sound`.
+    `constant` is a mask of the features that vary in no class, and `inverse` has the
+    inverse deviations of the others. `sound` is a mask of the classes that vary in
+    every direction in which any class does.
     """
 
     def __init__(self, covariances: Array, pairs: Index) -> None:
@@ -77,28 +79,28 @@ class KrylovSpaces:
         *,
         any_error: bool,
     ) -> Rules:
-        """Return rules of a batch; pairs that need all directions go `directly`.
+        """Return the rules of a batch; call `directly` for pairs without a subspace.
 
-        They need them, too, if rules with y1 or y2 below zero may be the best, unless
-        the solver knows no such rules (`any_error`).
+        Do so also if a rule with y1 or y2 below zero may be the best, unless the solver
+        never returns such rules (`any_error`).
         """
         spaces = self._spaces(moments)
         if not spaces:
             return directly(moments)
-        done = np.array(list(spaces))
-        few = _reduced(moments.take(done), list(spaces.values()))
-        rules = directly(few)
-        good = any_error | (rules.error < 0.5 * few.pair_priors.min(axis=1))
-        rules = self._in_features(rules, list(spaces.values()), moments.take(done))
-        if good.all() and len(done) == len(moments.pairs):
+        pairs, records = np.array(list(spaces)), list(spaces.values())
+        reduced = _reduced(moments.take(pairs), records)
+        rules = directly(reduced)
+        valid = any_error | (rules.error < 0.5 * reduced.pair_priors.min(axis=1))
+        rules = self._in_features(rules, records, moments.take(pairs))
+        if valid.all() and len(pairs) == len(moments.pairs):
             return rules
-        left = np.setdiff1d(np.arange(len(moments.pairs)), done[good])
-        order = np.concatenate([done[good], left]).argsort()
-        others = directly(moments.take(left))
-        return Rules.concatenate([rules.take(good), others]).take(order)
+        unsolved = np.setdiff1d(np.arange(len(moments.pairs)), pairs[valid])
+        order = np.concatenate([pairs[valid], unsolved]).argsort()
+        full = directly(moments.take(unsolved))
+        return Rules.concatenate([rules.take(valid), full]).take(order)
 
     def _spaces(self, moments: Moments) -> dict[int, _Space]:
-        """Find spaces of the pairs that have one, by the number of the pair."""
+        """Return the subspaces of pairs by index, where few directions suffice."""
         pairs, means = moments.pairs, moments.means[moments.pairs]
         variances = np.einsum("kii->ki", moments.covariances)[pairs].sum(axis=1)
         units = Units.of(means, variances)
@@ -117,16 +119,16 @@ class KrylovSpaces:
     def _in_features(
         self, rules: Rules, spaces: list[_Space], moments: Moments
     ) -> Rules:
-        """Return rules of features, given those in the spaces of the same pairs."""
+        """Convert rules from the subspaces of pairs to features."""
         origin = moments.means[moments.pairs[:, 1]]
 
-        def turned(coef: Array, intercept: Array) -> tuple[Array, Array]:
-            each = zip(coef, spaces, strict=True)
-            full = np.array([w[: len(s.basis)] @ s.basis for w, s in each])
+        def converted(coef: Array, intercept: Array) -> tuple[Array, Array]:
+            normals = zip(coef, spaces, strict=True)
+            full = np.array([w[: len(s.basis)] @ s.basis for w, s in normals])
             return full, intercept - np.einsum("pi,pi->p", full, origin)
 
-        coef, intercept = turned(rules.coef, rules.intercept)
-        fisher_coef, fisher_intercept = turned(*rules.fisher)
+        coef, intercept = converted(rules.coef, rules.intercept)
+        fisher_coef, fisher_intercept = converted(*rules.fisher)
         return replace(
             rules,
             coef=coef,
@@ -140,22 +142,22 @@ class KrylovSpaces:
     def _factor(self, matrix: Array) -> Array | None:
         """Return the Cholesky factor of a matrix in units of the features, or None.
 
-        The matrix is overwritten; what is above the factor's diagonal means nothing.
+        The matrix is overwritten; entries above the factor's diagonal are undefined.
         """
         matrix *= self.inverse[:, None]
         matrix *= self.inverse
         np.einsum("ii->i", matrix)[self.constant] = 1.0
-        # A symmetric matrix in C order is the same in Fortran's.
-        factor, fault = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-        return None if fault else factor
+        # The transpose of a symmetric matrix is in Fortran order without a copy.
+        factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+        return None if info else factor
 
 
 def _krylov_space(
     first: Array, factor: Array, delta: Array, inverse: Array
 ) -> _Space | None:
-    """Find the space of a pair by Lanczos's method, if that takes few steps.
+    """Find the subspace of a pair by Lanczos's method, or None if it takes many steps.
 
-    `first` is S1, and `factor` that of S1 + S2 in units whose inverses are given.
+    `first` is S1, and `factor` is that of S1 + S2 in units with the given inverses.
     """
     c = dtrsv(factor, delta * inverse, lower=1)
     distance = dnrm2(c)
@@ -163,7 +165,7 @@ def _krylov_space(
         return None
     Q, basis = np.empty((2, _MOST_STEPS, len(c)))
     T = np.zeros((_MOST_STEPS + 1, _MOST_STEPS + 1))
-    # The last pivots of T and I - T, and the residuals where a or b is zero.
+    # Last pivots of T and I - T, and residuals where a or b is zero.
     pivots, residuals = np.full(2, np.inf), np.ones(2)
     q, off = c / distance, 0.0
     for m in range(1, _MOST_STEPS + 1):
@@ -171,7 +173,7 @@ def _krylov_space(
         w = basis[m - 1] = dtrsv(factor, q, lower=1, trans=1) * inverse
         z = dtrsv(factor, dsymv(1.0, first.T, w, lower=1) * inverse, lower=1)
         variance = 0.0
-        for _ in range(2):  # the second time takes rounding errors off
+        for _ in range(2):  # the second time removes rounding errors
             along = Q[:m] @ z
             z -= along @ Q[:m]
             variance += along[-1]
@@ -189,12 +191,12 @@ def _krylov_space(
 
 
 def _reduced(moments: Moments, spaces: list[_Space]) -> Moments:
-    """Return the pairs in their spaces, with the second mean at the origin."""
+    """Return the pairs in their subspaces, with the second mean at the origin."""
     n, m = len(spaces), max(len(space.basis) for space in spaces)
     means, covariances = np.zeros((n, 2, m)), np.zeros((n, 2, m, m))
     for p, space in enumerate(spaces):
         size = len(space.basis)
-        # Further features are of no use, and vary as much as the first.
+        # Pad with features that do not separate, and vary as much as the first.
         T = covariances[p, 0]
         T[...] = space.covariance[0, 0] * np.eye(m)
         T[:size, :size] = space.covariance

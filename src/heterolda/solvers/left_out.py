@@ -1,20 +1,20 @@
-r"""Scores of rows by rules that have not seen them, in closed form.
+r"""Scores of rows by rules fitted without them, in closed form.
 
 Without a row x of weight l (its copies included), a class of weight W, mean m and
 scatter T has, with z = x - m,
 
     m' = m - l/(W - l) z,   T' = T - l W/(W - l) z z'
 
-Kept are the divisors of the covariances and the place of a rule: the weights (b, a) of
-its matrix M = b S1 + a S2, and the share of the distance of the means at which its
-threshold lies. So M loses a multiple R of z z', and by Sherman and Morrison's formula
-the normal w = M^-1 delta becomes, with y = M^-1 z and e = l/(W - l),
+The divisors of the covariances and the position of a rule stay the same: the weights
+(b, a) in its matrix M = b S1 + a S2, and its threshold as a share of the distance of
+the means. So M loses a multiple R of z z', and by the Sherman-Morrison formula the
+normal w = M^-1 delta becomes, with y = M^-1 z and e = l/(W - l),
 
     w' = w + t y,   t = (e + R w.z) / (1 - R y.z)
 
-No rule is solved again. If a class has a share of the pooled covariance, that loses a
-multiple of z z', too. The class of a row is called *own* here, the other class of a
-pair *other*; delta is the mean of other less that of own.
+No rule is solved again. If a class uses a share of the pooled covariance, that loses a
+multiple of z z', too. Here delta is the mean of the other class minus that of the
+class of the row.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows
 
-# Numbers that are computed at a time.
+# Number of values computed at a time.
 _BLOCK = 1 << 20
-# What is added to variances, as a share of them, before a matrix is inverted.
+# Share of the variances that is added to them before a matrix is inverted.
 _RIDGE = 1e-10
-# Of the mean score of either class, which is negative for the first.
+# Signs of the mean scores of the two classes of a pair.
 _SIGNS = np.array([-1.0, 1.0])
 _TINY = float(np.finfo(float).tiny)
 
@@ -51,28 +51,28 @@ class LeftOutScores:
     """Scores of n rows of one class in P pairs, each by a rule without the row."""
 
     pairs: Index  # (P,)
-    place: Index  # where the class stands in these pairs, 0 or 1
+    place: Index  # 0 or 1, the position of the class in each of these pairs
     rows: Rows
-    score: Array  # positive for the second class; NaN without a rule, (P, n)
-    distance: Array  # of the means along each rule; scores over its root are comparable
+    score: Array  # positive for the second class; NaN if there is no rule, (P, n)
+    distance: Array  # of the means along w; scores divided by its root are comparable
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows of classes, and the moments that they have given."""
+    """Rows of classes, and the moments that were computed from them."""
 
     rows: Rows  # dense, in the coordinates of the moments, without copies
     moments: Moments
-    lda: PooledLDA  # of these classes, with the directions that vary
+    lda: PooledLDA  # of these classes
     to_pooled: Array  # share of the pooled covariance in that of each class
-    to_diagonal: float  # share of its diagonal, which is kept, in the pooled covariance
+    to_diagonal: float  # share of the diagonal, which stays, in the pooled covariance
     frequencies: bool  # whether the priors are frequencies, which change with a row
 
     @cached_property
     def _members(self) -> dict[int, tuple[Rows, Array]]:
         """Rows that can be left out of each class, and their deviations z.
 
-        Without the only row of a class, or of all freedom, there is no rule.
+        Rows with all the weight of a class, or all degrees of freedom, cannot.
         """
         weights, members = self.moments.weights, {}
         for k, mean in enumerate(self.moments.means):
@@ -83,9 +83,10 @@ class LeftOut:
         return members
 
     def of_arcs(self, rules: Rules, places: Mask) -> Iterator[LeftOutScores]:
-        """Yield scores of rows at some places, (n_pairs, 2), by rules of an arc.
+        """Yield left-out scores by rules of an arc, for classes of pairs in a mask.
 
-        Trivial rules stay, but for the priors.
+        The mask `places` has shape (n_pairs, 2). Trivial rules change with the priors
+        only.
         """
         classes, basis = self.moments.pairs, self.lda.basis
         S = basis.T @ self.moments.covariances @ basis
@@ -94,21 +95,21 @@ class LeftOut:
         weights = arc_weights(rules)
         lost = weights * (own + shared)[classes] + (weights * shared[classes])[:, ::-1]
         share = _SIGNS * rules.means / np.maximum(np.diff(rules.means), _TINY)
-        # Variances are raised to a share of both, as in the pencil.
+        # Variances are raised to a share of S1 + S2, as in the pencil.
         weights = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
         pairs = np.flatnonzero(np.logical_or(*places.T))
         step = max(1, _BLOCK // max(1, S[0].size))
         for start in range(0, len(pairs), step):
-            chosen = pairs[start : start + step]
-            first, second = weights[chosen].T[:, :, None, None]
+            block = pairs[start : start + step]
+            first, second = weights[block].T[:, :, None, None]
             inverse = _inverse(
-                first * S[classes[chosen, 0]] + second * S[classes[chosen, 1]]
+                first * S[classes[block, 0]] + second * S[classes[block, 1]]
             )
-            terms = lost[chosen], share[chosen], rules.trivial[chosen]
-            yield from self._scores(chosen, places[chosen], inverse, *terms)
+            terms = lost[block], share[block], rules.trivial[block]
+            yield from self._scores(block, places[block], inverse, *terms)
 
     def of_lda(self, places: Mask) -> Iterator[LeftOutScores]:
-        """Yield scores of rows at some places by linear discriminant analysis."""
+        """Yield left-out scores by pooled LDA, for classes of pairs in a mask."""
         pairs = np.flatnonzero(np.logical_or(*places.T))
         lost = np.full((len(pairs), 2), self._lost_by_pooled)
         share = np.full((len(pairs), 2), 0.5)
@@ -116,7 +117,7 @@ class LeftOut:
 
     @property
     def _lost_by_pooled(self) -> float:
-        """Factor of the pooled scatter in the pooled covariance."""
+        """Factor of the pooled scatter in the shrunk pooled covariance."""
         freedom = max(pooled_freedom(self.moments.weights), _TINY)
         return (1 - self.to_diagonal) / freedom
 
@@ -129,13 +130,13 @@ class LeftOut:
         share: Array,
         trivial: Mask | None = None,
     ) -> Iterator[LeftOutScores]:
-        """Yield scores of rows at some places (P, 2) of pairs (P,), class by class.
+        """Yield scores of pairs (P,), class by class, for classes in the mask (P, 2).
 
-        `inverse` is M^-1, (P, r, r), None for the pooled covariance; `lost` (P, 2) the
-        multiple of l W/(W - l) z z' that M loses with a row of either class; `share`
-        (P, 2) that of the distance of the means from either mean to the threshold;
-        `trivial` (P,) are rules that only the priors change, None for thresholds that
-        they move.
+        `inverse` (P, r, r) is M^-1, or None for the pooled covariance. `lost` (P, 2) is
+        the multiple of l W/(W - l) z z' that M loses with a row of either class.
+        `share` (P, 2) is the distance from either mean to the threshold, as a share of
+        that of the means. `trivial` (P,) marks rules that only the priors change; if
+        None, the priors move all thresholds.
         """
         classes, priors = self.moments.pairs[pairs], self.moments.pair_priors[pairs]
         means = (self.moments.means - self.moments.means.mean(axis=0)) @ self.lda.basis
@@ -149,17 +150,18 @@ class LeftOut:
                 normals = np.einsum("pij,pj->pi", inverse[at], delta)
                 yz = np.einsum("pni,ni->pn", z @ inverse[at], z)
             wz, dd = normals @ z.T, np.einsum("pi,pi->p", normals, delta)[:, None]
-            left, total = rows.frequencies, self.moments.weights[k]
-            e = left / (total - left)
+            removed, total = rows.frequencies, self.moments.weights[k]
+            e = removed / (total - removed)
             R = lost[at, place][:, None] * (total * e)
-            kept = 1 - R * yz
-            t = (e + R * wz) / np.where(kept > SINGULAR_WITHOUT_ROW, kept, np.nan)
+            divisor = 1 - R * yz
+            divisor = np.where(divisor > SINGULAR_WITHOUT_ROW, divisor, np.nan)
+            t = (e + R * wz) / divisor
             distance = dd + e * wz + t * (wz + e * yz)
             distance = np.where(distance > 0, distance, np.nan)
             score = (1 + e) * (wz + t * yz) - share[at, place][:, None] * distance
             log_odds = np.log(priors[at, place] / priors[at, 1 - place])[:, None]
             if self.frequencies:
-                log_odds = log_odds + np.log1p(-left / total)
+                log_odds = log_odds + np.log1p(-removed / total)
             if trivial is None:
                 score -= log_odds
             else:
@@ -169,7 +171,7 @@ class LeftOut:
 
 
 def _inverse(matrices: Array) -> Array:
-    """Return inverses, in which directions without variance stay small."""
+    """Return inverses, with a ridge that keeps them finite."""
     scale = np.sqrt(np.abs(np.einsum("pii->pi", matrices)))
     scale = np.where(scale > 0, scale, 1.0)
     size = scale[:, :, None] * scale[:, None]
@@ -181,7 +183,7 @@ def _inverse(matrices: Array) -> Array:
 def arc_weights(rules: Rules) -> Array:
     """Return the weights of S1 and S2 in rules of an arc, of shape (n_pairs, 2).
 
-    They follow from t = a sigma2^2. Trivial rules have none: they get one half of each.
+    They follow from t = a sigma2^2. For trivial rules, both are one half.
     """
     trivial = rules.trivial[:, None]
     variances = np.where(trivial, 1.0, rules.deviations) ** 2

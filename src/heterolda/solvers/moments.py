@@ -1,4 +1,4 @@
-"""Moments of Gaussian classes, and the pairs of them that are to be separated."""
+"""Moments of Gaussian classes, and the pairs of classes to separate."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from heterolda.solvers.pencil import Pencil
 
 @dataclass(frozen=True)
 class Moments:
-    """Gaussian classes, and the pairs of them that are to be separated."""
+    """Moments of Gaussian classes, and the pairs of classes to separate."""
 
     means: Array  # (n_classes, d)
     covariances: Array  # (n_classes, d, d)
     priors: Array  # (n_classes,)
     weights: Array  # (n_classes,)
-    pairs: Index  # of the first and the second class, (n_pairs, 2)
-    shares: Array | None = None  # priors times costs of pairs, in place of the priors
+    pairs: Index  # indices of the first and the second class, (n_pairs, 2)
+    shares: Array | None = None  # priors times costs, replacing the priors of pairs
 
     @property
     def pair_priors(self) -> Array:
-        """Priors of each pair, which sum to one; of shape (n_pairs, 2)."""
+        """Priors of each pair, summing to one, of shape (n_pairs, 2)."""
         shares = self.priors[self.pairs] if self.shares is None else self.shares
         priors: Array = shares / shares.sum(axis=1, keepdims=True)
         return priors
 
-    def take(self, some: Index | slice) -> Moments:
+    def take(self, index: Index | slice) -> Moments:
         """Select pairs."""
-        shares = None if self.shares is None else self.shares[some]
-        return replace(self, pairs=self.pairs[some], shares=shares)
+        shares = None if self.shares is None else self.shares[index]
+        return replace(self, pairs=self.pairs[index], shares=shares)
 
     def axes(self) -> PrincipalAxes:
         """Return the principal axes of the pairs."""
@@ -44,7 +44,7 @@ class Moments:
     def pencil(
         self, *, moore_penrose: bool = False, axes: PrincipalAxes | None = None
     ) -> Pencil:
-        """Diagonalize the pairs, along their principal axes if these are given."""
+        """Diagonalize the pairs, using their principal axes if given."""
         return Pencil.from_moments(
             self.means[self.pairs],
             self.covariances[self.pairs],

@@ -1,7 +1,7 @@
-"""The paper's own methods: Algorithm 1, C-HLD and R-HLD.
+"""Methods of the paper: Algorithm 1, C-HLD and R-HLD.
 
-Algorithm 1 is a fixed-point iteration. The others choose the best of many trial rules
-(a S2 + b S1)^-1 delta.
+Algorithm 1 is a fixed-point iteration. C-HLD and R-HLD choose the best of many trial
+rules (a S2 + b S1)^-1 delta.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from heterolda.foundations.validation import check_number
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
-_BATCH_SIZE = 1 << 17  # numbers in the trials of a pair that are compared at a time
+_BATCH_SIZE = 1 << 17  # number of values in the trials compared at a time
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class FixedPoint:
 
     This is a scalar iteration on the ratio of the two weights. It finds a local optimum
     and converges only where the map is a contraction; `Global` has no such limits. It
-    stops where (39) has no real root; a pair for which it never has one gets the
-    trivial rule.
+    stops when (39) has no real root; a pair for which it has none from the start gets
+    the trivial rule.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class FixedPoint:
         Maximum number of steps (the paper's fourth stopping criterion).
     tol : float or None, default=1e-6
         Third criterion: norm of the gradient of the error with respect to w, times
-        the norm of w, both measured by S1 + S2, so that units do not matter. If None,
-        this criterion is not used; the same holds for the next two.
+        the norm of w, both measured by S1 + S2, so that units do not matter. None
+        disables this criterion, and likewise the next two.
     tol_error : float or None, default=None
         First criterion: absolute change of the error.
     tol_norm : float or None, default=None
@@ -86,11 +86,11 @@ class FixedPoint:
         p1, p2 = pencil.priors.T
         n = len(p1)
         u = pencil.fisher_coordinates
-        kept = u.copy()
+        result = u.copy()
         threshold = np.full(n, np.nan)
-        kept_error = np.full(n, np.inf)
+        result_error = np.full(n, np.inf)
         error, norm = np.full(n, np.nan), np.full(n, np.nan)
-        calm = np.zeros((n, 3), np.intp)  # consecutive steps of each criterion
+        calm = np.zeros((n, 3), np.intp)  # consecutive steps that met each criterion
         status = np.full(n, Status.MAX_ITER, np.intp)
         n_iter = np.zeros(n, np.intp)
         active = np.any(u != 0, axis=1)
@@ -99,7 +99,7 @@ class FixedPoint:
                 break
             n_iter += active
             previous_error, previous_norm = error, norm
-            with np.errstate(all="ignore"):  # what overflows is caught as not finite
+            with np.errstate(all="ignore"):  # overflow is detected as not finite
                 D, sigma1, sigma2 = pencil.project(u)
                 t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
                 z1, z2 = (t - D) / sigma1, t / sigma2
@@ -108,9 +108,9 @@ class FixedPoint:
                 status[lost] = Status.NO_ROOT
                 active &= ~lost
 
-                better = active & ((error < kept_error) | (self.keep == "last"))
-                kept[better], threshold[better] = u[better], t[better]
-                kept_error[better] = error[better]
+                better = active & ((error < result_error) | (self.keep == "last"))
+                result[better], threshold[better] = u[better], t[better]
+                result_error[better] = error[better]
 
                 # Equation (31). By (29) the gradient (24) is density times
                 # (z2/sigma2 S2 - z1/sigma1 S1) w - delta, that is g u - c.
@@ -135,7 +135,7 @@ class FixedPoint:
             status[broken] = Status.NO_ROOT
             active &= ~broken
         return Rules.from_coordinates(
-            pencil, kept, threshold, kept_error, status=status, n_iter=n_iter
+            pencil, result, threshold, result_error, status=status, n_iter=n_iter
         )
 
 
@@ -175,8 +175,8 @@ class Grid:
     def solve(self, pencil: Pencil, rng: Generator) -> Rules:
         """Return rules for a batch of pairs; `rng` is not used."""
         s = np.linspace(0.0, 1.0, round(1 / self.step) + 1)
-        # At s = 0 and s = 1 a single covariance is inverted. Where it is singular the
-        # pencil has no finite answer and the pseudo-inverse is another direction.
+        # At s = 0 and s = 1 a single covariance is inverted. If it is singular, the
+        # pencil has no finite answer, and its pseudo-inverse is used.
         ends = [
             _pseudo_inverse(pencil, 1, pencil.beta0),
             _pseudo_inverse(pencil, 0, pencil.alpha0),
@@ -192,7 +192,7 @@ def _pseudo_inverse(pencil: Pencil, k: int, diagonal: Array) -> Array:
     if singular.any():
         cov = pencil.covariances[singular]
         delta = pencil.means[singular, 0] - pencil.means[singular, 1]
-        # Of classes whose scales differ by 1e200 or so this overflows, and cannot win.
+        # If the scales of classes differ by 1e200 or so, this overflows and cannot win.
         with np.errstate(over="ignore", invalid="ignore"):
             w = (
                 np.linalg.pinv(cov[:, k], rcond=RANK_TOLERANCE, hermitian=True)
@@ -264,25 +264,25 @@ class RandomSearch:
 
 
 def _best_trial(pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> Rules:
-    """Choose, for each pair, the trial (a, b) of least error; the first of equals.
+    """Choose, for each pair, the first trial (a, b) of least error.
 
     All of (10), (11) and (12) are w = (a S2 + b S1)^-1 delta with the threshold that
     divides D in the ratio of a sigma2^2 to b sigma1^2 (13); for a regular matrix
     D = a sigma2^2 + b sigma1^2, which makes it w.m1 - b sigma1^2 as in (10), (11).
 
-    `ends` are the coordinates of the first trials, if they are known already. The rules
-    are scaled so that the weights a and b sum to one.
+    `ends` are given coordinates of the first trials. The rules are scaled so that the
+    weights a and b sum to one.
     """
     n_pairs, d = pencil.c.shape
     error, t, u = np.full(n_pairs, np.inf), np.full(n_pairs, np.nan), 0 * pencil.c
     size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
     weights = np.array([b, a])
-    # Of each pair S1 and S2; those without raised variances make the directions.
+    # S1 and S2 of each pair; directions use those without raised variances.
     plain = np.stack([pencil.alpha0, pencil.beta0], axis=2)
     S = np.stack([pencil.alpha, pencil.beta], axis=1)
     steps = blocks(len(a), max(2, _BATCH_SIZE // max(1, d)))
     for p, block in product(range(n_pairs), steps):
-        # A trial whose matrix is singular by chance gives infinities: it cannot win.
+        # A trial whose matrix happens to be singular is infinite, and cannot win.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             trials = plain[p] @ weights[:, block]
             np.divide(pencil.c[p, :, None], trials, out=trials)

@@ -36,7 +36,7 @@ from heterolda.solvers.axes import PrincipalAxes, Units, scaled_by
 
 @dataclass(frozen=True)
 class Pencil:
-    """A batch of pairs in diagonal form (see the module's conventions).
+    """Batch of pairs in diagonal form (see the module's conventions).
 
     Attributes
     ----------
@@ -49,21 +49,21 @@ class Pencil:
     basis : ndarray of shape (n_pairs, n_features, n_features)
         V, with zero columns beyond the rank of S1 + S2.
     alpha, beta : ndarray of shape (n_pairs, n_features)
-        The diagonal forms, with vanishing variances raised to `VARIANCE_FLOOR`.
+        Diagonal forms, with vanishing variances raised to `VARIANCE_FLOOR`.
     alpha0, beta0 : ndarray of shape (n_pairs, n_features)
-        The same before raising: exactly zero where a class has no variance.
+        Diagonal forms before raising: exactly zero where a class has no variance.
     c : ndarray of shape (n_pairs, n_features)
         V'delta; zero beyond the rank.
     separation : ndarray of shape (n_pairs, n_features)
         A w with w.delta = 2 and no variance in either class, or zeros.
     dropped : ndarray of shape (n_pairs, n_features)
-        A w in which the means differ for real, outside the space that the basis spans
-        because rounding hides the variance along it, or zeros. Its length makes that
-        variance one, as far as it is known.
+        A w along which the means differ but the variance is lost to rounding, so that
+        it is outside the span of the basis; or zeros. It is scaled to a variance of
+        about one, as far as that is known.
     floored : ndarray of bool of shape (n_pairs, 2)
-        Whether a variance of class 1 and of class 2 was raised to `VARIANCE_FLOOR`.
+        Whether a variance of class 1 or of class 2 was raised to `VARIANCE_FLOOR`.
     blurred : ndarray of bool of shape (n_pairs,)
-        Whether rounding hides what errors depend on, so that nothing can be certified.
+        Whether rounding affects the errors so much that nothing can be certified.
     """
 
     priors: Array
@@ -94,10 +94,10 @@ class Pencil:
     ) -> Pencil:
         """Diagonalize a batch of pairs.
 
-        The arguments are those of the record, and the principal axes if all pairs are
-        near to singular and these are at hand. Features are scaled to unit variance
-        first, so that the result does not depend on units. With `moore_penrose`, where
-        S1 + S2 is singular, the basis spans its range in the given units instead, and
+        The arguments are attributes of the record, and the principal axes if they are
+        known and all pairs are nearly singular. Features are first scaled to unit
+        variance, so that the result does not depend on units. With `moore_penrose`, the
+        basis of a singular S1 + S2 spans its range in the given units instead, and
         V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
         """
         units = Units.of(means, np.einsum("pkii->pi", covariances))
@@ -136,7 +136,7 @@ class Pencil:
         if far.any():
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
-        # Without any small variance, which is the rule, nothing is to be raised.
+        # Usually no variance is small, and nothing needs to be raised.
         alpha0, beta0 = alpha, beta
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
@@ -183,7 +183,7 @@ class Pencil:
 
     @property
     def fisher_coordinates(self) -> Array:
-        """Coordinates of Fisher's (a S2 + b S1)^-1 delta, a and b shares of n2, n1."""
+        """Coordinates of Fisher's w, with the pooled covariance of each pair."""
         with np.errstate(divide="ignore", invalid="ignore"):
             share = self.weights / self.weights.sum(axis=1, keepdims=True)
             g = share[:, :1] * self.alpha0 + share[:, 1:] * self.beta0
@@ -201,10 +201,10 @@ class Pencil:
 
 
 def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
-    """Return a basis in which S1 + S2 is the identity, where that takes no care.
+    """Return a basis in which regular S1 + S2 are the identity.
 
-    It is the inverse of the Cholesky factor, transposed, with zero columns for constant
-    features. Also returned is which pairs are too near to singular for it.
+    It is the transposed inverse of the Cholesky factor, with zero columns for constant
+    features. Also return a mask of the pairs that are too nearly singular for it.
     """
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
@@ -218,21 +218,21 @@ def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
 
 
 def _cholesky(matrices: Array) -> tuple[Array, Mask]:
-    """Return Cholesky factors, and which matrices have none: these get the identity."""
+    """Return Cholesky factors, and a mask of failures, which get the identity."""
     try:
         factors: Array = np.linalg.cholesky(matrices).astype(np.float64, copy=False)
         return factors, np.zeros(len(matrices), bool)
-    except np.linalg.LinAlgError:  # of one of them at least
+    except np.linalg.LinAlgError:  # at least one matrix is not definite
         if len(matrices) == 1:
             return np.eye(matrices.shape[1])[None], np.ones(1, bool)
-        one, two = (_cholesky(half) for half in np.array_split(matrices, 2))
-        return np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]])
+        a, b = (_cholesky(half) for half in np.array_split(matrices, 2))
+        return np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])
 
 
 def _moore_penrose(scaled: Array, rank: Index) -> Array:
     """Return a basis in which S1 + S2, in given units, is the identity on its range.
 
-    Zero columns are the null space; at most `rank` columns are not.
+    At most `rank` columns are not zero.
     """
     variances, axes = np.linalg.eigh(scaled.sum(axis=1))
     d = scaled.shape[-1]
@@ -267,7 +267,7 @@ def _diagonalize(
 
 
 def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
-    """Return the rounding errors of v'S_k v, and of data stored far from zero."""
+    """Bound the rounding errors of v'S_k v, including those of data far from zero."""
     d = basis.shape[1]
     rounding = (64 + 4 * d) * EPS * np.einsum("pkii->pki", scaled)
     rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
@@ -276,15 +276,14 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
 
 
 def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
-    """Return what rounding may have made of variances, if that is above the floor.
+    """Return variances that may be rounding, where they are above the floor.
 
-    Rounding errors are alike along a pair's directions but in its weakest, in which the
-    basis has its largest entries: variances of a class are not resolved below a share
-    of these.
+    They are a share of the variances of the features times the squared basis, whose
+    largest entries are in the weakest directions.
     """
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
-    # Directions beyond the rank have the values of the first.
+    # Directions beyond the rank repeat the value of the first.
     used: Mask = np.any(basis, axis=1)
     share = np.where(used[:, None], share, share[:, :, :1])
     least: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
@@ -292,7 +291,7 @@ def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
 
 
 def _along(c: Array, basis: Array) -> Array:
-    """Return V c = (S1 + S2)^-1 delta, with the length that makes w.delta 2."""
+    """Return w = V c = (S1 + S2)^-1 delta, scaled so that w.delta = 2."""
     size = np.max(np.abs(c), axis=1, keepdims=True)
     unit = c / size
     w: Array = (basis @ unit[:, :, None])[:, :, 0]
@@ -303,9 +302,9 @@ def _along(c: Array, basis: Array) -> Array:
 def _raised(
     alpha: Array, beta: Array, zero: Mask, low: float, rank: Index
 ) -> tuple[Array, Array]:
-    """Return variances raised to `low` where there is none, lowered where it is all.
+    """Raise zero variances to `low`, and lower those of the other class to 1 - `low`.
 
-    Beyond the rank the first value is repeated: there it moves no end of an arc.
+    Beyond the rank, repeat the first value, which moves no end of an arc.
     """
 
     def raised(values: Array, zero: Mask, one: Mask) -> Array:

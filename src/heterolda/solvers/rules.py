@@ -1,10 +1,10 @@
-"""The record that every solver returns, and the sign convention.
+"""The record `Rules` that every solver returns, and the sign convention.
 
 The paper's class 1 is the first class i of a pair (i, j) and its rule decides class 1
-when w.x >= w0. Stored are coef = -w and intercept = w0, so that a positive score
+when w.x >= w0. The record has coef = -w and intercept = w0, so that a positive score
 coef.x + intercept means the second class j, as in every binary scikit-learn
-classifier; a score of exactly zero means class i. This module is the only place that
-turns one into the other.
+classifier; a score of exactly zero means class i. Only this module converts between
+the two.
 
 Along w, a threshold is measured from the mean of class 2: t = w0 - w.m2. D is
 w.(m1 - m2), and sigma1, sigma2 are the deviations of the two classes.
@@ -42,15 +42,15 @@ class Status(IntEnum):
 class Rules:
     """One linear rule for each pair of classes."""
 
-    coef: Array  # minus w, zero for a trivial rule of two classes, (n_pairs, d)
+    coef: Array  # -w; zero for a trivial rule, (n_pairs, d)
     intercept: Array  # w0; the prior log-odds for a trivial rule
     error: Array  # p_e of the rule under the Gaussian model
     gap: Array  # (error - proven lower bound) / error; NaN without a certificate
-    n_iter: Index  # iterations, trials or evaluations that the solver spent
+    n_iter: Index  # number of iterations, trials or evaluations
     status: Index  # a `Status`
-    means: Array  # of the score in the two classes, (n_pairs, 2)
-    deviations: Array
-    # Of pairs that were solved, whatever the solver found:
+    means: Array  # means of the score in the two classes, (n_pairs, 2)
+    deviations: Array  # deviations of the score in the two classes
+    # Properties of the pairs, whichever solver was used:
     fisher_coef: Array | None = None  # Fisher's rule
     fisher_intercept: Array | None = None
     rank: Index | None = None  # number of directions in which either class varies
@@ -59,15 +59,15 @@ class Rules:
 
     @property
     def trivial(self) -> Mask:
-        """Pairs for which always choosing the likelier class is the rule."""
+        """Mask of the pairs whose rule always chooses the more probable class."""
         trivial: Mask = self.status == Status.TRIVIAL
         return trivial
 
     @property
     def fisher(self) -> tuple[Array, Array]:
-        """Coefficients and intercepts of Fisher's rules, of a solver's record."""
+        """Coefficients and intercepts of Fisher's rules."""
         if self.fisher_coef is None or self.fisher_intercept is None:
-            raise ValueError("these rules come without Fisher's: solve the pairs")
+            raise ValueError("these rules have no Fisher rules: solve the pairs first")
         return self.fisher_coef, self.fisher_intercept
 
     @classmethod
@@ -84,9 +84,9 @@ class Rules:
     ) -> Rules:
         """Return rules w = V u, given their coordinates in the pencil.
 
-        Thresholds t are measured from the mean of class 2. NaN asks for the trivial
-        rule, and so does a w of zero. A pair that some direction separates without any
-        variance gets that direction and error 0, whatever the solver found.
+        Thresholds t are measured from the mean of class 2. If t is NaN or w is zero,
+        the rule is trivial. If a direction without variance separates a pair, the rule
+        is that direction, with error 0.
         """
         p1, p2 = pencil.priors.T
         w = (pencil.basis @ u[:, :, None])[:, :, 0]
@@ -144,9 +144,9 @@ class Rules:
         means: Array,
         deviations: Array,
     ) -> Rules:
-        """Return rules that were found in some other way than from the pencil.
+        """Return rules that do not come from a pencil.
 
-        Where both classes have one and the same score, the rule is trivial.
+        If both classes have a single common score, the rule is trivial.
         """
         distance = np.abs(means[:, 1] - means[:, 0])[:, None]
         deviations = np.maximum(deviations, NO_SPREAD * distance)
@@ -163,12 +163,12 @@ class Rules:
         )
 
     def less(self, threshold: float) -> Rules:
-        """Return the rules with a threshold subtracted from their scores."""
-        less = self.intercept - threshold, self.means - threshold
-        return replace(self, intercept=less[0], means=less[1])
+        """Subtract a threshold from the scores."""
+        intercept, means = self.intercept - threshold, self.means - threshold
+        return replace(self, intercept=intercept, means=means)
 
     def alone(self) -> Rules:
-        """Return the rules without what else the solver knew of the pairs."""
+        """Return the rules without the other properties of the pairs."""
         return replace(
             self,
             fisher_coef=None,
@@ -183,7 +183,7 @@ class Rules:
         return self._each(lambda column: column[pairs], self)
 
     def replaced(self, pairs: Index, rules: Rules) -> Rules:
-        """Return the rules with others for some pairs, given by index."""
+        """Replace the rules of the pairs with these indices."""
 
         def replace_in(column: Any, new: Any) -> Any:
             column = column.copy()
@@ -201,28 +201,28 @@ class Rules:
 
     @classmethod
     def _each(cls, make: Callable[..., Any], *records: Rules) -> Rules:
-        """Make a record attribute by attribute; None where one of them has none."""
-        made: dict[str, Any] = {}
+        """Make a record attribute by attribute; None if any record has None there."""
+        attributes: dict[str, Any] = {}
         for name in (field.name for field in fields(cls)):
             columns = [getattr(record, name) for record in records]
             missing = any(column is None for column in columns)
-            made[name] = None if missing else make(*columns)
-        return cls(**made)
+            attributes[name] = None if missing else make(*columns)
+        return cls(**attributes)
 
 
 def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Array:
     """Return the threshold t of least error along w; log_tau is ln(p2 / p1).
 
-    For D > 0 this is (39), rationalized so that it needs no case split:
+    For D > 0 this is (39), rationalized so that it needs no cases:
 
         t = sigma2^2 (D^2 + 2 sigma1^2 L) / (D sigma2^2 + sigma1 sigma2 root)
         root = sqrt(D^2 + 2 (sigma1^2 - sigma2^2) L),  L = ln(tau sigma1 / sigma2)
 
-    For D <= 0 it is (39) as printed, less mu2. It is NaN where no threshold is
-    stationary, so that the error is monotone in t and the likelier class is the best
-    answer along w.
+    For D <= 0 it is (39) as printed, minus mu2. It is NaN where no threshold is
+    stationary, so that the error is monotone in t, and always choosing the more
+    probable class is best along w.
     """
-    size = np.hypot(sigma1, sigma2)  # w may have any length: work at unit length
+    size = np.hypot(sigma1, sigma2)  # scaled out, since w may have any length
     D, s1, s2 = D / size, sigma1 / size, sigma2 / size
     L = log_tau + np.log(sigma1 / sigma2)
     difference = (s1 - s2) * (s1 + s2)
@@ -239,6 +239,6 @@ def best_threshold(D: Array, sigma1: Array, sigma2: Array, log_tau: Array) -> Ar
 def bayes_error(
     t: Array, D: Array, sigma1: Array, sigma2: Array, p1: Array, p2: Array
 ) -> Array:
-    """Return the error p_e of a rule, (9), with (19) and (20) in the two classes."""
+    """Return the error p_e of a rule, (9), from the class errors (19) and (20)."""
     error: Array = p1 * ndtr((t - D) / sigma1) + p2 * ndtr(-t / sigma2)
     return error

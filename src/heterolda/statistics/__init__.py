@@ -1,4 +1,4 @@
-"""What is known of the classes: counts, means and covariances, and their shrinkage."""
+"""Counts, means and covariances of classes, and their shrinkage."""
 
 from heterolda.statistics.class_statistics import ClassStatistics
 

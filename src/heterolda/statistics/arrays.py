@@ -1,4 +1,4 @@
-"""Class statistics from outside: moments of users, and the arrays of a file."""
+"""Checks of class statistics that come from users or files, and the file format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import Scatters, check_range, compressed
 
-# The format of the files that are written, and the only one that is read.
+# Version of the file format; no other can be read.
 _FORMAT = 1
-_UNFIT = "its arrays do not fit together"
+_INCONSISTENT = "its arrays do not fit together"
 
 
 def checked_moments(
@@ -29,7 +29,7 @@ def checked_moments(
 ) -> tuple[NDArray[Any], Array, Array, Array]:
     """Return labels, weights, means and scatters, sorted by label.
 
-    Moments that do not fit together, and matrices that are no covariances, are refused.
+    Refuse moments of inconsistent shapes, and matrices that are not covariances.
     """
     labels = np.asarray(label_array(classes, "classes"))
     if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
@@ -71,7 +71,7 @@ def _check_distances(means: Array) -> None:
 
 
 def _check_means(means: Any) -> Array:
-    """Return finite means of classes, whose sums are finite, too."""
+    """Return class means, which must be finite and have finite sums."""
     checked = check_finite("means", means, 2)
     with np.errstate(over="ignore"):
         if not np.isfinite(np.abs(checked).sum()):
@@ -82,10 +82,7 @@ def _check_means(means: Any) -> Array:
 
 
 def check_covariance(label: object, cov: Array) -> None:
-    """Refuse a matrix that is not symmetric and positive semi-definite.
-
-    Deviations of the order of rounding errors pass.
-    """
+    """Refuse a matrix that is not symmetric positive semi-definite, up to rounding."""
     variance = np.diag(cov)
     if np.any(variance < 0):
         raise ValueError(
@@ -95,7 +92,7 @@ def check_covariance(label: object, cov: Array) -> None:
         )
     scale = np.sqrt(np.where(variance > 0, variance, 1.0))
     with np.errstate(over="ignore"):
-        # Beyond one the matrix is indefinite, however far.
+        # Any correlation above one makes it indefinite; clipping only avoids overflow.
         correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
     if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
         raise ValueError(
@@ -117,7 +114,7 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return a if len(a) else b
     joined = np.concatenate([a, b])
     kinds = {"number" if x.dtype.kind in "biuf" else "text" for x in (a, b)}
-    # Large int64 and uint64 labels meet only in float64, where they would collapse.
+    # The common type of int64 and uint64 is float64, in which large labels coincide.
     lossy = joined.dtype.kind == "f" and not {a.dtype.kind, b.dtype.kind} & {"f"}
     if len(kinds) > 1 or lossy:
         raise TypeError(
@@ -128,18 +125,18 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
-    """Refuse classes of so few rows that statistics would give them away."""
+    """Refuse classes with so few rows that statistics would reveal them."""
     check_number("min_count", min_count, 0, np.inf)
     few = (weights > 0) & (weights < min_count)
     if few.any():
         raise ValueError(
             f"classes {listed(classes[few])} have fewer rows than min_count="
-            f"{min_count}; their statistics could reveal these: leave the classes out"
+            f"{min_count}, which their statistics could reveal: leave these classes out"
         )
 
 
 def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file of `ClassStatistics`; no pickle is involved."""
+    """Return the arrays to save for `ClassStatistics`, without pickle."""
     classes = stats.classes
     objects = classes.dtype.kind not in "biufU"
     if objects:
@@ -159,7 +156,7 @@ def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
     }
     if stats.factors is None:
         content["scatters"] = stats.scatters
-    else:  # those that tell no more than the scatters
+    else:  # compressed, so that they reveal no more than the scatters
         factors = [compressed(factor) for factor in stats.factors]
         content["factors"] = np.concatenate([stats.means[:0], *factors])
         content["n_factors"] = np.array([len(factor) for factor in factors], np.int64)
@@ -171,17 +168,17 @@ def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
 
 
 def check_factors(rows: Array) -> None:
-    """Refuse rows of all factors whose squares leave the range of float64."""
-    if len(rows):  # if not, there may be any number of features
+    """Refuse factor rows whose squares overflow float64."""
+    if len(rows):  # an empty array may claim any number of features
         with np.errstate(over="ignore"):
             squares = np.einsum("ij,ij->j", rows, rows)
         check_range(squares, name="factors")
 
 
 def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the arguments of `ClassStatistics` in the arrays of a file.
+    """Return the arguments of `ClassStatistics` from the untrusted arrays of a file.
 
-    The file may hold anything; a KeyError says which array is missing.
+    Raise a KeyError that names a missing array.
     """
     version = content["format"]
     if version.shape != () or version.dtype.kind not in "iu":
@@ -209,7 +206,7 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
         or not np.array_equal(np.unique(classes), classes)
         or (names is not None and names.shape != means.shape[1:])
     ):
-        raise ValueError(_UNFIT)
+        raise ValueError(_INCONSISTENT)
     _check_distances(means)
     text = classes.dtype.kind == "U"
     return {
@@ -226,7 +223,7 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
 def _read_scatters(
     content: dict[str, NDArray[Any]], classes: NDArray[Any], n_features: int
 ) -> Scatters:
-    """Return the scatters, or the factors, of each class in the arrays of a file."""
+    """Return the scatters, or the factors, from the arrays of a file."""
     if "scatters" in content or "factors" not in content:
         scatters = check_finite("scatters", content["scatters"], 3)
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
@@ -238,9 +235,9 @@ def _read_scatters(
         rows.shape[1] != n_features
         or counts.ndim != 1
         or counts.dtype.kind not in "iu"
-        or np.any((counts < 0) | (counts > len(rows)))  # or sums would overflow
+        or np.any((counts < 0) | (counts > len(rows)))  # else the sum may overflow
         or counts.sum() != len(rows)
     ):
-        raise ValueError(_UNFIT)
+        raise ValueError(_INCONSISTENT)
     check_factors(rows)
     return np.split(rows, np.cumsum(counts))[:-1]

@@ -1,4 +1,4 @@
-"""Additive class statistics: all that a fit needs to know about the data."""
+"""Additive class statistics, all that a fit needs of the data."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ from heterolda.statistics.moments import (
 from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
 
-# Least weight of a class that has decayed. Its squares stay in the range of float64.
-_TRACE = 1e-100
+# Smallest weight of a decayed class. Its square is in the range of float64.
+_LEAST_WEIGHT = 1e-100
 
 
 class Coordinates(NamedTuple):
-    """What the features were, of statistics in the coordinates of a span."""
+    """Properties of the original features, for statistics in coordinates of a span."""
 
-    target: Array  # the diagonal of the pooled covariance along the coordinates
-    rank: int  # of the features
+    target: Array  # diagonal of the pooled covariance, in coordinates
+    rank: int  # rank of the features
     n_features: int
-    n_outside: int  # directions outside the coordinates in which features vary
+    n_outside: int  # number of directions with variance outside the span
 
 
 def check_decay(name: str, value: object) -> None:
-    """Refuse a factor of decay that is not a number above 0 and at most 1."""
+    """Refuse a decay factor that is not a number above 0 and at most 1."""
     if not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ParameterError(
             name, f"must be a number above 0 and at most 1, got {value!r}"
@@ -80,15 +80,15 @@ class ClassStatistics:
     follows Chan, Golub and LeVeque, and stays accurate for data far from the origin.
 
     Rows can be removed: ``a - b`` has the statistics of the rows of a without those of
-    b. Rounding errors are relative to a, so what is left may lose all its digits if it
-    varies by less than some 1e-14 of a. Classes that lose all rows disappear. It is an
+    b. Rounding errors are relative to a: the result may lose all its digits if it
+    varies by less than about 1e-14 of a. Classes that lose all rows disappear. It is an
     error if b cannot have been part of a. To forget gradually, use :meth:`decayed`.
 
     Weights are frequencies: a row of weight 3 counts as three copies, a row of
     weight 0 as none.
 
     With fewer rows than features, and more than 100 features, classes have factors of
-    rows instead of scatters. These add up, too, but rows cannot be removed.
+    few rows instead of scatters. These can be added, but rows cannot be removed.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ class ClassStatistics:
     scatters : ndarray of shape (n_classes, n_features, n_features) or list of ndarray
         Sums of weighted outer products of the deviations from the class mean; or one
         factor F for each class, of shape (n_rows, n_features), with the scatter
-        :math:`F'F`. The attribute is always the former.
+        :math:`F'F`. The attribute is always an array of scatters.
     feature_names : ndarray of str of shape (n_features,) or None, default=None
-        Names of the columns, if they have any.
+        Names of the features, if they have any.
     given : bool, default=False
         Whether to treat the moments as exact, like those of `from_moments`: no class
         then borrows from others, however small its weight.
@@ -111,8 +111,8 @@ class ClassStatistics:
         Name of the estimator of the moments, if they are not sums over rows. Such
         statistics cannot be added to others.
     coordinates : Coordinates or None, default=None
-        What the features were, if these are coordinates of few rows
-        (:mod:`heterolda.statistics.wide`).
+        Properties of the original features, if the statistics are in coordinates of the
+        span of few rows (:mod:`heterolda.statistics.wide`).
 
     References
     ----------
@@ -145,7 +145,7 @@ class ClassStatistics:
         coordinates: Coordinates | None = None,
     ) -> None:
         k, d = means.shape
-        # Of each class its scatter, or the rows of its factor.
+        # The scatter of each class, or its factor.
         self._parts = scatters if isinstance(scatters, np.ndarray) else list(scatters)
         shapes = [part.shape for part in self._parts]
         fits = [shape[-1] for shape in shapes] == [d] * k
@@ -177,7 +177,7 @@ class ClassStatistics:
 
     @property
     def factors(self) -> list[Array] | None:
-        """Factors of the scatters, or None if there are scatters."""
+        """Factors of the scatters, or None if scatters are stored."""
         return None if isinstance(self._parts, np.ndarray) else self._parts
 
     @property
@@ -199,9 +199,9 @@ class ClassStatistics:
 
     @property
     def rank(self) -> int:
-        """Number of features, less those that are constant or depend on others.
+        """Number of features that are neither constant nor dependent on others.
 
-        The latter are found only if there are rows enough. At least 1.
+        Dependence is detected only if there are enough rows. At least 1.
         """
         if self.coordinates is not None:
             return self.coordinates.rank
@@ -232,7 +232,7 @@ class ClassStatistics:
         return html(f"Statistics of {sizes[0]} and {sizes[1]}", table)
 
     def copy(self) -> Self:
-        """Return an independent copy, which later updates do not change."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
     @classmethod
@@ -282,10 +282,7 @@ class ClassStatistics:
 
     @classmethod
     def from_rows(cls, rows: Rows, feature_names: NDArray[Any] | None = None) -> Self:
-        """Gather the statistics of rows that have been validated already.
-
-        Some of the classes may have no rows.
-        """
+        """Gather the statistics of validated rows; classes may have no rows."""
         return cls(rows.classes, *class_sums(rows), feature_names)
 
     @classmethod
@@ -354,11 +351,11 @@ class ClassStatistics:
         return self
 
     def _sums(self, *, wide: bool) -> Sums:
-        """Return weights, means, and factors or scatters."""
+        """Return weights, means, and the stored factors if `wide`, else scatters."""
         return self.weights, self.means, self._parts if wide else self.scatters
 
     def _with(self, classes: NDArray[Any], *sums: Any) -> Self:
-        """Return other sums with the names of these, and all else."""
+        """Return a copy with other classes and sums."""
         other = copy.copy(self)
         other.classes, (other.weights, other.means, other._parts) = classes, sums
         return other
@@ -369,7 +366,7 @@ class ClassStatistics:
         names, given = self._common(other)
         classes = union_of_labels(self.classes, other.classes)
         wide = self.factors is not None and other.factors is not None
-        both = (one.with_classes(classes)._sums(wide=wide) for one in (self, other))
+        both = (part.with_classes(classes)._sums(wide=wide) for part in (self, other))
         return type(self)(classes, *merged(*both), names, given)
 
     def __radd__(self, other: object) -> Self:
@@ -384,9 +381,9 @@ class ClassStatistics:
                 "gather the statistics of the other rows again"
             )
         names, given = self._common(other)
-        union_of_labels(self.classes, other.classes)  # which refuses to mix types
-        taken = other.classes[other.weights > 0]
-        absent = np.setdiff1d(taken, self.classes[self.weights > 0])
+        union_of_labels(self.classes, other.classes)  # refuses to mix types
+        removed = other.classes[other.weights > 0]
+        absent = np.setdiff1d(removed, self.classes[self.weights > 0])
         if len(absent):
             raise ValueError(
                 f"rows of classes {listed(absent)} cannot be removed, because these "
@@ -394,14 +391,14 @@ class ClassStatistics:
             )
         part = other.with_classes(self.classes)._sums(wide=False)
         sums = without(self._sums(wide=False), part, self.classes)
-        kept = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
+        index = np.flatnonzero((sums[0] > 0) | (self.weights == 0))
         remaining = type(self)(self.classes, *sums, names, given)
-        return remaining.with_entries(kept, self.classes[kept])
+        return remaining.with_entries(index, self.classes[index])
 
     def _common(self, other: ClassStatistics) -> tuple[NDArray[Any] | None, bool]:
-        """Return the names of both, and whether both are given.
+        """Return the common feature names, and whether both are `given`.
 
-        Statistics of other features, or that are not sums, are refused.
+        Refuse statistics of other features, and those that are not sums.
         """
         self._check_sums()
         other._check_sums()
@@ -410,56 +407,53 @@ class ClassStatistics:
                 f"statistics of {self.n_features} and of {other.n_features} features "
                 "cannot be combined: they must describe the same columns"
             )
-        names, others = self.feature_names, other.feature_names
-        if names is None or others is None:
-            names = others if names is None else names
-        elif not np.array_equal(names, others):
+        names, other_names = self.feature_names, other.feature_names
+        if names is None or other_names is None:
+            names = other_names if names is None else names
+        elif not np.array_equal(names, other_names):
             raise ValueError(
-                "statistics of different features cannot be combined: feature_names "
-                f"are {listed(names)} and {listed(others)}; reorder or rename the "
+                "statistics of different features cannot be combined, "
+                f"{listed(names)} and {listed(other_names)}: reorder or rename the "
                 "columns first"
             )
         return names, self.given and other.given
 
     def _check_sums(self) -> None:
-        """Refuse to add to, subtract from or decay what is not a sum over rows."""
+        """Refuse statistics that are not sums over rows."""
         if self.estimated_by is not None:
             raise ValueError(
                 f"these statistics were estimated by {self.estimated_by} and are not "
-                "sums, so no rows can be added or removed: put all rows together and "
-                "fit again"
+                "sums, so no rows can be added or removed: combine all rows and fit "
+                "again"
             )
 
     def with_classes(self, classes: NDArray[Any]) -> Self:
-        """Return the statistics with an entry for each of these labels.
-
-        Classes without rows have weight 0; other labels are left out.
-        """
+        """Return the statistics of exactly these labels, with weight 0 for new ones."""
         if np.array_equal(classes, self.classes):
             return self
-        places = {label: k for k, label in enumerate(self.classes.tolist())}
-        entries = [places.get(label, -1) for label in classes.tolist()]
-        return self.with_entries(np.array(entries, np.intp), classes)
+        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        index = [position.get(label, -1) for label in classes.tolist()]
+        return self.with_entries(np.array(index, np.intp), classes)
 
     def without_empty_classes(self) -> Self:
-        """Leave out entries of weight zero, unless all are."""
-        kept = self.weights > 0
-        if kept.all() or not kept.any():
+        """Leave out classes of weight zero, unless all have weight zero."""
+        present = self.weights > 0
+        if present.all() or not present.any():
             return self
-        return self.with_entries(np.flatnonzero(kept), self.classes[kept])
+        return self.with_entries(np.flatnonzero(present), self.classes[present])
 
-    def with_entries(self, entries: Index, classes: NDArray[Any]) -> Self:
-        """Return entries by their indices, -1 for none, under these labels."""
-        d, own = self.n_features, entries >= 0
-        weights = np.append(self.weights, 0.0)[entries]  # of which -1 is the last
-        means = np.concatenate([self.means, np.zeros((1, d))])[entries]
+    def with_entries(self, index: Index, classes: NDArray[Any]) -> Self:
+        """Return the classes of these indices, empty for -1, under these labels."""
+        d, present = self.n_features, index >= 0
+        weights = np.append(self.weights, 0.0)[index]  # index -1 is the added zero
+        means = np.concatenate([self.means, np.zeros((1, d))])[index]
         parts: Any
         if isinstance(self._parts, np.ndarray):
-            parts = np.zeros((len(entries), d, d))
-            parts[own] = self._parts[entries[own]]
+            parts = np.zeros((len(index), d, d))
+            parts[present] = self._parts[index[present]]
         else:
             factors = [*self._parts, np.zeros((0, d))]
-            parts = [factors[k] for k in entries]
+            parts = [factors[k] for k in index]
         return self._with(classes, weights, means, parts)
 
     def decayed(self, factor: float) -> Self:
@@ -477,14 +471,15 @@ class ClassStatistics:
         Returns
         -------
         ClassStatistics
-            New statistics. However often a class decays, it keeps a trace of its weight
-            (1e-100), so no class is forgotten altogether.
+            New statistics. However often a class decays, it keeps a weight of 1e-100,
+            so no class disappears.
         """
         check_decay("factor", factor)
         self._check_sums()
-        aged = self.scaled(factor)
-        aged.weights = np.maximum(aged.weights, np.where(self.weights > 0, _TRACE, 0.0))
-        return aged
+        result = self.scaled(factor)
+        least = np.where(self.weights > 0, _LEAST_WEIGHT, 0.0)
+        result.weights = np.maximum(result.weights, least)
+        return result
 
     def scaled(self, factor: float) -> Self:
         """Return the statistics of rows whose weights are multiplied by a factor."""
@@ -500,7 +495,7 @@ class ClassStatistics:
 
         With shrinkage, the covariance of class k becomes
         ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance has fewer than
-        two degrees of freedom per feature, it is first shrunk towards its diagonal.
+        two degrees of freedom per feature, it is first shrunk toward its diagonal.
 
         Parameters
         ----------
@@ -508,12 +503,12 @@ class ClassStatistics:
             - float: ``rho_k`` for all classes, 0 for no shrinkage;
             - ``(to_pooled, to_diagonal)``: the two parameters of regularized
               discriminant analysis [1]_, in units of the features. The first is
-              ``rho_k``; by the second, the pooled covariance is first shrunk towards
+              ``rho_k``; by the second, the pooled covariance is first shrunk toward
               its diagonal, however many rows there are;
-            - "auto": ``r / (W_k + r)`` with the rank r of the features, their number
-              less those that are constant or depend on others;
-            - None: that of "auto" for classes of weight at most r + 1, too few for a
-              covariance of their own, and 0 for others. A class of a single row gets
+            - "auto": ``r / (W_k + r)`` with the rank r of the features, which does not
+              count features that are constant or depend on others;
+            - None: as "auto" for classes of weight at most r + 1, which is too small
+              for a separate covariance, and 0 for others. A class of a single row gets
               the pooled covariance.
 
         Returns
@@ -531,7 +526,7 @@ class ClassStatistics:
     def amounts(self, shrinkage: Amount) -> tuple[Array, float]:
         """Return the shares rho_k of the pooled covariance, and of its diagonal in it.
 
-        Classes from which no covariance can be estimated are refused.
+        Refuse classes that are too small for a covariance.
         """
         refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
         rho, gamma = self.pooled_shares(shrinkage), two_amounts(shrinkage)[1]
@@ -541,21 +536,20 @@ class ClassStatistics:
         return rho, gamma or 0.0
 
     def mixed(self, rho: Array, gamma: float) -> Array:
-        """Return mixtures of class covariances with the pooled one and its diagonal.
+        """Return class covariances with the share rho_k of the pooled covariance.
 
-        The pooled covariance has the share rho_k in that of class k, and its diagonal
-        the share `gamma` in the pooled one.
+        In the pooled covariance, its diagonal has the share `gamma`.
         """
         if self.factors is not None:
             check_room(self.n_classes, self.n_features)
         scatters, freedom = self.scatters, self.weights - 1
         if not rho.any():
-            own: Array = scatters / freedom[:, None, None]
-            return own
+            unshrunk: Array = scatters / freedom[:, None, None]
+            return unshrunk
         pooled = scatters.sum(axis=0) / pooled_freedom(self.weights)
         if gamma:
-            given = self.coordinates
-            diagonal = np.diag(pooled) if given is None else given.target
+            span = self.coordinates
+            diagonal = np.diag(pooled) if span is None else span.target
             pooled = (1 - gamma) * pooled + gamma * np.diag(diagonal)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(rho < 1, (1 - rho) / freedom, 0.0)[:, None, None]
@@ -565,8 +559,8 @@ class ClassStatistics:
     def pooled_shares(self, shrinkage: Amount) -> Array:
         """Return the share of the pooled covariance in that of each class.
 
-        A class of weight 1 or less has no covariance of its own. Moments that are
-        `given` as exact borrow by default only then.
+        It is 1 for a class of weight 1 or less if classes shrink at all. Moments that
+        are `given` as exact shrink by default only in such classes.
         """
         weights = self.weights
         share = two_amounts(shrinkage)[0]

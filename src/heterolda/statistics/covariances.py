@@ -1,4 +1,4 @@
-"""Covariances of classes from their scatters: shrunk, pooled, mixed."""
+"""Rules for shrinking and pooling class covariances, and mixtures of classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heterolda.foundations.wording import listed
 
 
 def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
-    """Return the share of the pooled covariance, and of its diagonal in it if given."""
+    """Return the shares of the pooled covariance, and of its diagonal in it or None."""
     if not isinstance(shrinkage, tuple | list):
         return shrinkage, None
     if len(shrinkage) != 2 or not all(
@@ -29,23 +29,23 @@ def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
 
 
 def too_small(weights: Array, shrinkage: Amount) -> Mask:
-    """Return which classes have too little weight for a covariance.
+    """Return a mask of the classes with too little weight for a covariance.
 
-    A class of weight 1 or less needs the pooled covariance of others to shrink to.
+    A class of weight 1 or less can only use the pooled covariance of other classes.
     """
-    lonely: Mask = weights <= 1
-    if lonely.all() or not lonely.any() or two_amounts(shrinkage)[0] == 0:
-        return lonely
+    single: Mask = weights <= 1
+    if single.all() or not single.any() or two_amounts(shrinkage)[0] == 0:
+        return single
     return weights <= 0
 
 
-def refuse_small(classes: NDArray[Any], weights: Array, lonely: Mask) -> None:
-    """Refuse classes from which no covariance can be estimated."""
-    if not lonely.any():
+def refuse_small(classes: NDArray[Any], weights: Array, small: Mask) -> None:
+    """Raise an error if any class is too small for a covariance."""
+    if not small.any():
         return
     zero = "" if weights.any() else " (every sample_weight is zero)"
     raise ValueError(
-        f"classes {listed(classes[lonely])} have a total weight (number of samples, or "
+        f"classes {listed(classes[small])} have a total weight (number of samples, or "
         f"sum of sample_weight) of 1 or less{zero}, from which no covariance can be "
         "estimated: add samples of these classes or leave them out"
     )
@@ -59,20 +59,20 @@ def pooled_freedom(weights: Array) -> float:
 def against_all_others(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return moments for one-vs-all: of all others of each class, then of each class.
+    """Return moments for one-vs-all: of the other classes of each class, then its own.
 
-    All others are a mixture by their priors, whose covariance is that within and
-    between its classes.
+    The other classes form a mixture by their priors, with the covariance within plus
+    the covariance between them.
     """
     others = np.where(np.eye(len(priors)), 0.0, priors)
     share = others / others.sum(axis=1, keepdims=True)
-    origin = means.mean(axis=0)  # subtracted so that offsets cancel
+    origin = means.mean(axis=0)  # subtracted, so that a large offset loses no digits
     mixed = share @ (means - origin) + origin
     shifts = (means - mixed[:, None, :]) * np.sqrt(share)[:, :, None]
     within = np.tensordot(share, covariances, axes=1)
     return (
         np.concatenate([mixed, means]),
         np.concatenate([within + shifts.mT @ shifts, covariances]),
-        np.concatenate([others.sum(axis=1), priors]),  # not 1 - priors
+        np.concatenate([others.sum(axis=1), priors]),  # more exact than 1 - priors
         np.concatenate([weights.sum() - weights, weights]),
     )

@@ -1,4 +1,4 @@
-"""Class statistics by an estimator of covariances, such as those of scikit-learn."""
+"""Class statistics from a covariance estimator, such as those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from heterolda.statistics.samples import row_hashes
 
 _NAME = "covariance_estimator"
 _NO_WEIGHTS = (
-    f"the fit of {_NAME} takes no weights, and a row of weight 3 is there three times. "
-    "Round the weights, or use shrinkage instead, which takes any"
+    f"{_NAME} is fitted to copies of weighted rows. Round the weights, or use "
+    "shrinkage instead, which takes any weights"
 )
 
 
 def estimated_statistics(
     model: Any, plain: ClassStatistics, rows: Rows
 ) -> ClassStatistics:
-    """Return statistics with the moments of the model's `covariance_estimator`.
+    """Fit the model's `covariance_estimator` to each class and return its moments.
 
-    The estimator is fitted to the rows of each class, of which there are the `plain`
-    statistics. A row of weight 3 is there three times.
+    `plain` are the usual statistics of the rows. A row of weight 3 is repeated three
+    times.
     """
     estimator = model.covariance_estimator
     _check(estimator, model.shrinkage, plain)
@@ -38,17 +38,17 @@ def estimated_statistics(
     scatters = np.empty((*means.shape, plain.n_features))
     hashes = row_hashes(rows.X)
     for k, label in enumerate(plain.classes.tolist()):
-        own = np.flatnonzero(rows.codes == k)
-        # In an order that the rows themselves decide, the same whatever theirs was.
-        own = own[np.argsort(hashes[own], kind="stable")]
-        own = copies_of_rows(own, rows.weights, _NO_WEIGHTS)
-        X = dense(rows.X[own]).astype(np.float64, copy=False)
+        index = np.flatnonzero(rows.codes == k)
+        # Sorted by hash, so that the result does not depend on the order of the rows.
+        index = index[np.argsort(hashes[index], kind="stable")]
+        index = copies_of_rows(index, rows.weights, _NO_WEIGHTS)
+        X = dense(rows.X[index]).astype(np.float64, copy=False)
         fitted = _fitted(estimator, X, label)
         location = getattr(fitted, "location_", plain.means[k])
         moments = plain.weights[[k]], [location], [fitted.covariance_]
         try:
-            one = ClassStatistics.from_moments(plain.classes[[k]], *moments)
-            means[k], scatters[k] = one.means[0], one.scatters[0]
+            checked = ClassStatistics.from_moments(plain.classes[[k]], *moments)
+            means[k], scatters[k] = checked.means[0], checked.scatters[0]
         except ValueError as error:
             raise ParameterError(
                 _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
@@ -58,7 +58,7 @@ def estimated_statistics(
 
 
 def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
-    """Refuse what cannot be fitted, before any class is."""
+    """Refuse invalid combinations of estimator, shrinkage and classes."""
     if isinstance(estimator, type):
         raise ParameterError(
             _NAME, f"must be an object, got a class: write {estimator.__name__}()"
@@ -85,7 +85,7 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
 
 
 def _fitted(estimator: Any, X: Array, label: object) -> Any:
-    """Return the estimator fitted to the rows of a class."""
+    """Return a clone of the estimator fitted to the rows of a class."""
     name = type(estimator).__name__
     fitted = clone(estimator, safe=False)
     try:

@@ -1,9 +1,9 @@
 r"""Means and covariances of classes from rows with missing values, by EM.
 
-With values missing at random, the moments of largest likelihood given the observed
-values are a fixed point of two steps [1]_:
+With values missing at random, the maximum-likelihood moments given the observed values
+are a fixed point of two steps [1]_:
 
-- for each row, the missing values :math:`x_m` given the observed ones,
+- for each row, the moments of the missing values :math:`x_m` given the observed ones,
 
   .. math::
       \operatorname{E} x_m = \mu_m - Q_{mm}^{-1} Q_{mo} (x_o - \mu_o), \qquad
@@ -12,12 +12,12 @@ values are a fixed point of two steps [1]_:
   so that a row costs a product with Q, and a pattern of m missing values O(m^3);
 - the mean and the scatter T of the completed rows, :math:`\Sigma = T / W`.
 
-After two steps comes an extrapolation [2]_, if that raises the likelihood.
+Every two steps are followed by an extrapolation [2]_, if that raises the likelihood.
 
-Where no more than d + 1 rows of a class have all d features, the likelihood may be
-largest where the variance is zero in a direction in which no row was seen. Then the
-covariance of the class is :math:`(T + \nu P) / (W + \nu)`, as if there were
-:math:`\nu = d` more rows with the covariance P of all classes, also found by EM.
+If at most d + 1 rows of a class have all d features, the likelihood may be largest at a
+singular covariance. Then the covariance of the class is
+:math:`(T + \nu P) / (W + \nu)`, as if there were :math:`\nu = d` more rows with the
+pooled covariance P of all classes, which is also estimated by EM.
 
 References
 ----------
@@ -47,43 +47,46 @@ from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
 from heterolda.statistics.patterns import IncompleteRows, grouping
 
-# Rows in parts that fit in memory: a list, or an object that reads them again for each
-# loop over it.
+# Rows in parts that fit in memory: a list, or an object that reads them again in each
+# loop.
 Passes = Iterable[IncompleteRows]
 
 MAX_STEPS = 1000
-# What is added to variances, as a share of the pooled ones: without it the likelihood
-# has no maximum where features depend on each other. And the largest distance to the
-# limit, in standard deviations, as the last steps tell it.
-_LEAST_VARIANCE, _DISTANCE = 1e-10, 1e-7
-# For classes that borrow, or whose correlations have a smaller eigenvalue than the
-# first number, and at first for all: more is added, and steps end where they raise the
-# log-likelihood by no more than the last number for each parameter.
+# Share of the pooled variances that is added to variances: without it the likelihood
+# has no maximum where features depend on each other.
+_LEAST_VARIANCE = 1e-10
+# Steps end at this distance from the limit, in standard deviations, as estimated from
+# the last two.
+_DISTANCE = 1e-7
+# A first run adds more to the variances, and ends when a step raises the log-likelihood
+# by less than this for each parameter. For classes that borrow, or whose correlations
+# have an eigenvalue below the first number, it is the only run.
 _DEPENDENT, _ROUGH_VARIANCE, _GAIN = 1e-4, 1e-6, 1e-3
-# Steps that an extrapolation may replace, and how much nearer it comes, about.
+# Largest number of steps that an extrapolation may replace, and the factor by which it
+# typically reduces the distance.
 _LONGEST, _PACE = 1000.0, 5.0
 _TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class Marginals:
-    """What rows tell about single features, by class."""
+    """Moments and ranges of single features, by class."""
 
     weights: Array  # total weight, (n_classes,)
-    seen: Array  # weight of rows with any value
-    complete: Array  # weight of complete rows; number of distinct ones if smaller
-    n_values: Array  # weight of the rows that have a feature, (n_classes, d)
-    means: Array  # of observed values, less the origin; if none, that of all classes
+    seen: Array  # weight of rows with at least one value
+    complete: Array  # weight of complete rows, or number of distinct ones if smaller
+    n_values: Array  # weight of observed values, (n_classes, d)
+    means: Array  # of observed values minus the origin; those of all classes if none
     variances: Array
     low: Array  # smallest value
     high: Array  # largest value
-    origin: Array  # about the mean of all values, (d,)
+    origin: Array  # approximate mean of all values, (d,)
 
     @classmethod
     def from_rows(cls, passes: Passes) -> Marginals:
-        """Gather them in one pass; refuse few rows, and features that are unusable."""
-        nothing: Any = None, 0.0, 0.0, 0.0, np.inf, -np.inf
-        origin, sums, weights, distinct, low, high = nothing
+        """Gather them in one pass; refuse too few rows, and features without values."""
+        initial: Any = None, 0.0, 0.0, 0.0, np.inf, -np.inf
+        origin, sums, weights, distinct, low, high = initial
         for rows in passes:
             t, observed = rows.Z[:, :1], rows.row_observed
             if origin is None:
@@ -135,11 +138,11 @@ def _check(
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return deviations of rows from class means, the missing ones as expected.
+    """Return deviations of rows from class means, with missing ones as expected.
 
-    Then, for each class, the sum of the covariances of the missing values, and the
-    log-likelihood of the observed ones without constants and determinants. Moments are
-    those of rows less the origin, in units of the scale.
+    Also return, for each class, the sum of the covariances of the missing values, and
+    the log-likelihood of the observed ones without constants and determinants. Moments
+    are those of rows minus the origin, in units of the scale.
     """
     k, d = means.shape
     t = rows.Z[:, :1]
@@ -148,19 +151,19 @@ def completed(
     r -= t * means[rows.row_codes]
     r[~rows.row_observed] = 0.0
     y = np.empty_like(r)
-    for own, precision in zip(rows.class_slices, precisions, strict=True):
-        np.matmul(r[own], precision, out=y[own])
+    for of_class, precision in zip(rows.class_slices, precisions, strict=True):
+        np.matmul(r[of_class], precision, out=y[of_class])
     square = np.einsum("ij,ij->i", r, y)
     covariances, log_det = np.zeros(k * d * d), np.zeros(k)
     for patterns, missing, members, of_row in rows.blocks:
         codes, totals = rows.codes[patterns], rows.totals[patterns]
-        place = missing[:, :, None] * d + missing[:, None, :]
-        place += codes[:, None, None] * d * d
-        inverse = precisions.reshape(-1)[place]
+        entries = missing[:, :, None] * d + missing[:, None, :]  # of precisions
+        entries += codes[:, None, None] * d * d
+        inverse = precisions.reshape(-1)[entries]
         log_det += np.bincount(codes, totals * np.linalg.slogdet(inverse)[1], k)
         covariance = np.linalg.inv(inverse)
         part = totals[:, None, None] * covariance
-        covariances += np.bincount(place.ravel(), part.ravel(), k * d * d)
+        covariances += np.bincount(entries.ravel(), part.ravel(), k * d * d)
         cells = members[:, None], missing[of_row]
         expected = -(covariance[of_row] @ y[cells][:, :, None])[:, :, 0]
         square[members] += np.einsum("ij,ij->i", expected, y[cells])
@@ -185,28 +188,29 @@ def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The likelihood of moments, each class a matrix of its mean and covariance."""
+    """Likelihood of moments, a matrix of mean and covariance for each class."""
 
     passes: Passes
-    weights: Array  # of the rows that have a value, (n_classes,)
+    weights: Array  # of rows with at least one value, (n_classes,)
     origin: Array
-    scale: Array  # moments are those of rows less the origin, in these units
-    more: Array  # number of rows that are added to each class
-    scatters: Array  # and their scatters, (n_classes, d, d)
-    shared: bool = False  # whether all classes have the same covariance
+    scale: Array  # moments are those of rows minus the origin, in these units
+    more: Array  # number of prior rows added to each class
+    scatters: Array  # scatters of the prior rows, (n_classes, d, d)
+    shared: bool = False  # whether all classes share one covariance
 
     def step(self, moments: Array) -> tuple[Array, Array, Array]:
-        """Return moments after a step of EM, scatters of completed rows, likelihood.
+        """Return moments after a step of EM, scatters of completed rows, likelihoods.
 
-        The likelihood is the logarithm before the step, of each class, up to constants.
+        These are log-likelihoods of each class before the step, up to constants.
         """
         means, covariances = moments[:, 0], moments[:, 1:]
         precisions = np.asarray(np.linalg.inv(covariances), np.float64)
         sums, products = np.zeros_like(means), np.zeros_like(covariances)
         value = np.zeros(len(means))
         for rows in self.passes:
-            given = means, precisions, self.origin, self.scale
-            r, missing, log_likelihood = completed(rows, *given)
+            r, missing, log_likelihood = completed(
+                rows, means, precisions, self.origin, self.scale
+            )
             for k, of_class in enumerate(rows.class_slices):
                 sums[k] += rows.Z[of_class, 0] @ r[of_class]
                 products[k] += r[of_class].T @ r[of_class]
@@ -214,12 +218,12 @@ class Likelihood:
             value += log_likelihood
         shift = sums / np.maximum(self.weights, _TINY)[:, None]
         scatters = products - sums[:, :, None] * shift[:, None]
-        own, totals = scatters, self.weights
+        combined, totals = scatters, self.weights
         if self.shared:
-            own, totals = scatters.sum(axis=0), self.weights.sum()
+            combined, totals = scatters.sum(axis=0), self.weights.sum()
             value = np.full(len(value), value.sum())
         totals = totals + self.more
-        after = (own + self.scatters) / totals[:, None, None]
+        after = (combined + self.scatters) / totals[:, None, None]
         value = value - 0.5 * totals * np.linalg.slogdet(covariances)[1]
         value -= 0.5 * np.einsum("kij,kij->k", precisions, self.scatters)
         after = np.concatenate([(means + shift)[:, None], after], axis=1)
@@ -228,11 +232,11 @@ class Likelihood:
     def climb(
         self, moments: Array, exact: Mask
     ) -> tuple[Array, Array, list[Array], bool]:
-        """Take steps until they lead no further, two at a time and an extrapolation.
+        """Alternate two steps and an extrapolation until convergence.
 
         Classes that are not `exact`, or not regular, may stop where the likelihood
-        grows slowly. Returns moments, scatters, likelihoods, which never fall, and
-        whether it converged.
+        grows slowly. Return moments, scatters, likelihoods, which never decrease, and
+        whether the steps converged.
         """
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
@@ -244,7 +248,7 @@ class Likelihood:
             one, two = first - moments, second - first
             moves = one, two, two - one
             size, last, bend = (self._sizes(move, moments) for move in moves)
-            # Where the likelihood is flat, what is added to variances moves on forever.
+            # Where the likelihood is flat, the variance added keeps the steps going.
             last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
             rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
             distance = last * rate / (1 - rate)
@@ -257,7 +261,7 @@ class Likelihood:
             show(max(0.0, 1 - left / far) if going.any() else 1.0)
             if not going.any():
                 return second, scatters, values, True
-            # Varadhan and Roland's third scheme, where it leads to covariances.
+            # Varadhan and Roland's third scheme, where covariances stay definite.
             length = size / np.maximum(bend, size / _LONGEST + _TINY)
             length = np.maximum(length, 1.0)[:, None, None]
             leap = moments + 2 * length * one + length**2 * (two - one)
@@ -268,7 +272,7 @@ class Likelihood:
         return second, scatters, values, False
 
     def _sizes(self, changes: Array, moments: Array) -> Array:
-        """Return the sizes of changes of moments, in standard deviations of these."""
+        """Return the sizes of changes of moments, in standard deviations."""
         sd = np.sqrt(np.einsum("kjj->kj", moments[:, 1:]))
         units = np.insert(sd, 0, 1.0, axis=1)[:, :, None] * sd[:, None]
         squares: Array = ((changes / units) ** 2).sum(axis=(1, 2))
@@ -276,7 +280,7 @@ class Likelihood:
 
 
 def _regular(moments: Array) -> Mask:
-    """Return which classes have features that do not nearly depend on each other."""
+    """Return a mask of the classes without nearly dependent features."""
     sd = np.sqrt(np.einsum("kjj->kj", moments[:, 1:]))
     correlations = moments[:, 1:] / (sd[:, :, None] * sd[:, None])
     return np.asarray(np.linalg.eigvalsh(correlations)[:, 0] > _DEPENDENT)
@@ -285,16 +289,15 @@ def _regular(moments: Array) -> Mask:
 def em_moments(
     passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return weights, means and scatters of classes, of largest likelihood.
+    """Return the weights, and the maximum-likelihood means and scatters, of classes.
 
-    Scatters are covariances times weights. Warnings name classes, and features by
-    their names, if they have some.
+    Scatters are covariances times weights. Warnings use the names of features, if any.
     """
     if isinstance(passes, list):
         passes = [rows.compacted() for rows in passes]
     margins = Marginals.from_rows(passes)
     n, seen, weights = margins.n_values, margins.seen, margins.weights
-    _warn_of_unseen((n == 0) & (weights > 0)[:, None], classes, names)
+    _warn_unseen((n == 0) & (weights > 0)[:, None], classes, names)
     d = n.shape[1]
     overall = (n * margins.variances).sum(axis=0) / n.sum(axis=0)
     scale = np.sqrt(np.where(overall > 0, overall, 1.0))
@@ -326,10 +329,10 @@ def em_moments(
             ConvergenceWarning,
             stacklevel=2,
         )
-    # A class that is too small to stand alone borrows later, as complete rows do.
-    inside = few & (weights > d + 1)
-    own = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
-    covariances = np.where(inside[:, None, None], after[:, 1:], own)
+    # Classes too small for a separate covariance are shrunk later, like complete rows.
+    borrows = few & (weights > d + 1)
+    unshrunk = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
+    covariances = np.where(borrows[:, None, None], after[:, 1:], unshrunk)
     total = np.where(weights > 1, weights, 0.0)[:, None, None]
     constant = (margins.low == margins.high) & ~few[:, None]
     varies = ~(constant[:, :, None] | constant[:, None])
@@ -338,7 +341,7 @@ def em_moments(
 
 
 def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
-    """Return the covariance of all classes; if rows are few, moved to its diagonal."""
+    """Return the pooled covariance, shrunk to its diagonal if complete rows are few."""
     identity = np.broadcast_to(np.eye(len(likelihood.scale)), likelihood.scatters.shape)
     rows = float(len(likelihood.scale)) * (n_complete <= len(likelihood.scale) + 1)
     scatters = (rows + likelihood.weights.sum() * _ROUGH_VARIANCE) * identity
@@ -349,7 +352,7 @@ def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
     return covariance
 
 
-def _warn_of_unseen(
+def _warn_unseen(
     unseen: Mask, classes: NDArray[Any], names: NDArray[Any] | None
 ) -> None:
     features, lacking = np.flatnonzero(unseen.any(axis=0)), unseen.any(axis=1)

@@ -1,8 +1,8 @@
 r"""Sums over the rows of classes: weights, means, and centered scatters or factors.
 
-A factor stands for the scatter of few rows and many features: :math:`T = F'F` with the
-n rows F of deviations from the mean. With n < d it is F that is small, and any rows
-that an orthogonal matrix makes of F will do.
+For few rows and many features, a factor F replaces the scatter :math:`T = F'F`: the n
+rows of deviations from the mean, or the product of an orthogonal matrix with them.
+With n < d it is smaller than T.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from heterolda.foundations.validation import missing_values_as
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
 from heterolda.statistics.rows import Rows, not_finite_row
 
-Scatters = Array | list[Array]  # matrices of classes, or their factors
+Scatters = Array | list[Array]  # scatters of classes, or their factors
 Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 
-# Up to this many features matrices are small, and faster than factors.
+# Up to this many features, scatters are faster than factors.
 NARROW = 100
-# Matrices of all features that a fit holds at its peak: for each class, and in all.
-_COPIES, _BESIDES = 4, 8
+# Number of (d, d) matrices that a fit holds at its peak: per class, and in addition.
+_PER_CLASS, _IN_ADDITION = 4, 8
+# Fits that need no more bytes than this are never refused.
 _SMALL = 1 << 28
-# A sparse column is dense in a class if more than this share of the weight is on its
-# nonzeros. Beyond it, products of dense blocks are also faster than sparse ones.
+# A sparse column counts as dense in a class if its nonzeros have more than this share
+# of the weight. Products of dense blocks are then faster, too.
 _DENSE = 0.1
-# Numbers of a dense block.
+# Number of values in a dense block.
 _BLOCK = 1 << 20
 
 _OVERFLOW = (
@@ -48,24 +49,21 @@ _UNDERFLOW = (
 
 
 class RangeError(ParameterError):
-    """Squares of a feature have left the range of float64.
+    """Error for a feature whose squares are out of the range of float64.
 
-    `feature` is its index, `problem` what is the matter with its values.
+    `feature` is its index; `problem` describes its values.
     """
 
     def __init__(self, parameter: str, feature: int, problem: str) -> None:
         super().__init__(parameter, f": the values of feature {feature} {problem}")
         self.feature, self.problem = feature, problem
 
-    def __reduce__(self) -> Any:  # to be raised in another process
+    def __reduce__(self) -> Any:  # for pickle, since it has other arguments
         return type(self), (self.parameter, self.feature, self.problem)
 
 
 def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> None:
-    """Refuse sums of squares of features that have left the range of float64.
-
-    That of a feature that `varies` cannot be zero.
-    """
+    """Refuse features whose squares overflow, or underflow where a feature `varies`."""
     finite = np.isfinite(squares)
     if not finite.all():
         raise RangeError(name, int(np.argmin(finite)), _OVERFLOW)
@@ -74,7 +72,7 @@ def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> 
 
 
 def available_memory() -> float | None:
-    """Return the bytes of memory that are free or can be freed; None if unknown."""
+    """Return the available memory in bytes, or None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             lines = dict(line.split(":") for line in file)
@@ -88,32 +86,32 @@ def available_memory() -> float | None:
 
 
 def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
-    """Refuse covariances, or a fit to them, that exceed the memory available."""
+    """Refuse covariances, or with `fit` a fit to them, that exceed the free memory."""
     matrix = 8 * n_features**2
     size = needed = n_classes * matrix
     if fit:
-        needed = _COPIES * size + _BESIDES * matrix
+        needed = _PER_CLASS * size + _IN_ADDITION * matrix
     if needed <= _SMALL:
         return
     available = available_memory()
     if available is None or needed <= available:
         return
-    more = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
+    for_fit = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
     raise ValueError(
         f"the covariances of {n_classes} classes and {n_features} features take "
-        f"{size / 1e9:.1f} GB{more}, but only {available / 1e9:.1f} GB of memory are "
-        "available: use fewer features (by selection or PCA), merge classes, or use a "
-        "machine with more memory"
+        f"{size / 1e9:.1f} GB{for_fit}, but only {available / 1e9:.1f} GB of memory "
+        "are available: use fewer features (by selection or PCA), merge classes, or "
+        "use a machine with more memory"
     )
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
-    """Return whether factors with this number of rows replace matrices."""
+    """Return whether factors with this many rows replace scatters."""
     return n_rows < n_features and n_features > NARROW
 
 
 def class_sums(rows: Rows) -> Sums:
-    """Return weights, means, and scatters or factors of the classes of rows."""
+    """Return the weights, the means, and the scatters or factors of classes."""
     X, n_classes = rows.X, len(rows.classes)
     on_device = not isinstance(X, np.ndarray) and not issparse(X)
     if is_wide(*X.shape):
@@ -128,12 +126,12 @@ def class_sums(rows: Rows) -> Sums:
         X, rows.codes, rows.weights, n_classes
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        doubtful = not np.isfinite(scatters.sum())
-    # Rows of weight zero are in no sum, and must be finite nevertheless.
-    weightless = rows.weights is not None and not rows.weights.all()
-    if on_device and (doubtful or weightless):
+        overflowed = not np.isfinite(scatters.sum())
+    # Rows of weight zero are in no sum, but must be finite, too.
+    has_zero_weights = rows.weights is not None and not rows.weights.all()
+    if on_device and (overflowed or has_zero_weights):
         _refuse_not_finite(X)
-    if doubtful:
+    if overflowed:
         for scatter in scatters:
             check_range(np.diag(scatter))
     if lost >= 0:
@@ -142,7 +140,7 @@ def class_sums(rows: Rows) -> Sums:
 
 
 def _refuse_not_finite(X: Any) -> None:
-    """Refuse rows on a device that have NaN or infinity; huge numbers pass."""
+    """Refuse rows on a device with NaN or infinity."""
     row = not_finite_row(X)
     if row is not None:
         with missing_values_as(None):
@@ -155,12 +153,12 @@ def _refuse_not_finite(X: Any) -> None:
 def _sparse_sums(rows: Rows) -> Sums:
     r"""Return the sums of classes of rows in CSR format.
 
-    The scatter of a class of weight W and mean m is :math:`\sum w x x' - W m m'`. If a
-    share p of the weight is on the nonzeros of a column, then
-    :math:`W m^2 \leq p \sum w x^2` (Cauchy and Schwarz): where p is small, the
-    difference loses no digits. Columns with larger p are centered, block by block, into
-    z: their scatter is :math:`\sum w z z'`, and :math:`\sum w z x'` with the others,
-    because z sums to zero.
+    The scatter of a class of weight W and mean m is :math:`\sum w x x' - W m m'`. If
+    the nonzeros of a column have a share p of the weight, then
+    :math:`W m^2 \leq p \sum w x^2` (Cauchy and Schwarz), so for small p the difference
+    loses no digits. Columns with larger p are centered, block by block, to z. Their
+    scatter is :math:`\sum w z z'`, and with other columns :math:`\sum w z x'`, because
+    z sums to zero.
     """
     n, d = len(rows.classes), rows.X.shape[1]
     weights, means, scatters = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
@@ -177,10 +175,7 @@ def _sparse_sums(rows: Rows) -> Sums:
 
 
 def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
-    """Write the moments of one class; return which features vary.
-
-    The rows X are overwritten.
-    """
+    """Write the moments of one class, overwriting X; return which features vary."""
     X.eliminate_zeros()
     sizes, total = np.diff(X.indptr), w.sum()
     filled = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
@@ -203,7 +198,7 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
         z *= root[block, None]
         within += z.T @ z
         across += X[block].T @ z
-    # The sum of z is zero but for rounding.
+    # Correct for the sum of z, which is zero only up to rounding.
     scatter[np.ix_(many, many)] = within - np.outer(residue, residue) / total
     across -= np.outer(mean[few], residue)
     scatter[np.ix_(few, many)], scatter[np.ix_(many, few)] = across, across.T
@@ -217,7 +212,7 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
 
 
 def _blocks(X: Any, origin: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield rows less an origin, made dense a block at a time."""
+    """Yield dense blocks of rows, with the origin subtracted."""
     for block in blocks(X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))):
         yield block, X[block].toarray() - origin
 
@@ -237,7 +232,7 @@ def _class_factors(rows: Rows) -> Sums:
             w = part.frequencies
             weights[k] = w.sum()
             with np.errstate(over="ignore", invalid="ignore"):
-                means[k] = z[0]  # centered on a row first, constant columns become zero
+                means[k] = z[0]  # centering on a row makes constant columns zero
                 z -= means[k]
                 shift = w @ z / weights[k]
                 means[k] += shift
@@ -252,10 +247,10 @@ def _class_factors(rows: Rows) -> Sums:
 
 
 def _without_mean(z: Array, root: Array) -> Array:
-    """Return one row less, with the same scatter.
+    """Return a factor with one row fewer and the same scatter.
 
-    The sum of the rows times `root` is zero: so is the first row after the reflection
-    that turns `root` to the first axis.
+    `root @ z` is zero. So the reflection that maps `root` to the first axis makes the
+    first row zero.
     """
     v = root / np.linalg.norm(root)
     v[0] += 1.0
@@ -273,28 +268,28 @@ def expanded(factors: list[Array]) -> Array:
 
 
 def compressed(factor: Array) -> Array:
-    """Return another factor of the same scatter, of as few rows as it has rank.
+    """Return a factor of the same scatter with as few rows as its rank.
 
-    It is that of Cholesky with pivots, the largest correlation first: determined by the
-    scatter, it tells no more about rows. The scatter changes by no more than `NO_ENTRY`
-    of the deviations of two features. Doing it twice changes nothing.
+    It is the pivoted Cholesky factor, which the scatter determines, so it reveals no
+    more about the rows. The scatter changes by at most `NO_ENTRY` times the deviations
+    of two features. Compressing twice changes nothing.
     """
     if not len(factor):
         return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
-    units = np.ldexp(1.0, np.frexp(norms)[1])  # divisions by these are exact
+    units = np.ldexp(1.0, np.frexp(norms)[1])  # powers of two, so division is exact
     R, order = qr(factor / units, mode="r", pivoting=True, check_finite=False)
     R[np.abs(R) <= NO_ENTRY] = 0.0
     R = R[R.any(axis=1)]
     R *= np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
     small: Array = np.empty_like(R)
-    small[:, order] = R + 0.0  # no zero has a sign
+    small[:, order] = R + 0.0  # -0.0 becomes 0.0
     small *= units
     return small
 
 
 def factor_of(scatter: Array) -> Array:
-    """Return a factor of a scatter, as `compressed` makes it."""
+    """Return the compressed factor of a scatter."""
     norms = np.sqrt(np.diag(scatter))
     units = np.ldexp(1.0, np.frexp(norms)[1])
     values, vectors = np.linalg.eigh(scatter / np.outer(units, units))
@@ -306,10 +301,10 @@ def factor_of(scatter: Array) -> Array:
 
 
 def merged(one: Sums, other: Sums) -> Sums:
-    """Return the sums of two sets of rows with entries for the same classes.
+    """Merge the sums of two sets of rows, both with scatters or both with factors.
 
-    Both have scatters, or both factors. Classes are merged by the pairwise update of
-    Chan, Golub and LeVeque.
+    Both have the same classes, which are merged by the pairwise update of Chan, Golub
+    and LeVeque.
     """
     weights = one[0] + other[0]
     means = np.where(one[0][:, None] > 0, one[1], other[1])
@@ -340,22 +335,23 @@ def merged(one: Sums, other: Sums) -> Sums:
 
 
 def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
-    r"""Return the sums of classes without those of some of their rows.
+    r"""Subtract the sums of a part of the rows from those of the whole.
 
-    With the shift :math:`\delta = m_b - m_a` from the whole a to the part b, the rest
-    has the weight :math:`W = W_a - W_b`, the mean :math:`m_a - \delta W_b / W` and the
-    scatter :math:`S_a - S_b - \delta \delta' W_a W_b / W`. Differences that rounding
-    may have made become zero.
+    With the shift :math:`\delta = m_b - m_a` from the whole a to the part b, the
+    remaining rows have the weight :math:`W = W_a - W_b`, the mean
+    :math:`m_a - \delta W_b / W` and the scatter
+    :math:`S_a - S_b - \delta \delta' W_a W_b / W`. Differences of the size of rounding
+    errors become zero.
     """
-    (a, mean, scatter), (b, other, taken) = whole, part
+    (a, mean, scatter), (b, part_mean, part_scatter) = whole, part
     weights = np.where(np.abs(a - b) <= SAME_SUM * a, 0.0, a - b)
-    with np.errstate(all="ignore"):  # of classes that lose all rows
-        step = (other - mean) * (b / weights)[:, None]
-        outer = (a[:, None] * (other - mean))[:, :, None] * step[:, None]
-        means, scatters = mean - step, scatter - taken - outer
+    with np.errstate(all="ignore"):  # in classes that lose all rows
+        step = (part_mean - mean) * (b / weights)[:, None]
+        outer = (a[:, None] * (part_mean - mean))[:, :, None] * step[:, None]
+        means, scatters = mean - step, scatter - part_scatter - outer
         error = MERGED * (np.abs(mean) + np.abs(step))
         means[np.abs(means) <= error] = 0.0
-        left, squares = (np.einsum("kii->ki", one) for one in (scatters, scatter))
+        left, squares = (np.einsum("kii->ki", S) for S in (scatters, scatter))
         far = error * np.sqrt(a[:, None])
         noise = MERGED * squares + far * (np.sqrt(squares) + far)
         wrong = (~np.isfinite(left) | (left < -IMPOSSIBLE * noise)).any(axis=1)

@@ -13,42 +13,42 @@ from numpy.typing import NDArray
 
 from heterolda.foundations.arrays import Array, Index, Mask
 
-# Numbers in the matrices that are gathered for the rows of a block.
+# Number of values in the matrices gathered for the rows of a block.
 _BLOCK_SIZE = 1 << 21
 
 
 class Block(NamedTuple):
     """Patterns with the same number m of missing values."""
 
-    patterns: Index  # which patterns, (n,)
-    missing: Index  # their missing features, (n, m)
-    rows: Index  # the rows that have these patterns
-    of_row: Index  # which of the n patterns each of these has
+    patterns: Index  # indices of the patterns, (n,)
+    missing: Index  # missing features of each pattern, (n, m)
+    rows: Index  # indices of the rows with these patterns
+    of_row: Index  # which of the n patterns each of these rows has
 
 
 @dataclass(frozen=True)
 class IncompleteRows:
     """Rows grouped by class and by pattern of missing values.
 
-    A row x of weight w is stored as ``sqrt(w) (1, x)``. All that EM needs of the rows
-    of a pattern is the sum of the outer products of these, so the few rows of a
-    triangular factor may take the place of many.
+    A row x of weight w is stored as ``sqrt(w) (1, x)``. EM needs only the sum of the
+    outer products of the rows of a pattern, so the few rows of a triangular factor can
+    replace many rows.
     """
 
-    Z: Array  # the rows, zero where a value is missing, (n, 1 + d)
+    Z: Array  # rows, zero where a value is missing, (n, 1 + d)
     bounds: Index  # where the rows of each pattern begin, (n_patterns + 1,)
-    observed: Mask  # features that rows of a pattern have, (n_patterns, d)
+    observed: Mask  # observed features of each pattern, (n_patterns, d)
     codes: Index  # class of each pattern, sorted
-    weights: Array  # total weight of each class, free of rounding, (n_classes,)
-    low: Array  # smallest value of each feature if known, (n_classes, d)
-    high: Array  # the largest
-    distinct: Array  # number of distinct complete rows, or any above d + 1
+    weights: Array  # total weight of each class, without rounding, (n_classes,)
+    low: Array  # smallest value of each feature, or a lower bound, (n_classes, d)
+    high: Array  # largest value, or an upper bound
+    distinct: Array  # number of distinct complete rows, or any number above d + 1
 
     @classmethod
     def from_arrays(
         cls, X: NDArray[Any], codes: Index, weight: Array | None, n_classes: int
     ) -> IncompleteRows:
-        """Group rows; those of weight zero are left out."""
+        """Group rows of positive weight."""
         order = np.argsort(codes, kind="stable")
         if weight is not None:
             order = order[weight[order] > 0]
@@ -72,7 +72,7 @@ class IncompleteRows:
     ) -> IncompleteRows:
         """Return complete rows with these means and factors of scatters.
 
-        There may be more classes, without rows.
+        Classes beyond these, up to `n_classes`, have no rows.
         """
         k, d = means.shape
         mean_rows = np.sqrt(weights)[:, None] * np.insert(means, 0, 1.0, axis=1)
@@ -90,14 +90,14 @@ class IncompleteRows:
 
     @classmethod
     def merged(cls, parts: Sequence[IncompleteRows]) -> IncompleteRows:
-        """Return the rows of several parts; later ones may have more classes."""
+        """Concatenate the rows of several parts; later ones may have more classes."""
 
         def padded(name: str, fill: float) -> list[Array]:
             values = [getattr(part, name) for part in parts]
             k = max(map(len, values))
             return [
-                np.concatenate([one, np.full((k - len(one), *one.shape[1:]), fill)])
-                for one in values
+                np.concatenate([part, np.full((k - len(part), *part.shape[1:]), fill)])
+                for part in values
             ]
 
         return cls._grouped(
@@ -114,26 +114,27 @@ class IncompleteRows:
     def _grouped(
         cls, Z: Array, observed: Mask, codes: Index, *of_classes: Array
     ) -> IncompleteRows:
-        order, first = grouping(observed, codes)
-        bounds, kinds = np.append(first, len(order)), order[first]
-        return cls(Z[order], bounds, observed[kinds], codes[kinds], *of_classes)
+        order, starts = grouping(observed, codes)
+        bounds, first = np.append(starts, len(order)), order[starts]
+        return cls(Z[order], bounds, observed[first], codes[first], *of_classes)
 
     def compacted(self) -> IncompleteRows:
-        """Return rows with the same sums, at most 2 (o + 1) for o observed features.
+        """Replace the rows of long patterns by triangular factors.
 
-        More rows of a pattern than that become o + 1, those of a triangular factor.
+        A pattern with o observed features and more than 2 (o + 1) rows gets o + 1 rows
+        with the same sum of outer products.
         """
         sizes, needed = np.diff(self.bounds), 1 + self.observed.sum(axis=1)
-        many = sizes > 2 * needed
-        if not many.any():
+        long = sizes > 2 * needed
+        if not long.any():
             return self
-        kept, n_new = ~np.repeat(many, sizes), needed[many]
-        factors = [self._factor(pattern) for pattern in np.flatnonzero(many).tolist()]
-        observed = np.repeat(self.observed[many], n_new, axis=0)
+        short, n_new = ~np.repeat(long, sizes), needed[long]
+        factors = [self._factor(pattern) for pattern in np.flatnonzero(long).tolist()]
+        observed = np.repeat(self.observed[long], n_new, axis=0)
         return self._grouped(
-            np.concatenate([self.Z[kept], *factors]),
-            np.concatenate([self.row_observed[kept], observed]),
-            np.append(self.row_codes[kept], np.repeat(self.codes[many], n_new)),
+            np.concatenate([self.Z[short], *factors]),
+            np.concatenate([self.row_observed[short], observed]),
+            np.append(self.row_codes[short], np.repeat(self.codes[long], n_new)),
             *(self.weights, self.low, self.high, self.distinct),
         )
 
@@ -142,7 +143,7 @@ class IncompleteRows:
         seen = np.append(True, self.observed[pattern])
         Z = self.Z[self.bounds[pattern] : self.bounds[pattern + 1], seen]
         factor = np.zeros((seen.sum(), len(seen)))
-        with np.errstate(over="ignore", invalid="ignore"):  # EM looks for overflow
+        with np.errstate(over="ignore", invalid="ignore"):  # EM checks for overflow
             center = Z[:, 0] @ Z / (Z[:, 0] @ Z[:, 0])  # keeps rounding small
             center[0] = 0.0
             R = np.asarray(np.linalg.qr(Z - np.outer(Z[:, 0], center), mode="r"))
@@ -150,13 +151,13 @@ class IncompleteRows:
         return factor
 
     def scaled(self, factor: float) -> IncompleteRows:
-        """Return the same rows with weights multiplied by a factor."""
+        """Multiply the weights by a factor."""
         weights = self.weights * factor
         return replace(self, Z=self.Z * np.sqrt(factor), weights=weights)
 
     @cached_property
     def row_observed(self) -> Mask:
-        """Features that each row has."""
+        """Observed features of each row."""
         return np.repeat(self.observed, np.diff(self.bounds), axis=0)
 
     @cached_property
@@ -173,21 +174,21 @@ class IncompleteRows:
 
     @cached_property
     def class_slices(self) -> list[slice]:
-        """Where the rows of each class are."""
+        """Slice of the rows of each class."""
         return _class_slices(self.row_codes, len(self.low))
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Patterns with missing values, in blocks of the same number of them.
+        """Patterns in blocks with the same number of missing values.
 
-        Rows without any value say nothing, and are in no block.
+        Patterns without missing or without observed values are in no block.
         """
         n_missing, sizes = (~self.observed).sum(axis=1), np.diff(self.bounds)
         blocks = []
         for m in range(1, self.observed.shape[1]):
-            same = np.flatnonzero(n_missing == m)
-            ends = np.cumsum(sizes[same]) * m**2 // _BLOCK_SIZE
-            for part in np.split(same, np.flatnonzero(np.diff(ends)) + 1):
+            patterns = np.flatnonzero(n_missing == m)
+            ends = np.cumsum(sizes[patterns]) * m**2 // _BLOCK_SIZE
+            for part in np.split(patterns, np.flatnonzero(np.diff(ends)) + 1):
                 missing = np.nonzero(~self.observed[part])[1].reshape(len(part), m)
                 of_row = np.repeat(np.arange(len(part)), sizes[part])
                 start = self.bounds[part] - np.cumsum(sizes[part]) + sizes[part]
@@ -198,7 +199,7 @@ class IncompleteRows:
 
 
 def grouping(observed: Mask, codes: Index) -> tuple[Index, Index]:
-    """Return the order of rows by class and pattern, and where in it patterns begin."""
+    """Return the order of rows by class and pattern, and the start of each pattern."""
     bits = np.packbits(observed, axis=1)
     order = np.lexsort((*bits.T, codes))
     bits, codes = bits[order], codes[order]
@@ -208,11 +209,11 @@ def grouping(observed: Mask, codes: Index) -> tuple[Index, Index]:
 
 def _class_slices(codes: Index, n_classes: int) -> list[slice]:
     ends = np.searchsorted(codes, np.arange(n_classes + 1)).tolist()
-    return [slice(*both) for both in pairwise(ends)]
+    return [slice(*ends_of_class) for ends_of_class in pairwise(ends)]
 
 
 def _n_distinct(rows: Array) -> int:
-    """Count distinct rows of d features; if they are more than d + 1, not all."""
+    """Count distinct rows of d features, or return a number above d + 1."""
     first = rows[: 2 * rows.shape[1] + 4]
     n = len(np.unique(first, axis=0))
     return n if n > rows.shape[1] + 1 else len(np.unique(rows, axis=0))

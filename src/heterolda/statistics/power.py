@@ -1,4 +1,4 @@
-"""A power transformation of each feature, which makes skewed features symmetric."""
+"""Power transformation of each feature, which makes skewed features symmetric."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from heterolda.foundations.arrays import (
 )
 from heterolda.statistics.samples import row_hashes, smallest
 
-# A value counts as no farther from the center than this many units, so that no outlier
-# rules the variances, and no power of it overflows, not even in single precision.
+# Values are clipped to this many units from the center, so that no outlier dominates
+# the variances, and no power overflows, even in single precision.
 FARTHEST = 10.0
-# The halvings of this range never meet 0 or 2, where the formulas have a limit. The
-# last is shorter than the rounding.
+# Bisection of this range never reaches 0 or 2, where the formulas need a limit. Its
+# last step is finer than the rounding of the powers.
 LEAST_POWER, MOST_POWER = -2.0, 4.0
 _N_HALVINGS = 10
-# Rounds in which outliers come closer, and what counts as no farther than the limit.
+# Rounds of clipping outliers, and the tolerance for values at the limit.
 _MOST_ROUNDS, _NEARLY = 20, 1 + 1e-9
 _DIGITS = 2
-# Classes of less variance, in units of that of all rows, have no say: a class that is
-# all but constant would take any power that stretches its place.
+# Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
+# constant class would choose any power that stretches its surroundings.
 _LEAST_VARIANCE = 1e-4
-# Distinct rows that powers are found by.
+# Number of distinct rows from which powers are estimated.
 _MOST_ROWS = 5000
-# Numbers that are taken at a time, to stay in cache.
+# Number of values transformed at a time, to stay in cache.
 _BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
 class PowerTransformation:
-    r"""Yeo and Johnson's power transformation of each feature, in units of its own.
+    r"""Yeo and Johnson's power transformation of each standardized feature.
 
     With :math:`z = (x - c) / s` a feature becomes
 
@@ -47,34 +47,34 @@ class PowerTransformation:
         t(x) = \frac{(1 + z)^\lambda - 1}{\lambda} \text{ for } z \ge 0, \quad
         t(x) = -\frac{(1 - z)^{2 - \lambda} - 1}{2 - \lambda} \text{ for } z < 0,
 
-    and :math:`\pm\log(1 + |z|)` where the exponent is 0. It rises everywhere, up to
-    :math:`|z| = 10`, and is :math:`z` itself for :math:`\lambda = 1`.
+    and :math:`\pm\log(1 + |z|)` where the exponent is 0. It increases for
+    :math:`|z| \le 10`, is constant beyond, and is :math:`z` for :math:`\lambda = 1`.
     """
 
-    centre: Array  # the mean c of each feature without its outliers
-    scale: Array  # the deviation s without them; 1 stands for 0
-    lambdas: Array  # the powers, between -2 and 4
+    centre: Array  # mean c of each feature, with outliers clipped
+    scale: Array  # deviation s, with outliers clipped; 1 if it is 0
+    lambdas: Array  # powers, between -2 and 4
 
     @classmethod
     def fit(
         cls, X: NDArray[Any], codes: Index, weight: Array | None = None
     ) -> PowerTransformation:
-        """Find the powers that make features Gaussian within classes, to two digits.
+        """Estimate the powers that make features Gaussian within classes.
 
-        The power of a feature has the largest likelihood of Gaussian classes, each with
-        its mean and variance. It stays 1, which changes nothing but the units, where
-        that is not likelier by the Bayesian information criterion, and where a feature
-        has one or two values. Of many rows, the powers are those of a sample, which
-        depends on neither order nor copies of rows.
+        The power of a feature, rounded to two digits, maximizes the likelihood of
+        Gaussian classes with separate means and variances. It is 1, no transformation,
+        if the Bayesian information criterion prefers that, or if the feature has at
+        most two values. With many rows, the powers are those of a sample that depends
+        neither on the order nor on copies of rows.
         """
         weight = np.ones(len(X)) if weight is None else weight
         centre, scale = _units(X, weight / weight.sum())
         if len(X) > _MOST_ROWS:
             sample = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
             X, codes, weight = X[sample], codes[sample], weight[sample]
-        # A class that weighs no more than one row has no variance to speak of.
-        kept = (np.bincount(codes, weight) > 1)[codes]
-        order = np.flatnonzero(kept)[np.argsort(codes[kept], kind="stable")]
+        # A class with the weight of a single row has no variance.
+        used = (np.bincount(codes, weight) > 1)[codes]
+        order = np.flatnonzero(used)[np.argsort(codes[used], kind="stable")]
         lambdas = np.ones(X.shape[1])
         if len(order):
             X, codes, weight = X[order], codes[order], weight[order]
@@ -85,11 +85,11 @@ class PowerTransformation:
         return cls(centre, scale, lambdas)
 
     def without_powers(self) -> PowerTransformation:
-        """Return the transformation that only brings outliers closer."""
+        """Return the transformation that only clips outliers."""
         return replace(self, lambdas=np.ones_like(self.lambdas))
 
     def has_outliers(self, X: NDArray[Any]) -> bool:
-        """Return whether some values are so far out that they count as nearer."""
+        """Return whether any value would be clipped."""
         with np.errstate(over="ignore"):
             return bool(np.any(np.abs(X - self.centre) > FARTHEST * self.scale))
 
@@ -97,20 +97,20 @@ class PowerTransformation:
         """Return rows of transformed features; finite if X is."""
         if not is_numpy(X):
             units = put_like(self.centre, X), put_like(self.scale, X)
-            return _bent(_in_units(X, *units), put_like(self.lambdas, X))
+            return _powers(_in_units(X, *units), put_like(self.lambdas, X))
         result = np.empty(X.shape)
         for rows in blocks(len(X), max(1, _BLOCK // X.shape[1])):
             z = _in_units(X[rows], self.centre, self.scale)
-            result[rows] = _bent(z, self.lambdas)
+            result[rows] = _powers(z, self.lambdas)
         return result
 
 
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
-    """Return means and standard deviations of features without their outliers.
+    """Return means and standard deviations of features, with outliers clipped.
 
-    Values farther from the mean than `FARTHEST` deviations count as if they were there,
-    until none is. 1 stands for a deviation of 0. Numbers are first brought to [-1, 1],
-    so that none is too large to be squared.
+    Values are clipped to `FARTHEST` deviations from the mean until that changes
+    nothing. A deviation of 0 becomes 1. Features are first scaled to [-1, 1], so that
+    squares cannot overflow.
     """
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low
@@ -128,43 +128,43 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
 
 
 def _in_units(X: Any, centre: Any, scale: Any) -> Any:
-    """Return distances from the center in units of the scale, none too large."""
+    """Return standardized and clipped values."""
     with np.errstate(over="ignore"):
         z = (X - centre) / scale
     return xp_of(z).clip(z, -FARTHEST, FARTHEST)
 
 
-def _bent(z: Any, lambdas: Any) -> Any:
-    """Return the transformation of values in units."""
+def _powers(z: Any, lambdas: Any) -> Any:
+    """Return the power transformation of standardized values."""
     xp = xp_of(z)
     side = xp.where(z < 0, -1.0, xp.ones_like(z))
     size = xp.log1p(xp.abs(z))
     power = 1 + side * (lambdas - 1)
-    power = xp.where(power == 0, 1e-300, power)  # of which only the limit is left
+    power = xp.where(power == 0, 1e-300, power)  # gives the limit, a logarithm
     return side * xp.expm1(power * size) / power
 
 
 def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
     """Return the power of each feature, a row of z; columns are sorted by class.
 
-    The likelihood of a class is concave (Marchand et al., 2022), and so is that of all,
-    so halving finds its maximum by the sign of its slope: the mean of +-log(1 + |z|)
-    less that of cov(t, dt/dlambda) / var(t) over the classes.
+    The log-likelihood of a class is concave (Marchand et al., 2022), and so is the sum,
+    whose maximum is found by bisection on the sign of its slope: the mean of
+    +-log(1 + |z|) minus that of cov(t, dt/dlambda) / var(t) over the classes.
     """
     new = np.append(True, np.diff(codes) != 0)
-    starts, places = np.flatnonzero(new), np.cumsum(new) - 1
+    starts, class_of = np.flatnonzero(new), np.cumsum(new) - 1
     total = float(weight.sum())
     share = weight / total
     shares = np.add.reduceat(share, starts)
 
     def sums(values: Array) -> Array:
-        """Return weighted sums of each class."""
-        means: Array = np.add.reduceat(values * share, starts, axis=1)
-        return means
+        """Return the weighted sum of each class."""
+        result: Array = np.add.reduceat(values * share, starts, axis=1)
+        return result
 
     def centered(t: Array) -> tuple[Array, Array]:
-        """Return values less the means of their classes, and class variances."""
-        t = t - (sums(t) / shares)[:, places]
+        """Return values minus their class means, and class variances."""
+        t = t - (sums(t) / shares)[:, class_of]
         return t, sums(t**2) / shares
 
     side = np.copysign(1.0, z)
@@ -178,16 +178,16 @@ def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
         lambdas = (low + high) / 2
         power = 1 + side * (lambdas[:, None] - 1)
         grown = np.expm1(power * size)
-        bent = grown / power
-        slope = (size * (grown + 1) - bent) / power
-        t, variances = centered(side * bent)
-        pulls = np.divide(sums(t * slope), variances, where=counts, out=0 * before)
-        rises = tilt > pulls.sum(axis=1)
+        values = grown / power
+        slope = (size * (grown + 1) - values) / power
+        t, variances = centered(side * values)
+        ratios = np.divide(sums(t * slope), variances, where=counts, out=0 * before)
+        rises = tilt > ratios.sum(axis=1)
         low, high = np.where(rises, lambdas, low), np.where(rises, high, lambdas)
     lambdas = np.round((low + high) / 2, _DIGITS)
-    after = np.where(counts, centered(_bent(z.T, lambdas).T)[1], 1.0)
+    after = np.where(counts, centered(_powers(z.T, lambdas).T)[1], 1.0)
     spread = np.log(after / before) @ shares
     gain = total * (2 * (lambdas - 1) * tilt - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
-    one_or_two = ((z == ends[0]) | (z == ends[1])).all(axis=1)
-    return np.where(one_or_two | (gain <= np.log(total)), 1.0, lambdas)
+    two_values = ((z == ends[0]) | (z == ends[1])).all(axis=1)
+    return np.where(two_values | (gain <= np.log(total)), 1.0, lambdas)

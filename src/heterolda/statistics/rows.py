@@ -1,4 +1,4 @@
-"""Rows of classes: one record of them, and the validation that makes it."""
+"""The record `Rows` of rows with classes and weights, and its validation."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from heterolda.foundations.validation import (
     validate_rows,
 )
 from heterolda.foundations.wording import listed
+from heterolda.kernels.class_moments import by_class
 
 _MOST_COPIES = 10**8
-# Numbers of rows on a device that are looked through at a time.
+# Number of values on a device that are checked at a time.
 _BLOCK = 1 << 24
 
 
@@ -41,10 +42,10 @@ _BLOCK = 1 << 24
 class Rows:
     """Rows with their classes and weights."""
 
-    X: Any  # (n, n_features), dense or CSR; of other libraries until sums are formed
+    X: Any  # (n, n_features), dense, CSR or on a device
     codes: Any  # index of the class of each row, int64
-    weights: Array | None  # frequencies of the rows; None stands for ones
-    classes: NDArray[Any]  # labels of the classes, sorted
+    weights: Array | None  # frequencies of the rows; None for all ones
+    classes: NDArray[Any]  # sorted labels of the classes
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -54,7 +55,7 @@ class Rows:
 
     @property
     def frequencies(self) -> Array:
-        """Weights of the rows, ones if there are none."""
+        """Weights of the rows; ones if they are None."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
 
     @cached_property
@@ -65,34 +66,31 @@ class Rows:
 
     @cached_property
     def by_class(self) -> tuple[Index, Index]:
-        """Indices of the rows of positive weight, class by class, and class bounds."""
-        kept = None if self.weights is None else np.flatnonzero(self.weights)
-        codes = self.codes if kept is None else self.codes[kept]
-        # Integers of one or two bytes sort in linear time.
-        codes = codes.astype(np.min_scalar_type(max(len(self.classes) - 1, 0)))
-        order = codes.argsort(kind="stable")
-        counts = np.bincount(codes, minlength=len(self.classes))
-        return order if kept is None else kept[order], np.append(0, counts.cumsum())
+        """Indices of the rows of positive weight, sorted by class, and class bounds."""
+        index = None if self.weights is None else np.flatnonzero(self.weights)
+        codes = self.codes if index is None else self.codes[index]
+        order, bounds = by_class(codes, len(self.classes))
+        return order if index is None else index[order], bounds
 
     def take(self, index: Any) -> Self:
-        """Return some of the rows, given by a mask, indices or a slice."""
+        """Return the rows selected by a mask, indices or a slice."""
         weights = None if self.weights is None else self.weights[index]
         return replace(self, X=self.X[index], codes=self.codes[index], weights=weights)
 
     def of_class(self, k: int) -> Self:
-        """Return the rows of class k that have weight, dense and in float64."""
+        """Return the rows of class k with positive weight, dense and in float64."""
         order, bounds = self.by_class
         rows = self.take(order[bounds[k] : bounds[k + 1]])
         return replace(rows, X=dense(rows.X).astype(np.float64, copy=False))
 
     def pair(self, i: int, j: int) -> Self:
-        """Return the rows of two classes, which become the only ones."""
+        """Return the rows of classes i and j, as classes 0 and 1."""
         rows = self.take(np.flatnonzero((self.codes == i) | (self.codes == j)))
         codes = (rows.codes == j).astype(np.int64)
         return replace(rows, codes=codes, classes=self.classes[[i, j]])
 
     def without_empty_classes(self) -> Self:
-        """Leave out classes of which no row has weight, unless all are."""
+        """Leave out classes of total weight zero, unless all have weight zero."""
         if self.weights is None or self.weights.all() or not self.weights.any():
             return self
         present = self.totals > 0
@@ -116,11 +114,11 @@ def validated(
 ) -> Rows:
     """Check X, y and sample_weight and return them as rows.
 
-    For a fit, weights become frequencies, and classes without weight are left out. With
-    `sums`, other chunks may follow: there may be no rows, and weights and classes stay
-    as they are. The estimator, if any, learns the number and names of the features in
-    its `first` call, and is held to them later. NaN passes if `missing`, or that of the
-    estimator, is "em".
+    For a fit, weights become frequencies, and classes of weight zero are left out. With
+    `sums`, more chunks may follow: X may be empty, and weights and classes are
+    unchanged. The `first` call sets the number and names of the features of the
+    estimator, if any; later calls must match them. NaN passes if `missing`, here or in
+    the estimator, is "em".
     """
     device = device_of(X)
     if device is None:
@@ -144,10 +142,7 @@ def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], I
 
 
 def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the distinct labels that chunks may have, sorted.
-
-    These are `classes` as passed with a chunk, or else those `known` from the first.
-    """
+    """Return the sorted labels of all chunks, as passed now or in an earlier call."""
     if classes is None:
         if earlier is None:
             raise ValueError(
@@ -170,11 +165,11 @@ def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArr
 
 
 def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Return valid weights of n rows for a fit, with a mean of at least one.
+    """Return validated weights of n rows for a fit, with a mean of at least one.
 
-    A weight is a frequency: 3 stands for three copies of a row. Weights whose mean over
-    the rows of positive weight is below one cannot be that, and are scaled to a mean of
-    one. So below one a common factor changes nothing.
+    A weight is a frequency: 3 stands for three copies of a row. Weights with a mean
+    below one, over the rows of positive weight, cannot be frequencies and are scaled to
+    a mean of one, so that their unit does not matter.
     """
     weights = check_sample_weight(sample_weight, n)
     if weights is None:
@@ -182,24 +177,24 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
     if frequency_factor(total, n_rows) == 1:
         return weights
-    largest = weights.max()  # divides first, as the sum may be too small for a quotient
+    largest = weights.max()  # divided out first: n_rows / total may overflow
     scaled: Array = weights / largest * (n_rows / (total / largest))
     return scaled
 
 
 def frequency_factor(total: float, n_rows: int) -> float:
-    """Return the factor that makes frequencies of the weights of n_rows rows.
+    """Return the factor that turns weights with the sum `total` into frequencies.
 
-    These are the rows of positive weight, and `total` is the sum of their weights.
+    `n_rows` is the number of rows of positive weight.
     """
     too_small = 0 < total < n_rows * (1 - SAME_SUM)
     return n_rows / total if too_small else 1.0
 
 
 def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
-    """Return indices of rows, each as often as its weight says.
+    """Repeat each row index as often as its weight says.
 
-    The error for weights that are not whole, or too many copies, ends with `why`.
+    The error for fractional weights, or too many copies, ends with `why`.
     """
     if weights is None:
         return rows
@@ -217,11 +212,11 @@ def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
 
 
 def validate_device_rows(device: Device, estimator: Any, X: Any, **checks: Any) -> Any:
-    """Return rows of real numbers as scikit-learn checks them, but for NaN."""
+    """Validate rows on a device with scikit-learn, without the check for NaN."""
     if not device.xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
         raise ParameterError("X", f"must be real numbers, got dtype {X.dtype}")
     if device.library == "torch":
-        X = X.detach()  # derivatives are nothing that anybody asks for here
+        X = X.detach()  # no gradients are needed
     checks = {"dtype": None, "ensure_all_finite": False, **checks}
     if estimator is None:
         checks.pop("reset", None)
@@ -230,7 +225,7 @@ def validate_device_rows(device: Device, estimator: Any, X: Any, **checks: Any) 
 
 
 def not_finite_row(X: Any) -> NDArray[Any] | None:
-    """Return a row on a device that has NaN or infinity, in NumPy; None without any."""
+    """Return the first row on a device with NaN or infinity, in NumPy, or None."""
     xp = xp_of(X)
     if not xp.isdtype(X.dtype, "real floating"):
         return None
@@ -244,21 +239,21 @@ def not_finite_row(X: Any) -> NDArray[Any] | None:
 def _device_labels(
     device: Device, y: Any, n: int, *, warn: bool
 ) -> tuple[NDArray[Any], Any]:
-    """Return distinct labels of n rows, in NumPy, and their codes on the device."""
+    """Return the distinct labels in NumPy, and the codes of n rows on the device."""
     if y is None:
         raise ValueError(
             "requires y to be passed, but the target y is None: pass the labels of X"
         )
-    xp, own = device.xp, device_of(y, always=True)
-    labels = label_array(y) if own is None else y
-    shape = np.shape(labels) if own is None else tuple(y.shape)
+    xp, y_device = device.xp, device_of(y, always=True)
+    labels = label_array(y) if y_device is None else y
+    shape = np.shape(labels) if y_device is None else tuple(y.shape)
     if shape not in ((n,), (n, 1)):
         raise ParameterError(
             "y", f"must have one label for each of the {n} rows of X, got shape {shape}"
         )
-    # Labels of ten million rows take 150 ms on the host, and a fit on a GPU takes 25.
-    whole = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8
-    if own == device and labels.dtype in whole and n:
+    # Encoding ten million labels takes 150 ms on the host; a fit on a GPU takes 25.
+    integers = xp.int8, xp.int16, xp.int32, xp.int64, xp.uint8
+    if y_device == device and labels.dtype in integers and n:
         labels = xp.reshape(labels, (n,))
         classes = xp.sort(xp.unique_values(labels))
         small = xp.uint8 if classes.shape[0] < 256 else xp.int32

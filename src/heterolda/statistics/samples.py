@@ -1,4 +1,4 @@
-"""A few rows of each class, the same ones in whatever order and chunks they come."""
+"""Samples of the rows of each class that do not depend on the order or on chunks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
 
-# Distinct rows of a class that are kept: this many numbers for each pair it is in, but
-# no fewer rows than the least; and this many rows of all classes in proportion.
+# A sample has this many values of each class for each pair it is in, but at least this
+# many distinct rows; and this many rows of all classes in proportion.
 _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
-# Factors and operations of the hashes, and numbers that are hashed at a time.
+# Constants of the hash function, and the number of values hashed at a time.
 _FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -30,12 +30,12 @@ _BLOCK = 1 << 16
 
 
 def most_rows(n_features: int, n_classes: int) -> int:
-    """Return the number of distinct rows of a class that a sample keeps."""
+    """Return the largest number of distinct rows of a class in a sample."""
     return max(_LEAST, _NUMBERS // max(1, n_features * (n_classes - 1)))
 
 
 def sampled(rows: Rows) -> Rows:
-    """Return dense rows with weight, of each class no more than a sample keeps."""
+    """Return dense rows, with positive weight for at most `most_rows` of each class."""
     order, bounds = rows.by_class
     most = most_rows(rows.X.shape[1], len(rows.classes))
     if np.diff(bounds).max(initial=0) > most:
@@ -44,7 +44,7 @@ def sampled(rows: Rows) -> Rows:
             part if len(part) <= most else part[smallest(hashes[part], most)]
             for part in np.split(order, bounds[1:-1])
         ]
-        # Others lose their weight: a copy of the rows would take longer.
+        # Set other weights to zero, which is faster than copying rows.
         weights = np.zeros(len(rows.codes))
         order = np.concatenate(parts)
         weights[order] = rows.frequencies[order]
@@ -64,7 +64,7 @@ def without_copies(rows: Rows) -> Rows:
 
 
 def _merged(hashes: Hashes, codes: Index, weights: Array) -> tuple[Index, Array]:
-    """Return rows of which no two are copies, sorted by hash, and their weights."""
+    """Return indices of distinct rows, sorted by hash, and their total weights."""
     order = np.lexsort((codes, hashes))
     new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
     first = np.flatnonzero(np.append(True, new)[: len(order)])
@@ -74,29 +74,29 @@ def _merged(hashes: Hashes, codes: Index, weights: Array) -> tuple[Index, Array]
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """The rows with the smallest hashes, of each class and of all together.
+    """Rows with the smallest hashes, of each class and of all classes together.
 
-    The samples of two data sets add up to that of their union (``a + b``). Copies of a
-    row count as one row of their total weight, so weight 3 is three copies.
+    The samples of two data sets add up to that of their union (``a + b``). Equal rows
+    are one row with their total weight, so weight 3 means three copies.
     """
 
     X: Array
     y: NDArray[Any]  # labels
-    weight: Array  # total weights of all copies
-    hashes: Hashes  # what the rows were chosen by, sorted
-    n_rows: int  # rows of positive weight that there were to choose among
+    weight: Array  # total weight of all copies of each row
+    hashes: Hashes  # hashes of the rows, sorted
+    n_rows: int  # number of rows of positive weight from which the sample was drawn
 
     @classmethod
     def from_arrays(
         cls, X: Any, y: NDArray[Any], sample_weight: Array | None = None
     ) -> RowSample:
-        """Choose among rows; those of weight zero do not count."""
+        """Sample rows of positive weight."""
         hashes = row_hashes(X)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         positive = np.flatnonzero(weight > 0)
-        kept = positive[_kept(y[positive], hashes[positive], X.shape[1])]
-        chosen = dense(X[kept]).astype(np.float64, copy=False)
-        sample = cls(chosen, y[kept], weight[kept], hashes[kept], len(positive))
+        index = positive[_in_sample(y[positive], hashes[positive], X.shape[1])]
+        rows = dense(X[index]).astype(np.float64, copy=False)
+        sample = cls(rows, y[index], weight[index], hashes[index], len(positive))
         return sample._without_copies()
 
     def __add__(self, other: RowSample) -> RowSample:
@@ -107,10 +107,11 @@ class RowSample:
             np.concatenate([self.hashes, other.hashes]),
             self.n_rows + other.n_rows,
         )
-        return both.take(_kept(both.y, both.hashes, both.X.shape[1]))._without_copies()
+        mask = _in_sample(both.y, both.hashes, both.X.shape[1])
+        return both.take(mask)._without_copies()
 
     def take(self, index: Any) -> RowSample:
-        """Return some of the rows."""
+        """Return the rows selected by a mask, indices or a slice."""
         weight, hashes = self.weight[index], self.hashes[index]
         return RowSample(self.X[index], self.y[index], weight, hashes, self.n_rows)
 
@@ -121,20 +122,18 @@ class RowSample:
         return replace(self.take(index), weight=weight)
 
     def rows(self, classes: NDArray[Any]) -> Rows:
-        """Return the rows, with indices of their labels among the classes."""
-        codes = encode(self.y, classes)
-        return Rows(self.X, codes, self.weight, classes)
+        """Return the sample as `Rows` with these classes."""
+        return Rows(self.X, encode(self.y, classes), self.weight, classes)
 
     def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
-        """Return rows, labels and weights of up to `IN_ALL` rows of all classes."""
-        few = self.take(slice(IN_ALL))
-        return few.X, few.y, few.weight
+        """Return X, y and weights of up to `IN_ALL` rows, all classes in proportion."""
+        return self.X[:IN_ALL], self.y[:IN_ALL], self.weight[:IN_ALL]
 
 
 def as_frequencies(
     statistics: ClassStatistics, sample: RowSample
 ) -> tuple[ClassStatistics, RowSample]:
-    """Scale the weights of rows that are not in memory as `check_frequencies` does."""
+    """Scale weights like `check_frequencies`, for rows that are not in memory."""
     factor = frequency_factor(float(statistics.weights.sum()), sample.n_rows)
     if factor == 1:
         return statistics, sample
@@ -143,34 +142,31 @@ def as_frequencies(
 
 
 def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
-    """Fill in the missing values of rows by those present, whatever their class."""
+    """Fill in missing values by regression on the observed ones, over all classes."""
     total = statistics.weights.sum()
     share = statistics.weights / total
     mean = share @ statistics.means
-    apart = (statistics.means - mean) * np.sqrt(share)[:, None]
+    shifts = (statistics.means - mean) * np.sqrt(share)[:, None]
     within = statistics.scatters.sum(axis=0) / total
-    return filled(X, mean, within + apart.T @ apart)
+    return filled(X, mean, within + shifts.T @ shifts)
 
 
-def _kept(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
-    """Return which rows are among the smallest of their class, or of all.
-
-    More classes may come with other rows: then fewer rows of each will do.
-    """
-    kept = smallest(hashes, IN_ALL)
+def _in_sample(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
+    """Return a mask of the rows with the smallest hashes of their class, or of all."""
+    mask = smallest(hashes, IN_ALL)
     codes = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(codes)
     most = most_rows(n_features, len(counts))
     order = codes.argsort(kind="stable")
     for part in np.split(order, counts.cumsum()[:-1]):
-        kept[part] |= smallest(hashes[part], most)
-    return kept
+        mask[part] |= smallest(hashes[part], most)
+    return mask
 
 
 def row_hashes(X: Any) -> Hashes:
-    """Return evenly spread numbers, equal for equal rows.
+    """Return uniformly distributed hashes of rows, equal for equal rows.
 
-    They do not depend on the type of the numbers, nor on whether rows are sparse.
+    They depend neither on the type of the numbers nor on whether X is sparse.
     """
     n, d = X.shape
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
@@ -178,7 +174,7 @@ def row_hashes(X: Any) -> Hashes:
     if issparse(X):
         X = X.copy()
         X.sum_duplicates()
-        bits = _bits(X.data.astype(np.float64, copy=False))  # those of 0.0 are zeros
+        bits = _bits(X.data.astype(np.float64, copy=False))  # 0.0 has no bit set
         return _mixed(csr_array((bits, X.indices, X.indptr), X.shape) @ factors)
     hashes = np.empty(n, np.uint64)
     step = max(1, _BLOCK // max(d, 1))
@@ -190,15 +186,15 @@ def row_hashes(X: Any) -> Hashes:
 
 
 def _bits(numbers: Array) -> Hashes:
-    """Return the bits of numbers, spread down: low bits of round numbers are 0."""
-    # Adding zero makes one number of 0.0 and -0.0.
+    """Return the bits of numbers, with high bits mixed into the low ones."""
+    # Adding zero turns -0.0 into 0.0.
     bits = np.add(numbers, 0.0, order="C").view(np.uint64)
     bits ^= bits >> _HALF
     return bits
 
 
 def _mixed(sums: Hashes) -> Hashes:
-    """Return numbers that are spread evenly, in place of sums that are not."""
+    """Mix the bits of sums in place, so that they are uniformly distributed."""
     sums ^= sums >> _HALF
     sums *= _MIX
     sums ^= sums >> _HALF
@@ -206,12 +202,12 @@ def _mixed(sums: Hashes) -> Hashes:
 
 
 def fold_of(hashes: Hashes, n_folds: int) -> Index:
-    """Return a fold for each row, the same for equal rows."""
+    """Return the fold of each row; equal rows are in the same fold."""
     return (hashes % np.uint64(n_folds)).astype(np.intp)
 
 
 def smallest(hashes: Hashes, most: int) -> Mask:
-    """Return which hashes are among the `most` smallest distinct ones."""
+    """Return a mask of the hashes among the `most` smallest distinct ones."""
     n = most
     while n < len(hashes):
         low = np.sort(np.partition(hashes, n - 1)[:n])

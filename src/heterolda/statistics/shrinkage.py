@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances: by a parameter, or as left-out rows choose."""
+"""Shrinkage of class covariances: by a parameter, or chosen by left-out rows."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
 
-# Candidates, from least to most, in steps of about a factor of three: the likelihood
-# hardly changes within a step. STRENGTHS are multiples of the number of features.
+# Candidates, in steps of about a factor of three, within which the likelihood hardly
+# changes. STRENGTHS are multiples of the number of features.
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
-# With fewer degrees of freedom for each feature than this, the default is "cv". With
-# more it gains nothing, and costs accuracy where tails are heavy.
+# With fewer degrees of freedom per feature than this, the default is "cv". With more,
+# it gains nothing, and costs accuracy where tails are heavy.
 ENOUGH_FREEDOM = 8.0
-# With fewer than this, rows are next to separable whatever their labels: errors under
-# the model mean nothing, and thresholds come from rows left out.
+# With fewer than this, rows are nearly separable whatever their labels: errors under
+# the model mean nothing, and thresholds come from left-out rows.
 FEW_FREEDOM = 2.0
 
-# Rows whose likelihoods are computed together.
+# Number of rows whose likelihoods are computed together.
 _BLOCK_ROWS = 4096
 
 
@@ -35,20 +35,20 @@ _BLOCK_ROWS = 4096
 class Shrinkage:
     """Amounts by which class covariances are shrunk.
 
-    Class k has the covariance ``(1 - g_k) S_k + g_k P`` with the pooled covariance
+    Class k has the covariance ``(1 - g_k) S_k + g_k P``, where
     ``P = (1 - r) S_pooled + r diag(S_pooled)``.
     """
 
-    to_pooled: Array  # the weights g_k, (n_classes,)
-    to_diagonal: float  # the weight r
+    to_pooled: Array  # weights g_k, (n_classes,)
+    to_diagonal: float  # weight r
 
     @classmethod
     def of(
         cls, statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
     ) -> Shrinkage:
-        """Return the amounts by a parameter, or as rows have chosen.
+        """Return the amounts that rows have chosen, or those of the parameter.
 
-        If these chose none, only classes that cannot stand alone borrow.
+        If rows chose no shrinkage, only classes too small for a covariance are shrunk.
         """
         if chosen is None:
             return cls(*statistics.amounts(shrinkage))
@@ -60,7 +60,7 @@ class Shrinkage:
 
 
 def freedom_per_feature(statistics: ClassStatistics) -> float:
-    """Return degrees of freedom of the pooled covariance for each varying feature."""
+    """Return the degrees of freedom of the pooled covariance per varying feature."""
     n_varying = int(np.count_nonzero(statistics.squares.any(axis=0)))
     if statistics.coordinates is not None:
         n_varying = statistics.rank
@@ -68,12 +68,12 @@ def freedom_per_feature(statistics: ClassStatistics) -> float:
 
 
 def is_shrunk(shrinkage: Amount) -> bool:
-    """Return whether all classes move towards the pooled covariance."""
+    """Return whether all classes are shrunk toward the pooled covariance."""
     return bool(two_amounts(shrinkage)[0])
 
 
 def needs_no_rows(estimator: Any) -> bool:
-    """Return True if moments are enough to fit; the error says why not."""
+    """Return True if moments suffice to fit, or else raise an error with the reason."""
     if estimator.shrinkage == "cv":
         raise ParameterError(
             "shrinkage",
@@ -92,9 +92,10 @@ def needs_no_rows(estimator: Any) -> bool:
 def chosen_by_rows(
     shrinkage: Amount, statistics: ClassStatistics, rows: Rows
 ) -> Shrinkage | None:
-    """Return the shrinkage that rows choose, by "cv" or where they are few by default.
+    """Return the shrinkage chosen by left-out rows, or None if the parameter decides.
 
-    The rows are in the coordinates of the statistics. None if the parameter says it.
+    Rows choose with "cv", and by default where they are few. They are in the
+    coordinates of the statistics.
     """
     if statistics.given or statistics.n_classes < 2:
         return None
@@ -102,20 +103,20 @@ def chosen_by_rows(
     if shrinkage is None:
         few = freedom > 1 and freedom_per_feature(statistics) < ENOUGH_FREEDOM
         if not few or not np.isclose(rows.totals.sum(), statistics.weights.sum()):
-            return None  # of a sample nothing is known without a row
+            return None  # a row of a sample cannot be left out of the statistics
     elif shrinkage != "cv":
         return None
-    statistics.covariances()  # says what is wrong with too small classes
-    if freedom <= 1:  # without a row there is no covariance
+    statistics.covariances()  # refuses classes that are too small
+    if freedom <= 1:  # leaving out a row leaves no covariance
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     if statistics.estimated_by is not None:
         statistics = ClassStatistics.from_rows(rows)
-    with one_blas_thread():  # they wait for each other longer than they work
+    with one_blas_thread():  # faster: the matrices are small
         return choose_shrinkage(rows, statistics)
 
 
 def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
-    r"""Choose the shrinkage under which rows that are left out are likeliest.
+    r"""Choose the shrinkage that maximizes the likelihood of left-out rows.
 
     The candidates are the covariances
 
@@ -124,17 +125,17 @@ def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
         P = (1 - r) S_{pooled} + r \operatorname{diag}(S_{pooled}),
 
     with the scatter :math:`T_k` of a class, as if :math:`\nu` rows with the pooled
-    covariance had been seen before those of the class [2]_. They are compared by the
-    Gaussian log-likelihood of each row under the moments of its class without it
-    [1]_; of a row of weight 3, one of three copies is left out. Of equally good
-    candidates the one that shrinks least is chosen.
+    covariance had been added to the class [2]_. They are compared by the Gaussian
+    log-likelihood of each row under the moments of its class without it [1]_; of a row
+    of weight 3, one of three copies is left out. Of equally good candidates, the one
+    that shrinks least is chosen.
 
-    Leaving a row out changes :math:`T_k` and :math:`S_{pooled}` by multiples of one
-    matrix of rank one, so that no matrix is factored twice; the diagonal is kept. With
-    the features in units of their pooled deviations, the pooled correlation and its
-    mixtures with the identity have the same eigenvectors, and one more
-    eigendecomposition for each class and r serves all :math:`\nu`: for each r the cost
-    is O(n d^2 + K d^3).
+    Leaving out a row changes :math:`T_k` and :math:`S_{pooled}` by multiples of one
+    matrix of rank one, so no matrix is factored twice; the diagonal is kept. With the
+    features in units of their pooled deviations, the pooled correlation and its
+    mixtures with the identity have the same eigenvectors. One more eigendecomposition
+    for each class and r then serves all :math:`\nu`, at a cost of O(n d^2 + K d^3) for
+    each r.
 
     References
     ----------
@@ -146,11 +147,11 @@ def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
        Methods 18, 3679-3702.
     """
     scores = left_out_log_likelihood(rows, statistics)
-    # The first of those that differ by rounding at most.
-    same = scores >= scores.max() - SAME_SUM * abs(scores.max())
-    best, diagonal = np.unravel_index(np.argmax(same), scores.shape)
+    # The first of the best candidates, up to rounding, shrinks least.
+    is_best = scores >= scores.max() - SAME_SUM * abs(scores.max())
+    best, diagonal = np.unravel_index(np.argmax(is_best), scores.shape)
     nu = STRENGTHS[best] * _number_of_features(statistics)
-    if not nu:  # only classes that cannot stand alone borrow
+    if not nu:
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     freedom = np.maximum(statistics.weights - 1, 0.0)
     shares = np.ones_like(freedom) if np.isinf(nu) else nu / (freedom + nu)
@@ -158,15 +159,15 @@ def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
 
 
 def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
-    """Return sums of log-likelihoods of left-out rows, (n_strengths, n_diagonals).
+    """Return log-likelihoods of left-out rows, (n_strengths, n_diagonals).
 
-    Up to a constant; minus infinity for a candidate under which a class becomes
-    singular.
+    They are sums over all rows, up to a constant, and minus infinity for a candidate
+    with a singular class.
     """
     basis, spectrum = pooled_basis(statistics)
     scores = np.zeros((len(STRENGTHS), len(DIAGONALS)))
     order, bounds = rows.by_class
-    for k in np.flatnonzero(statistics.weights > 1).tolist():  # else none would be left
+    for k in np.flatnonzero(statistics.weights > 1).tolist():  # else no row remains
         index = order[bounds[k] : bounds[k + 1]]
         weights, total = rows.frequencies[index], float(statistics.weights[k])
         candidates = _candidates(statistics, k, weights, basis, spectrum)
@@ -174,20 +175,20 @@ def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
             z = (dense(rows.X[index[block]]) - statistics.means[k]) @ basis
             for r, candidate in enumerate(candidates):
                 scores[:, r] += candidate.log_likelihood(z, weights[block], total)
-    scores[0] = scores[0].max()  # without the pooled covariance: without its diagonal
+    scores[0] = scores[0].max()  # with strength 0, the diagonal does not matter
     return scores
 
 
 def _number_of_features(statistics: ClassStatistics) -> int:
-    """Return the number of features, in whatever coordinates."""
+    """Return the number of original features."""
     coordinates = statistics.coordinates
     return statistics.n_features if coordinates is None else coordinates.n_features
 
 
 def _outside(statistics: ClassStatistics) -> int:
-    """Return the number of directions outside the coordinates in which features vary.
+    """Return the number of directions with variance outside the coordinates.
 
-    Zero where the rows suffice: then features depend on each other.
+    It is zero if there are enough rows: then the features are linearly dependent.
     """
     coordinates = statistics.coordinates
     if coordinates is None:
@@ -198,10 +199,11 @@ def _outside(statistics: ClassStatistics) -> int:
 
 
 def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
-    """Return eigenvectors and eigenvalues of the pooled correlation, for rows as is.
+    """Return eigenvectors, scaled for raw features, and eigenvalues of the correlation.
 
-    Features without variance are left out, and where the rows suffice also the
-    directions without: then they are a property of the data, not of the sample.
+    The correlation is the pooled one. Constant features are left out. If there are
+    enough rows, so are directions without variance, which then are a property of the
+    data and not of the sample.
     """
     freedom = pooled_freedom(statistics.weights)
     pooled = statistics.scatters.sum(axis=0) / freedom
@@ -213,59 +215,60 @@ def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
         pooled[np.ix_(varies, varies)] / scale / scale[:, None]
     )
     if freedom >= len(scale) > 0 and not _outside(statistics):
-        kept = spectrum > SINGULAR * spectrum[-1]
-        spectrum, vectors = spectrum[kept], vectors[:, kept]
+        positive = spectrum > SINGULAR * spectrum[-1]
+        spectrum, vectors = spectrum[positive], vectors[:, positive]
     basis = np.zeros((len(varies), len(spectrum)))
     basis[varies] = vectors / scale[:, None]
     return basis, spectrum
 
 
 class _Candidates(NamedTuple):
-    """Covariances of a class, for all strengths, with one mixture P.
+    """Covariances of a class for all strengths, with one mixture P.
 
-    Without one copy of a row u, the candidate of strength nu is a base matrix less a
-    multiple of u u'. The base matrices have the same eigenvectors for all nu.
+    Leaving out one copy of a row u subtracts a multiple of u u' from a base matrix. The
+    base matrices have the same eigenvectors for all strengths.
     """
 
-    vectors: Array  # inverse of a root of the mixture times eigenvectors, (n, n)
-    precisions: Array  # inverse eigenvalues, (n, n_strengths); NaN for singular ones
+    vectors: Array  # inverse square root of the mixture times eigenvectors, (n, n)
+    precisions: Array  # inverse eigenvalues, (n, n_strengths); NaN if singular
     log_det: Array  # logarithms of determinants, (n_strengths,)
-    lost: Array  # factors of u u' in what the base matrices lose, (n_strengths,)
+    lost: Array  # factors of u u' that are subtracted, (n_strengths,)
 
     def log_likelihood(self, z: Array, weight: Array, total: float) -> Array:
-        """Return the weighted sum over rows of a class of that total weight."""
-        left = np.minimum(weight, 1.0)
-        factor = left * total / (total - left)
+        """Return the weighted sum over rows of a class with that total weight."""
+        removed = np.minimum(weight, 1.0)
+        factor = removed * total / (total - removed)
         squares = (z @ self.vectors) ** 2 @ self.precisions
-        # Sherman and Morrison, and the same for determinants. The distance is that to
-        # the mean without the row, which is further by W / (W - 1).
-        rest = 1 - factor[:, None] * self.lost * squares
+        # The Sherman-Morrison formula, and the determinant lemma. The distance is to
+        # the mean without the row, which is farther by W / (W - 1).
+        ratio = 1 - factor[:, None] * self.lost * squares
         with np.errstate(divide="ignore", invalid="ignore"):
-            distance = (factor / left)[:, None] ** 2 * squares / rest
-            value = weight @ (-0.5 * (self.log_det + np.log(rest) + distance))
-        good = np.all(rest > SINGULAR, axis=0) & np.isfinite(value)
-        return np.where(good, value, -np.inf)
+            distance = (factor / removed)[:, None] ** 2 * squares / ratio
+            value = weight @ (-0.5 * (self.log_det + np.log(ratio) + distance))
+        regular = np.all(ratio > SINGULAR, axis=0) & np.isfinite(value)
+        return np.where(regular, value, -np.inf)
 
 
 def _candidates(
     statistics: ClassStatistics, k: int, weight: Array, basis: Array, spectrum: Array
 ) -> list[_Candidates]:
-    """Return what the rows of a class are compared with, for each mixture."""
+    """Return the candidate covariances of a class, for each mixture."""
     freedom = pooled_freedom(statistics.weights)
-    # One for whole weights. Rows of smaller weight are left out as they are, and the
-    # average of what is left out stands in for each in the divisors.
-    left = float(np.average(np.minimum(weight, 1.0), weights=weight))
+    # A row loses one copy, or its weight if that is smaller. The divisors use the
+    # average of what rows lose, which is one for whole weights.
+    removed = float(np.average(np.minimum(weight, 1.0), weights=weight))
     scatter = basis.T @ statistics.scatters[k] @ basis
     nu = np.array(STRENGTHS) * _number_of_features(statistics)
     outside = _outside(statistics)
-    # Shares of T_k / (W_k - 1) and of P that add up to one without the row.
+    # Factors of T_k and of P in the covariance without the row.
+    class_weight = statistics.weights[k] - 1 - removed
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where(np.isinf(nu), 0.0, 1 / (statistics.weights[k] - 1 - left + nu))
+        own = np.where(np.isinf(nu), 0.0, 1 / (class_weight + nu))
         shared = np.where(np.isinf(nu), 1.0, nu * own)
-    own[~np.isfinite(own) | (own < 0)] = np.nan  # nothing is left of the class
+    own[~np.isfinite(own) | (own < 0)] = np.nan  # nothing remains of the class
     candidates = []
     for r in DIAGONALS:
-        mixture = (1 - r) * spectrum * freedom / (freedom - left) + r
+        mixture = (1 - r) * spectrum * freedom / (freedom - removed) + r
         singular = not np.all(mixture > SINGULAR * mixture.max(initial=1.0))
         root = np.ones_like(mixture) if singular else np.sqrt(mixture)
         values, vectors = np.linalg.eigh(scatter / root / root[:, None])
@@ -275,9 +278,9 @@ def _candidates(
             base[:, shared > 0] = np.nan
         base[base <= 0] = np.nan
         log_det = np.log(base).sum(axis=0) + 2 * np.log(root).sum()
-        if outside:  # where there is the diagonal only
+        if outside:  # only the diagonal contributes there
             with np.errstate(divide="ignore"):
                 log_det += outside * np.log(shared * r)
-        lost = own + shared * (1 - r) / (freedom - left)
+        lost = own + shared * (1 - r) / (freedom - removed)
         candidates.append(_Candidates(vectors / root[:, None], 1 / base, log_det, lost))
     return candidates

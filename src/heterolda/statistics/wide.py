@@ -1,17 +1,17 @@
-r"""Class statistics in the space that few rows span, whatever the number of features.
+r"""Class statistics in the space spanned by few rows with many features.
 
-With :math:`n < d` rows, all scatters and differences of means lie in a space of no
-more than n - 1 dimensions. Let s be units of the features, o an origin, and Q an
-orthonormal basis (d, r) of that space in these units, from a QR decomposition of the
-factors: no matrix (d, d) is needed. A row has the coordinates
+With :math:`n < d` rows, all scatters and differences of means are in a space of at most
+n - 1 dimensions. Let s be units of the features, o an origin, and Q an orthonormal
+basis (d, r) of that space in these units, from a QR decomposition of the factors: no
+(d, d) matrix is needed. A row has the coordinates
 
     z = Q' diag(1/s) (x - o),
 
-and a rule v.z the normal w = diag(1/s) Q v. If s are the pooled deviations, then the
-diagonal of the pooled covariance, towards which covariances are shrunk, is the identity
-in these units: it is the identity in the coordinates, and outside of them one number
-for each class, with no difference of means. One coordinate more stands for all of that.
-So every rule, with its errors and its certificate, is that of the matrices (d, d).
+and a rule v.z has the normal w = diag(1/s) Q v. If s are the pooled deviations, the
+diagonal of the pooled covariance, toward which covariances are shrunk, is the identity
+in these units, and so in the coordinates. Outside of them, each class has the same
+variance in all directions, and means do not differ; one more coordinate represents
+these directions. So rules, errors and certificates equal those of (d, d) matrices.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import without_copies
 
-# Numbers of rows that are centered at a time, and parts of all rows that they are.
+# At most this many values are centered at a time, in at least this many blocks.
 _BLOCK, _PARTS = 1 << 20, 8
 
 
@@ -45,18 +45,18 @@ class Span:
     """Coordinates in the space of the rows."""
 
     statistics: ClassStatistics  # in coordinates
-    origin: Array  # the point whose coordinates are zero, (n_features,)
-    units: Array  # what the features are divided by
-    basis: Array  # rows less the origin, times this (n_features, n_coordinates), are z
+    origin: Array  # point whose coordinates are zero, (n_features,)
+    units: Array  # units of the features
+    basis: Array  # coordinates are (X - origin) @ basis, (n_features, n_coordinates)
 
     @classmethod
     def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:
-        """Return the space of statistics that have factors.
+        """Return the span of statistics with factors.
 
-        Units are pooled deviations. Where `shrinkage` leaves the diagonal out, there
-        are directions without variance, and the units decide which of them are taken:
-        there they are the deviations of all classes together. Features that do not
-        vary within classes have coordinates of their own, and no target of shrinkage.
+        Units are pooled deviations. If `shrinkage` leaves out the diagonal, directions
+        without variance remain, and the units decide which of them are used; then units
+        are the deviations of all classes together. Features that are constant within
+        classes have separate coordinates, and no target of shrinkage.
         """
         factors, means = statistics.factors or [], statistics.means
         freedom, squares = pooled_freedom(statistics.weights), statistics.squares
@@ -66,24 +66,25 @@ class Span:
         share, diagonal = two_amounts(shrinkage)
         bare = share == 0 or diagonal == 0
         if bare:
-            own = (squares.T / np.maximum(statistics.weights - 1, 1.0)).sum(axis=1)
-            variances = (1 - share) * own + share * len(factors) * variances
+            sums = (squares.T / np.maximum(statistics.weights - 1, 1.0)).sum(axis=1)
+            variances = (1 - share) * sums + share * len(factors) * variances
         units = np.where(varies, np.sqrt(variances), np.ptp(means, axis=0))
         differs = ~varies & (units > SAME_CONSTANT * np.abs(means).max(axis=0))
         units[~varies & ~differs] = 1.0
         origin = np.where(varies, means.mean(axis=0), means[0])
-        # The last of the shifts follows from the others. A direction outside of all
-        # rows takes its place.
+        # The last shift follows from the others. A direction outside of all rows
+        # replaces it.
         shifts = (means - origin)[:-1]
-        other = np.where(np.arange(len(units)) % 2, 1.0, -1.0)[None] * units
+        outside = np.where(np.arange(len(units)) % 2, 1.0, -1.0)[None] * units
         careful = bare or freedom >= n_varying
-        rows = [*factors, shifts, other]
+        rows = [*factors, shifts, outside]
         basis, parts = _orthonormal(rows, varies, units, careful=careful)
         r = basis.shape[1]
         centers = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
         if differs.any():
-            constants, apart = _of_constants(means, differs, units, r)
-            basis, centers = np.hstack([basis, constants]), np.hstack([centers, apart])
+            more, centers_there = _constant_basis(means, differs, units, r)
+            basis = np.hstack([basis, more])
+            centers = np.hstack([centers, centers_there])
         scatters = np.zeros((len(factors), centers.shape[1], centers.shape[1]))
         for scatter, part in zip(scatters, parts, strict=False):
             scatter[:r, :r] = part.T @ part
@@ -117,17 +118,17 @@ class Span:
         return coordinates
 
     def in_features(self, planes: Any) -> Any:
-        """Return hyperplanes of features, of a record of those in coordinates."""
+        """Convert a record of hyperplanes from coordinates to features."""
         coef, intercept = self.rules(planes.coef, planes.intercept)
         return replace(planes, coef=coef, intercept=intercept, dropped=None)
 
     def rules(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """Return rules for features, of rules for coordinates."""
+        """Convert rules from coordinates to features."""
         normals = coef @ self.basis.T
         return normals, intercept - normals @ self.origin
 
     def rules_inside(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """Return rules for coordinates, of rules for features."""
+        """Convert rules from features to coordinates."""
         inside = (coef * self.units**2) @ self.basis
         return inside, intercept + coef @ self.origin
 
@@ -135,9 +136,9 @@ class Span:
 def in_span(
     statistics: ClassStatistics, shrinkage: Any = None
 ) -> tuple[ClassStatistics, Span | None]:
-    """Return statistics to compute with: in coordinates, with their span, if wide.
+    """Return statistics in coordinates and their span if wide, else as is and None.
 
-    `shrinkage` is that of the covariances that will be computed.
+    `shrinkage` is that of the covariances to be computed.
     """
     if statistics.factors is None:
         return statistics, None
@@ -148,10 +149,10 @@ def in_span(
 def in_coordinates(
     statistics: ClassStatistics, shrinkage: Any, rows: Rows | None
 ) -> tuple[ClassStatistics, Span | None, Rows | None]:
-    """Return what `in_span` does, and rows in the same coordinates."""
+    """Return the results of `in_span`, and rows in the same coordinates."""
     inside, span = in_span(statistics, shrinkage)
     if span is not None and rows is not None:
-        rows = without_copies(rows)  # which rounding might make unequal
+        rows = without_copies(rows)  # rounding may make copies differ
         rows = replace(rows, X=span.coordinates(rows.X))
     return inside, span, rows
 
@@ -159,9 +160,9 @@ def in_coordinates(
 def outside_of(
     coordinates: Coordinates | None, covariances: Array
 ) -> tuple[int, Array]:
-    """Return the number of directions outside, and class variances along each.
+    """Return the number of directions outside the span, and class variances there.
 
-    They are those of the last coordinate with a target of shrinkage.
+    These are the variances of the last coordinate that is shrunk.
     """
     if coordinates is None or not coordinates.n_outside:
         return 0, np.ones(len(covariances))
@@ -172,10 +173,11 @@ def outside_of(
 def _orthonormal(
     parts: list[Array], features: Mask, units: Array, *, careful: bool
 ) -> tuple[Array, list[Array]]:
-    """Return a basis for rows of some features, in units, and their coordinates in it.
+    """Return a basis for rows, in units, and the coordinates of each part in it.
 
-    Other features have zeros in the basis. The last two parts are shifts and a
-    direction outside: of directions without anything else, one is kept, the last.
+    Features not in the mask have zeros in the basis. The last two parts are shifts and
+    a direction outside of all rows. Of the axes along which all else is zero, only the
+    last is kept.
     """
     bounds = np.cumsum([len(part) for part in parts])
     if not features.any():  # one coordinate that is always zero
@@ -203,11 +205,11 @@ def _orthonormal(
 
 
 def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
-    """Return axes of the first n columns, within classes, then of what shifts leave.
+    """Rotate R to the axes of its first n columns, then to those of remaining shifts.
 
-    The last column is neither. The axes do not depend on the order of rows and classes.
-    Variances and shifts become zero if rounding may have made them, to a pencil of
-    matrices: then they separate no classes.
+    The first n columns are rows within classes, the last is a direction outside. The
+    axes do not depend on the order of rows and classes. Variances and shifts that may
+    be rounding errors become zero, so that they separate no classes.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > NO_DEVIATION * np.sqrt(n))
@@ -223,23 +225,23 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     return axes, turned
 
 
-def _of_constants(
+def _constant_basis(
     means: Array, features: Mask, units: Array, most: int
 ) -> tuple[Array, Array]:
-    """Return a basis for features constant within classes, and the classes in it.
+    """Return a basis for features constant within classes, and class centers in it.
 
-    Features that separate classes in the same way share a coordinate; if there are too
-    many ways, the shifts span the basis.
+    Features with proportional shifts share a coordinate. If that takes more than `most`
+    coordinates, the shifts themselves span the basis.
     """
     shifts = (means - means[0])[:, features] / units[features]
     each = np.arange(shifts.shape[1])
     sign = np.sign(shifts[(shifts != 0).argmax(axis=0), each])
-    ways = (shifts * sign).round(SHIFT_DECIMALS)
-    _, first, way, count = np.unique(
-        ways, axis=1, return_index=True, return_inverse=True, return_counts=True
+    columns = (shifts * sign).round(SHIFT_DECIMALS)
+    _, first, group, count = np.unique(
+        columns, axis=1, return_index=True, return_inverse=True, return_counts=True
     )
     vectors = np.zeros((len(each), len(first)))
-    vectors[each, way] = sign / np.sqrt(count)[way]
+    vectors[each, group] = sign / np.sqrt(count)[group]
     centers = (shifts * sign)[:, first] * np.sqrt(count)
     if len(first) > most:
         vectors = np.linalg.svd(shifts, full_matrices=False)[2][: len(means) - 1].T

@@ -1,4 +1,4 @@
-"""Gaussian classes in coordinates in which their pooled covariance is the identity."""
+"""Gaussian classes in coordinates with the identity as pooled covariance."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from heterolda.solvers import all_pairs
 class WhitenedClasses:
     """Classes whose pooled covariance is the identity.
 
-    Features, less their mean, times the basis are the coordinates. The rank is the
-    number of directions in which rows vary at all.
+    Coordinates are (features - mean) @ basis. The rank is the number of directions in
+    which rows vary.
     """
 
     basis: Array  # (n_features, rank)
     priors: Array
     weights: Array
-    means: Array  # whose average, by the priors, is zero, (n_classes, rank)
+    means: Array  # with an average, by the priors, of zero, (n_classes, rank)
     covariances: Array  # with vanishing variances raised to `VARIANCE_FLOOR`
 
     @classmethod
     def from_moments(
         cls, means: Array, covariances: Array, priors: Array, weights: Array
     ) -> Self:
-        """Whiten classes; directions in which nothing varies are left out."""
+        """Whiten classes, and leave out directions without variation."""
         shifts = means - priors @ means
         freedom = np.maximum(weights - 1, 0.0)
         pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
@@ -40,8 +40,8 @@ class WhitenedClasses:
         scale = np.where(deviations > rounding, deviations, np.inf)
         shifts = shifts / scale
         within = pooled / scale / scale[:, None]
-        # First all that varies, be it within classes or between them, as in a feature
-        # that is constant in each class.
+        # First find all variation, within or between classes: a feature may be constant
+        # in each class.
         spread, axes = np.linalg.eigh(within + (shifts.T * priors) @ shifts)
         varies = spread > SINGULAR * max(spread[-1], SINGULAR)
         axes = axes[:, varies] / np.sqrt(spread[varies])
@@ -49,20 +49,18 @@ class WhitenedClasses:
         lifted = np.maximum(spread, VARIANCE_FLOOR)
         axes = axes @ (turn / np.sqrt(lifted))
         basis = axes / scale[:, None]
-        own = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
-        return cls(basis, priors, weights, shifts @ axes, raised(own))
+        whitened = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
+        return cls(basis, priors, weights, shifts @ axes, raised(whitened))
 
     def shrunk(self, to_pooled: float) -> WhitenedClasses:
-        """Return classes with covariances moved towards the pooled one."""
+        """Return classes with covariances shrunk toward the pooled one."""
         pooled = to_pooled * np.eye(self.rank)
         return replace(self, covariances=(1 - to_pooled) * self.covariances + pooled)
 
     def within(self, A: Array) -> WhitenedClasses:
         """Return the classes in coordinates along the columns of A."""
-        own = A.T @ self.covariances @ A
-        return WhitenedClasses(
-            self.basis @ A, self.priors, self.weights, self.means @ A, own
-        )
+        moments = self.means @ A, A.T @ self.covariances @ A
+        return WhitenedClasses(self.basis @ A, self.priors, self.weights, *moments)
 
     @property
     def rank(self) -> int:
@@ -83,7 +81,7 @@ class WhitenedClasses:
 
 
 def raised(covariances: Array) -> Array:
-    """Return covariances without eigenvalues below the floor."""
+    """Raise eigenvalues of covariances to `VARIANCE_FLOOR`."""
     covariances = 0.5 * (covariances + covariances.mT)
     values, vectors = np.linalg.eigh(covariances)
     low = values.min(axis=1, initial=1.0) < VARIANCE_FLOOR
@@ -94,14 +92,14 @@ def raised(covariances: Array) -> Array:
 
 
 class QuadraticRule:
-    r"""The likeliest of Gaussian classes.
+    r"""Rule that chooses the most probable of Gaussian classes.
 
-    It has the largest
+    This is the class with the largest
 
     .. math:: \ln p_k - \tfrac12 \ln |S_k| - \tfrac12 (x - m_k)' S_k^{-1} (x - m_k).
 
-    Coordinates are components, in which the pooled covariance is the identity;
-    vanishing variances are raised.
+    Coordinates are components, in which the pooled covariance is the identity.
+    Vanishing variances are raised.
     """
 
     def __init__(self, means: Array, covariances: Array, priors: Array):
@@ -112,7 +110,7 @@ class QuadraticRule:
         self._constants = np.log(priors) - log_det
 
     def log_densities(self, X: Array) -> Array:
-        """Return log priors plus log densities, up to a constant, by row and class."""
+        """Return log priors plus log densities of rows by class, up to a constant."""
         logs = np.empty((len(X), len(self._means)))
         for k, (mean, whiten) in enumerate(zip(self._means, self._whiten, strict=True)):
             squares = ((X - mean) @ whiten) ** 2
@@ -120,6 +118,6 @@ class QuadraticRule:
         return logs
 
     def winners(self, X: Array) -> Index:
-        """Return the index of the likeliest class of each row."""
+        """Return the index of the most probable class of each row."""
         best: Index = self.log_densities(X).argmax(axis=1)
         return best

@@ -13,24 +13,22 @@ from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 
-# Called with the number of the start, how many there are, iterations and the bound.
-
-# Iterations of a descent, and of the first part of it that all starts have; how many go
-# on, and the operations that they may take together.
+# Iterations of a descent, and of its first part, which every start gets; number of
+# starts that continue; and the operations that all of them may take.
 _MAX_ITER, _FIRST_ITER, _FINALISTS, _WORK = 500, 30, 3, 2e10
-# A descent ends where a step lowers the logarithm of the bound by no more than this
-# share of it, or where its gradient is as small.
+# A descent ends when a step lowers the logarithm of the bound by less than this share,
+# or when its gradient is below the second number.
 _TOLERANCE = 1e-11
 _GRADIENT = 1e-7
-# A subspace that cannot be evaluated counts as this much worse than the best one.
-_HOPELESS = 10.0
-# Number of axes that are found one after the other, and descents for each.
+# A subspace that cannot be evaluated is this much worse than the best one.
+_PENALTY = 10.0
+# Number of axes that are found successively, and of descents for each.
 _BEST_AXES = 3
 _RANDOM_STARTS = 4
 
 
 def fisher(classes: WhitenedClasses, n_components: int) -> Array:
-    r"""Return directions of linear discriminant analysis, the best first.
+    r"""Return the directions of linear discriminant analysis, best first.
 
     With the pooled covariance :math:`W` they maximize the variance of the class means,
 
@@ -38,8 +36,8 @@ def fisher(classes: WhitenedClasses, n_components: int) -> Array:
         \operatorname{tr} (A' W A)^{-1} A' B A, \quad
         B = \sum_k p_k (m_k - m)(m_k - m)', \quad m = \sum_k p_k m_k,
 
-    and are eigenvectors of B in whitened coordinates. No more than K - 1 of them
-    separate classes.
+    and are eigenvectors of B in whitened coordinates. At most K - 1 of them separate
+    classes.
 
     References
     ----------
@@ -57,7 +55,7 @@ def leading(matrix: Array, n: int) -> Array:
 
 
 def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
-    r"""Return directions of the largest Chernoff distances, the best first.
+    r"""Return the directions of the largest Chernoff distances, best first.
 
     In coordinates in which :math:`\sum_k p_k S_k` is the identity, they are the
     eigenvectors of
@@ -67,8 +65,8 @@ def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
         + \frac{1}{\pi_i \pi_j} (\ln S_{ij} - \pi_i \ln S_i - \pi_j \ln S_j)\Bigr],
 
     with :math:`\pi_i = p_i / (p_i + p_j)`, :math:`S_{ij} = \pi_i S_i + \pi_j S_j` and
-    :math:`\delta = m_i - m_j`, equation (11) of [1]_. Where covariances are equal this
-    is the matrix of :func:`fisher`.
+    :math:`\delta = m_i - m_j`, equation (11) of [1]_. If covariances are equal, this is
+    the matrix of :func:`fisher`.
 
     References
     ----------
@@ -76,7 +74,7 @@ def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
        heteroscedastic extension of LDA: the Chernoff criterion", IEEE Transactions on
        Pattern Analysis and Machine Intelligence 26, 732-739.
     """
-    # The pooled covariance has the divisors of scikit-learn, which are not the priors.
+    # The classes are whitened by the pooled covariance, which does not use the priors.
     mean = np.tensordot(classes.priors, classes.covariances, axes=1)
     spread, turn = np.linalg.eigh(mean)
     root = turn / np.sqrt(spread)
@@ -91,10 +89,10 @@ def directed_distances(
 ) -> Array:
     r"""Return the weighted sum of the directed distance matrices of all pairs.
 
-    The matrix of a pair is what stands in the brackets of :func:`chernoff`; its
-    trace is :math:`2 / (\pi_i \pi_j)` times the Chernoff distance at :math:`\pi_i`.
-    The two covariances of a pair have `shares` that sum to one, of shape (n_pairs, 2);
-    the `weights` of the pairs are those of the sum.
+    The matrix of a pair is the bracket in :func:`chernoff`; its trace is
+    :math:`2 / (\pi_i \pi_j)` times the Chernoff distance at :math:`\pi_i`. `shares` of
+    the two covariances of a pair sum to one, and have shape (n_pairs, 2). `weights` are
+    those of the pairs in the sum.
     """
     rank, n_classes = classes.rank, len(classes.priors)
     total = np.zeros((rank, rank))
@@ -104,56 +102,56 @@ def directed_distances(
         mixed = a[:, None, None] * classes.covariances[i]
         mixed += b[:, None, None] * classes.covariances[j]
         values, vectors = np.linalg.eigh(mixed)
-        apart = vectors.mT @ (classes.means[i] - classes.means[j])[:, :, None]
-        shift = (vectors @ (apart / np.sqrt(values)[:, :, None]))[:, :, 0]
+        delta = vectors.mT @ (classes.means[i] - classes.means[j])[:, :, None]
+        shift = (vectors @ (delta / np.sqrt(values)[:, :, None]))[:, :, 0]
         total += (shift.T * weight) @ shift
         columns = vectors.transpose(1, 0, 2).reshape(rank, -1)
         total += (columns * (factor[:, None] * np.log(values)).ravel()) @ columns.T
-        own = np.bincount(i, factor * a, n_classes)
-        own += np.bincount(j, factor * b, n_classes)
-        total -= np.tensordot(own, classes.logarithms, axes=1)
+        factors = np.bincount(i, factor * a, n_classes)
+        factors += np.bincount(j, factor * b, n_classes)
+        total -= np.tensordot(factors, classes.logarithms, axes=1)
     return total
 
 
 def error(
     classes: WhitenedClasses, n_components: int, progress: Progress = silent
 ) -> Array:
-    r"""Return directions in which Bhattacharyya's bound on the errors is least.
+    r"""Return the directions with the least Bhattacharyya bound on the errors.
 
     They span the subspace A that minimizes
 
     .. math::
         \sum_{i<j} \sqrt{p_i p_j} \exp(-B_{ij}(A)),
 
-    see :class:`BhattacharyyaBound`. Descents begin at the subspaces of :func:`chernoff`
-    and :func:`fisher`, at the normals of the best rules of all pairs, at the best axes
-    one after the other, and at a few that are drawn, always the same. Those that get
-    furthest go on to their ends; no start has a smaller bound than the best of these.
-    Since the bound depends on the span of A only, its gradient is orthogonal to all
-    changes of axes, and L-BFGS on the entries of A moves on the Grassmann manifold.
+    see :class:`BhattacharyyaBound`. Descents start at the subspaces of :func:`chernoff`
+    and :func:`fisher`, at the normals of the optimal rules of all pairs, at
+    successively found best axes, and at a few random subspaces with a fixed seed. The
+    best of them continue to convergence. Since the bound depends only on the span of A,
+    its gradient is orthogonal to all changes of basis, and L-BFGS on the entries of A
+    moves on the Grassmann manifold.
     """
     if n_components == classes.rank:
         return np.eye(classes.rank)
     bound, starts = BhattacharyyaBound(classes), _starts(classes, n_components)
     evaluations = _WORK / bound.work(n_components)
 
-    def go(number: int, start: Array, n_before: int, max_iter: int) -> Array:
+    def run(number: int, start: Array, n_before: int, max_iter: int) -> Array:
         def report(n_iter: int, log: float) -> None:
             n = n_before + n_iter
             if n == 1 or n % 20 == 0:
-                where = f"start {number + 1} of {len(starts)}, iteration {n}"
-                progress(f"{where}: pairs' errors at most {np.exp(log):.4g}", np.nan)
+                step = f"start {number + 1} of {len(starts)}, iteration {n}"
+                progress(f"{step}: pairs' errors at most {np.exp(log):.4g}", np.nan)
 
         return descend(bound, start, report, max_iter=max_iter)
 
-    def height(A: Array) -> float:
+    def log_bound(A: Array) -> float:
         return float(bound.logs(A)[-1])
 
     first = min(_FIRST_ITER, int(evaluations / (2 * len(starts))))
-    ends = [go(number, start, 0, first) for number, start in enumerate(starts)]
-    best = np.argsort([height(end) for end in ends], kind="stable")[:_FINALISTS]
+    ends = [run(number, start, 0, first) for number, start in enumerate(starts)]
+    best = np.argsort([log_bound(end) for end in ends], kind="stable")[:_FINALISTS]
     last = min(_MAX_ITER, int(evaluations / (2 * len(best))))
-    return min([go(k, ends[k], first, last) for k in best], key=height)
+    return min([run(k, ends[k], first, last) for k in best], key=log_bound)
 
 
 def descend(
@@ -165,23 +163,23 @@ def descend(
 ) -> Array:
     """Return orthonormal directions of a local minimum of the bound.
 
-    They are orthogonal to `fixed` ones, which belong to the subspace as well.
+    They are orthogonal to the `fixed` directions, which are part of the subspace.
     """
     if not max_iter:
         return start
-    kept = np.empty((len(start), 0)) if fixed is None else fixed
-    m, n_iter, lowest = kept.shape[1], 0, np.inf
+    fixed = np.empty((len(start), 0)) if fixed is None else fixed
+    m, n_iter, lowest = fixed.shape[1], 0, np.inf
 
     def value(entries: Array) -> tuple[float, Array]:
         nonlocal lowest
-        A = np.column_stack([kept, entries.reshape(start.shape)])
+        A = np.column_stack([fixed, entries.reshape(start.shape)])
         try:
             with np.errstate(all="ignore"):
                 log, slope = bound.log_and_gradient(A)
         except np.linalg.LinAlgError:
             log, slope = np.nan, A
-        if not (np.isfinite(log) and np.isfinite(slope).all()):  # a step too far
-            return lowest + _HOPELESS, np.zeros(start.size)
+        if not (np.isfinite(log) and np.isfinite(slope).all()):  # a step too long
+            return lowest + _PENALTY, np.zeros(start.size)
         lowest = min(lowest, log)
         return log, slope[:, m:].ravel()
 
@@ -190,16 +188,22 @@ def descend(
         n_iter += 1
         report(n_iter, lowest)
 
-    settings = {"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT}
-    how = {"jac": True, "method": "L-BFGS-B", "callback": count, "options": settings}
-    lowered = minimize(value, start.ravel(), **how).x.reshape(start.shape)
-    end = np.linalg.qr(np.column_stack([kept, lowered]))[0][:, m:]
-    logs = [bound.logs(np.column_stack([kept, A]))[-1] for A in (start, end)]
+    result = minimize(
+        value,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=count,
+        options={"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT},
+    )
+    A = np.column_stack([fixed, result.x.reshape(start.shape)])
+    end = np.linalg.qr(A)[0][:, m:]
+    logs = [bound.logs(np.column_stack([fixed, A]))[-1] for A in (start, end)]
     return end if logs[1] < logs[0] else start
 
 
 def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
-    """Return subspaces to descend from."""
+    """Return the subspaces at which descents start."""
     directions = chernoff(classes, classes.rank)
     means = fisher(classes, min(n, len(classes.priors) - 1))
     moments = classes.means, classes.covariances, classes.priors, classes.weights
@@ -210,24 +214,24 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     bound = BhattacharyyaBound(classes)
     forward = best_axes(bound, directions, min(n, _BEST_AXES))
     drawn = np.random.default_rng(0).normal(size=(_RANDOM_STARTS, classes.rank, n))
-    # What is missing of n directions comes from Chernoff's.
+    # Starts with fewer than n directions are completed by those of Chernoff.
     return [
-        np.linalg.qr(np.column_stack([first, directions]))[0][:, :n]
-        for first in (directions[:, :n], means, rules, forward, *drawn)
+        np.linalg.qr(np.column_stack([start, directions]))[0][:, :n]
+        for start in (directions[:, :n], means, rules, forward, *drawn)
     ]
 
 
 def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
-    """Return orthonormal axes, each of which lowers the bound as far as it can.
+    """Return n orthonormal axes, each chosen to lower the bound the most.
 
-    Descents begin at candidates, given as columns.
+    Descents start at the columns of `candidates`.
     """
     axes = np.empty((len(candidates), 0))
     for _ in range(n):
-        others = candidates - axes @ (axes.T @ candidates)
-        lengths = np.linalg.norm(others, axis=0)
-        others = others[:, lengths > 1e-6] / lengths[lengths > 1e-6]
-        trials = [np.column_stack([axes, one]) for one in others.T]
+        residuals = candidates - axes @ (axes.T @ candidates)
+        lengths = np.linalg.norm(residuals, axis=0)
+        residuals = residuals[:, lengths > 1e-6] / lengths[lengths > 1e-6]
+        trials = [np.column_stack([axes, residual]) for residual in residuals.T]
         trials.sort(key=lambda A: float(bound.logs(A)[-1]))
         ends = [descend(bound, A[:, -1:], fixed=axes) for A in trials[:_BEST_AXES]]
         extended = [np.column_stack([axes, end]) for end in ends]
@@ -236,10 +240,10 @@ def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
 
 
 def ordered_axes(classes: WhitenedClasses) -> Array:
-    """Return all axes of the space of classes, the best ones first.
+    """Return all axes of the space of classes, best first.
 
-    Those after the third, of which nobody draws a picture, are eigenvectors of the
-    pairs' directed distances.
+    Axes after the third, which are rarely plotted, are eigenvectors of the directed
+    distances of the pairs.
     """
     bound, rank = BhattacharyyaBound(classes), classes.rank
     n_pairs = len(classes.pairs)
@@ -247,5 +251,5 @@ def ordered_axes(classes: WhitenedClasses) -> Array:
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)
     axes = best_axes(bound, leading(distances, rank), min(_BEST_AXES, rank - 1))
     complement = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
-    others = complement @ leading(complement.T @ distances @ complement, rank)
-    return np.column_stack([axes, others])
+    last = complement @ leading(complement.T @ distances @ complement, rank)
+    return np.column_stack([axes, last])

@@ -1,4 +1,4 @@
-"""From moments of classes to components: the choice of a method and its results."""
+"""Components of classes from their moments, by one of the methods."""
 
 from __future__ import annotations
 
@@ -24,40 +24,41 @@ from heterolda.subspaces.methods import (
     ordered_axes,
 )
 
-# Of covariances that are all the same a method learns nothing but Fisher's directions.
-_NEARLY_ALL = 0.9
-# Classes that are less apart than this, as a share of the bound, are the same.
-_NOTHING = 1e-12
+# Largest share of the pooled covariance: with equal covariances, methods would only
+# find Fisher's directions.
+_MOST_POOLED = 0.9
+# A separation below this share of the bound is zero.
+_NO_SEPARATION = 1e-12
 
 _CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
 
 
 class TooFewDirectionsError(ParameterError):
-    """Rows do not vary in as many directions as there shall be components."""
+    """Rows vary in fewer directions than components were requested."""
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """Components of features, and what they keep.
+    """Components of features, and the separation that they explain.
 
-    Features, less the mean, times the scalings are the components. Within classes,
-    these are uncorrelated and have variance one, by the pooled covariance. Components
-    times the loadings, plus the mean, are the features that they predict best.
+    Components are (features - mean) @ scalings. Within classes they are uncorrelated
+    and have variance one, by the pooled covariance. The best linear prediction of the
+    features is components @ loadings + mean.
     """
 
-    mean: Array  # the average of the class means, by the priors
+    mean: Array  # average of the class means, by the priors
     scalings: Array  # (n_features, n_components)
     loadings: Array  # (n_components, n_features)
     explained: Array  # share of the separation that each component adds
 
     def project(self, X: Array) -> Array:
-        """Return components of rows."""
+        """Return the components of rows."""
         return (X - self.mean) @ self.scalings
 
     def in_features(
         self, span: Span, statistics: ClassStatistics, priors: Array
     ) -> Subspace:
-        """Return the subspace of features, if this is one of their span."""
+        """Convert a subspace of a span to one of features."""
         mean = priors @ statistics.means
         squares = statistics.squares.sum(axis=0) / pooled_freedom(statistics.weights)
         squares += priors @ (statistics.means - mean) ** 2
@@ -80,11 +81,11 @@ def find_subspace(
 ) -> Subspace:
     """Return components of Gaussian classes by one of the methods.
 
-    By default there are as many as linear discriminant analysis has, but at least two.
-    The method looks at covariances that are moved towards the pooled one, by a weight;
-    with 1, the components of linear discriminant analysis come first. What components
-    explain is a figure of the classes as they are. Moments that are in `coordinates`
-    have subspaces of these.
+    By default there are as many as in linear discriminant analysis, but at least two.
+    The method uses covariances with the share `to_pooled` of the pooled one; if it is
+    1, the components of linear discriminant analysis come first. The explained share is
+    that of the unshrunk classes. Given `coordinates`, the moments and the result are in
+    coordinates of a span.
     """
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
@@ -93,16 +94,15 @@ def find_subspace(
     if to_pooled == 1:
         directions = fisher(classes, min(n, len(priors) - 1))
     if directions.shape[1] < n:
-        looked_at = (
-            classes.shrunk(min(to_pooled, _NEARLY_ALL)) if to_pooled else classes
-        )
+        share = min(to_pooled, _MOST_POOLED)
+        shrunk = classes.shrunk(share) if share else classes
         if method == "error":
-            others = error(looked_at, n, progress)
-            others = others @ ordered_axes(classes.within(others))
+            more = error(shrunk, n, progress)
+            more = more @ ordered_axes(classes.within(more))
         else:
-            others = _CLOSED_FORMS[method](looked_at, n)
-        directions = np.column_stack([directions, others])
-    A = np.linalg.qr(directions)[0][:, :n]  # the same first 1, 2, ... directions
+            more = _CLOSED_FORMS[method](shrunk, n)
+        directions = np.column_stack([directions, more])
+    A = np.linalg.qr(directions)[0][:, :n]  # spans of the first 1, 2, ... are unchanged
     scalings = classes.basis @ A
     scalings = scalings * _signs(scalings, np.diag(total))
     onto = total @ scalings
@@ -117,7 +117,7 @@ def find_subspace(
 
 
 def _signs(scalings: Array, variances: Array) -> Array:
-    """Return signs that make the largest entry, in deviations, positive."""
+    """Return signs that make the largest entry of a column, in deviations, positive."""
     sizes = scalings * np.sqrt(variances)[:, None]
     largest = np.abs(sizes).argmax(axis=0)
     signs: Array = np.sign(sizes[largest, np.arange(scalings.shape[1])])
@@ -127,7 +127,7 @@ def _signs(scalings: Array, variances: Array) -> Array:
 def _total_covariance(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> Array:
-    """Return the covariance of all classes; refuse one beyond float64."""
+    """Return the covariance within plus between classes; refuse one that overflows."""
     freedom = np.maximum(weights - 1, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = means - priors @ means
@@ -143,13 +143,13 @@ def _number(
     classes: WhitenedClasses,
     coordinates: Coordinates | None,
 ) -> int:
-    """Return how many components there shall be."""
+    """Return the number of components; refuse more than there can be."""
     k, rank = len(classes.priors), classes.rank
     if not rank:
         raise TooFewDirectionsError(
             "X",
-            ": no feature varies, within classes or between them: no direction "
-            "separates the classes",
+            ": no feature varies within or between classes, so no direction separates "
+            "the classes",
         )
     most = min(k - 1, rank) if method == "fisher" else rank
     if n is None:
@@ -157,17 +157,17 @@ def _number(
     if n <= most:
         return n
     d, name = len(classes.basis), "n_components"
-    why = f"some of the {d} features are constant or depend on others"
+    reason = f"some of the {d} features are constant or depend on others"
     if coordinates is not None:
         d = coordinates.n_features
-        why = f"there are fewer rows than the {d} features"
+        reason = f"there are fewer rows than the {d} features"
     if n > d:
         raise ParameterError(name, f"={n} is more than the number of features, {d}")
     if n > rank:
         raise TooFewDirectionsError(
             name,
             f"={n} is more than the {count(rank, 'direction')} in which rows vary: "
-            f"{why}",
+            f"{reason}",
         )
     raise ParameterError(
         name,
@@ -180,10 +180,10 @@ def _number(
 def _outside(
     covariances: Array, classes: WhitenedClasses, coordinates: Coordinates | None
 ) -> Array:
-    """Return distances of pairs by directions outside of the coordinates."""
+    """Return the distances of pairs in directions outside the coordinates."""
     n, variances = outside_of(coordinates, covariances)
-    own = np.where(variances.all(), variances, 1.0)[classes.pairs]
-    distances: Array = 0.5 * n * (np.log(own.mean(axis=1)) - np.log(own).mean(axis=1))
+    two = np.where(variances.all(), variances, 1.0)[classes.pairs]
+    distances: Array = 0.5 * n * (np.log(two.mean(axis=1)) - np.log(two).mean(axis=1))
     return distances
 
 
@@ -193,16 +193,16 @@ def _explained(bound: BhattacharyyaBound, A: Array, outside: Array) -> Array:
     .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
 
     with the bound :math:`E_c` on the errors of the pairs in the first c components,
-    :math:`E_0` by the priors alone and :math:`E_d` with all features, to which those
-    `outside` of the classes' coordinates add distances of the pairs.
+    :math:`E_0` by the priors alone, and :math:`E_d` with all features, including the
+    distances of pairs `outside` the coordinates.
     """
     logs = bound.logs(A)
-    # In units of the bound by the priors alone.
-    left = np.minimum.accumulate(np.exp(logs - logs[0]))
-    every = logsumexp(bound.pair_terms(np.eye(len(A)))[:, -1] - outside)
-    whole = -np.expm1(every - logs[0])
-    whole = max(whole, 1.0 - left[-1])  # all features tell no less, but for rounding
-    if whole < _NOTHING:
+    # Relative to the bound by the priors alone.
+    bounds = np.minimum.accumulate(np.exp(logs - logs[0]))
+    all_features = logsumexp(bound.pair_terms(np.eye(len(A)))[:, -1] - outside)
+    total = -np.expm1(all_features - logs[0])
+    total = max(total, 1.0 - bounds[-1])  # smaller only by rounding
+    if total < _NO_SEPARATION:
         return np.zeros(A.shape[1])
-    shares: Array = (left[:-1] - left[1:]) / whole
+    shares: Array = (bounds[:-1] - bounds[1:]) / total
     return shares

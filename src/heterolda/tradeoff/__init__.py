@@ -1,4 +1,4 @@
-"""Rules on the optimal curve other than that of minimum error."""
+"""Rules on the optimal trade-off curve, and criteria to choose among them."""
 
 from heterolda.tradeoff.frontier import Frontier
 from heterolda.tradeoff.operating_points import OperatingPoint

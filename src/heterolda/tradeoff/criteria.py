@@ -1,4 +1,4 @@
-"""What rules are to be optimal for: criterion, costs and bounds, and the risk."""
+"""Criteria that rules are optimal for, with costs and bounds, and the risk."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from heterolda.solvers import Global, Solver
 from heterolda.solvers.rules import Rules, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
-# Where one error of a pair costs nothing, this stands for the share of its class.
+# Share of a class whose errors cost nothing.
 _NO_COST = 1e-200
-# Shares of priors times costs below this are next to what a float can hold.
+# Smallest share of priors times costs that float64 represents accurately.
 _LEAST_SHARE = 1e-290
-# Of the scores that are wrong, in the first and the second class of a pair.
+# Signs of wrong scores in the first and the second class of a pair.
 _SIGNS = np.array([1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class RatedRules:
-    """Rules with what they cost.
+    """Rules with their error rates and risk.
 
-    The risk of a pair is its expected cost, by priors that sum to one; the error, if
-    there are no costs.
+    The risk of a pair is its expected cost under priors that sum to one, or its error
+    if there are no costs.
     """
 
-    planes: Rules  # with their errors under the priors
-    error_rates: Array  # of both classes by the model, (n_pairs, 2); 0 and 1 if trivial
+    planes: Rules  # errors are those under the priors
+    error_rates: Array  # of both classes under the model, (n_pairs, 2)
     risk: Array  # (n_pairs,)
 
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """What the rules of pairs of classes are to be optimal for."""
+    """Criterion that the rules of pairs of classes are optimal for."""
 
     classes: NDArray[Any]
-    solver: Solver  # what finds the rules
-    costs: Array | None = None  # of wrong decisions, from `check_costs`
+    solver: Solver
+    costs: Array | None = None  # costs of wrong decisions, from `check_costs`
 
     @classmethod
     def resolve(
@@ -59,10 +59,10 @@ class Criterion:
         *,
         one_vs_all: bool = False,
     ) -> Criterion:
-        """Return the criterion of that name in `CRITERIA`; refuse contradictions.
+        """Return the criterion with a name in `CRITERIA`; refuse contradictions.
 
-        `solver` finds the rules of least error; `one_vs_all` says that rules set a
-        class against all others, of more than two.
+        `solver` is for "bayes". With `one_vs_all`, each rule separates one of more than
+        two classes from all others.
         """
         _refuse_contradictions(name, costs, max_error, one_vs_all)
         if name == "bayes":
@@ -71,8 +71,8 @@ class Criterion:
         if not isinstance(solver, Global):
             raise ParameterError(
                 "criterion",
-                f"={name!r} needs solver='global', which alone follows the optimal "
-                f"trade-off curve, got {solver!r}",
+                f"={name!r} needs solver='global', the only one that follows the "
+                f"optimal trade-off curve, got {solver!r}",
             )
         if name == "minimax":
             return cls(classes, Minimax())
@@ -80,22 +80,22 @@ class Criterion:
             raise ParameterError(
                 "criterion",
                 f"='neyman-pearson' is for two classes: with {len(classes)}, several "
-                "rules vote, and a bound on one of them does not bound the error "
-                "rate of a class; use costs instead",
+                "rules vote, and a bound on one rule does not bound the error rate of "
+                "a class; use costs instead",
             )
         return cls(classes, NeymanPearson(*check_max_error(max_error, classes)))
 
     def cost_weighted_priors(self, priors: Array, pairs: Index) -> Array | None:
-        """Return priors times costs; least risk is least error under these.
+        """Return priors times costs, under which least error is least risk.
 
-        They are positive, of shape (n_pairs, 2), the larger of each pair being one; a
-        tiny number stands for zero, where an error costs nothing. None without costs.
+        They are positive and have shape (n_pairs, 2); the larger of each pair is one,
+        and a tiny number replaces zero. None without costs.
         """
         if self.costs is None:
             return None
         price = self.costs[pairs, pairs[:, ::-1]]
         with np.errstate(divide="ignore"):
-            # Either factor may be near the limits of a float, and so may their product.
+            # In logarithms, since either factor or the product may be near the limits.
             log_shares = np.log(priors)[pairs] + np.log(price)
         shares: Array = np.exp(log_shares - log_shares.max(axis=1, keepdims=True))
         extreme = np.any((price > 0) & (shares < _LEAST_SHARE), axis=1)
@@ -111,9 +111,9 @@ class Criterion:
         return shares
 
     def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
-        """Return error rates and risk of rules found under the cost-weighted priors.
+        """Return error rates and risk of rules solved with the cost-weighted priors.
 
-        Where one of the two errors costs nothing, the rule becomes trivial.
+        If one of the two errors costs nothing, the rule becomes trivial.
         """
         if self.costs is None:
             return RatedRules(planes, error_rates(planes), planes.error.copy())
@@ -133,11 +133,12 @@ def _refuse_contradictions(
         raise ParameterError(
             "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"
         )
-    given = {"max_error": (max_error, "neyman-pearson"), "costs": (costs, "bayes")}
-    for parameter, (value, use) in given.items():
-        if value is not None and name != use:
+    options = {"max_error": (max_error, "neyman-pearson"), "costs": (costs, "bayes")}
+    for option, (value, criterion) in options.items():
+        if value is not None and name != criterion:
             raise ParameterError(
-                parameter, f": only for criterion={use!r}, got {name!r}; leave it out"
+                option,
+                f": only for criterion={criterion!r}, got {name!r}; leave it out",
             )
     if one_vs_all and (costs is not None or name != "bayes"):
         raise ParameterError(
@@ -148,7 +149,7 @@ def _refuse_contradictions(
 
 
 def error_rates(planes: Rules) -> Array:
-    """Return error rates under the Gaussian model, as in `RatedRules`."""
+    """Return error rates of both classes under the Gaussian model, (n_pairs, 2)."""
     trivial = planes.trivial[:, None]
     rates = ndtr(_SIGNS * planes.means / np.where(trivial, 1.0, planes.deviations))
     second = (planes.intercept > 0).astype(float)
@@ -156,28 +157,28 @@ def error_rates(planes: Rules) -> Array:
 
 
 def _trivial_where_free(planes: Rules, price: Array) -> Rules:
-    """Return the rules, trivial where one of the two errors of a pair costs nothing."""
+    """Make rules trivial where one of the two errors of a pair costs nothing."""
     free = np.any(price == 0, axis=1)
     if not free.any():
         return planes
-    toward = np.where(price[:, 0] == 0, 1.0, -1.0) * -np.log(_NO_COST)
-    one, two = free, free[:, None]
+    score = np.where(price[:, 0] == 0, 1.0, -1.0) * -np.log(_NO_COST)
+    column = free[:, None]
     return replace(
         planes,
-        coef=np.where(two, 0.0, planes.coef),
-        intercept=np.where(one, toward, planes.intercept),
-        means=np.where(two, toward[:, None], planes.means),
-        deviations=np.where(two, 0.0, planes.deviations),
+        coef=np.where(column, 0.0, planes.coef),
+        intercept=np.where(free, score, planes.intercept),
+        means=np.where(column, score[:, None], planes.means),
+        deviations=np.where(column, 0.0, planes.deviations),
         gap=np.where(free & ~np.isnan(planes.gap), 0.0, planes.gap),
         status=np.where(free, Status.TRIVIAL, planes.status),
     )
 
 
 def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
-    """Return costs of wrong decisions, ``costs[i][j]`` of deciding j for i.
+    """Return the matrix ``costs[i][j]`` of deciding j if i is true.
 
-    In a dictionary i and j are labels, and what is left out costs 1; in a data frame
-    they are labels, too, unless its rows and columns are merely numbered.
+    In a dictionary, i and j are labels, and missing entries are 1. In a data frame they
+    are labels, too, unless its rows and columns are merely numbered.
     """
     labels = classes.tolist()
     k = len(labels)
@@ -213,7 +214,7 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
 
 
 def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
-    """Return nested dictionaries as a matrix in the order of the labels."""
+    """Convert nested dictionaries to a matrix in the order of the labels."""
     matrix = np.ones((len(labels), len(labels))) - np.eye(len(labels))
     for true, row in costs.items():
         if not isinstance(row, Mapping):
@@ -230,7 +231,7 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
 
 
 def _by_label(costs: Any, labels: list[Any]) -> Any:
-    """Return a data frame as a matrix in the order of the labels; others as is."""
+    """Convert a data frame to a matrix in the order of the labels; else do nothing."""
     if not hasattr(costs, "columns"):
         return costs
     columns, rows = list(costs.columns), list(getattr(costs, "index", []))
@@ -249,7 +250,7 @@ def _by_label(costs: Any, labels: list[Any]) -> Any:
 
 
 def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
-    """Return the bound ``{label: q}`` as the index of the class, and q."""
+    """Return the class index and q of a bound ``{label: q}``."""
     labels = classes.tolist()
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""The optimal trade-off between the two error rates of a pair of classes."""
+"""Optimal trade-off between the two error rates of a pair of classes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
 
 _PAIR = np.array([[0, 1]])
-# Error rates of a class at which the table has the other one.
+# Bounds on the error rate of one class for which the table shows the other.
 _BOUNDS = (0.05, 0.01, 0.001)
-# Normal deviates between which the curve is drawn and integrated.
+# Limit of the normal deviates over which the curve is drawn and integrated.
 _REACH = 9.0
-# Widest step of the quadrature, in x; on this scale all g_i are smooth.
+# Largest step of the quadrature in x, at which all g_i are smooth.
 _STEP = 0.25
 
 
@@ -63,8 +63,8 @@ class Frontier:
     the interval. `at` and `roc_curve` include this part; functions of :math:`\theta`
     cannot.
 
-    If some direction separates the classes without any variance, that hyperplane is
-    the rule for every :math:`\theta` inside the interval, with error rates of zero.
+    If a direction without variance separates the classes, its hyperplane is the rule
+    for every :math:`\theta` inside the interval, with error rates of zero.
 
     References
     ----------
@@ -125,7 +125,7 @@ class Frontier:
         if pair is None and statistics.n_classes != 2:
             raise ValueError(
                 "a frontier has two classes: choose two labels of "
-                f"{statistics.classes.tolist()} by pair=(label, label)"
+                f"{statistics.classes.tolist()} with pair=(label, label)"
             )
         two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
         shares = check_priors(priors, statistics.classes, statistics.weights)
@@ -141,7 +141,7 @@ class Frontier:
         two: Index | list[int],
         span: Span | None,
     ) -> Frontier:
-        """Return the frontier of two of the classes, with these covariances."""
+        """Return the frontier of two classes, given the covariances of all."""
         shares = priors[two] / priors[two].sum()
         moments = statistics.means[two], covariances[two], shares
         batch = [part[None] for part in (*moments, statistics.weights[two])]
@@ -163,7 +163,7 @@ class Frontier:
         return html(about, html_table(head, self._table()))
 
     def _table(self) -> list[list[str]]:
-        """Return rules of the frontier and their error rates, as text."""
+        """Return selected rules and their error rates, as text."""
         requests: dict[str, dict[str, Any]] = {
             "least error": {},
             "same share of both missed": {"criterion": "minimax"},
@@ -180,17 +180,17 @@ class Frontier:
 
     @cached_property
     def arc(self) -> Arc:
-        """The arc of admissible rules."""
+        """Arc of admissible rules."""
         return Arc.from_pencil(self.pencil)
 
     @property
     def theta_range(self) -> tuple[float, float]:
-        """The two ends of the interval of theta."""
+        """Ends of the interval of theta."""
         return -float(self.arc.low[0]), 0.5 * np.pi + float(self.arc.high[0])
 
     @property
     def separable(self) -> bool:
-        """Whether some direction separates the classes without any variance."""
+        """Whether a direction without variance separates the classes."""
         return bool(self.pencil.separation.any())
 
     def error_rates(self, theta: ArrayLike) -> tuple[Array, Array]:
@@ -265,8 +265,8 @@ class Frontier:
         purpose = Criterion.resolve(criterion, costs, max_error, self.classes, Global())
         pencil = self.pencil
         if priors is not None:
-            given = check_priors(priors, self.classes, np.ones(2))
-            pencil = replace(pencil, priors=given[None])
+            pair_priors = check_priors(priors, self.classes, np.ones(2))
+            pencil = replace(pencil, priors=pair_priors[None])
         p = pencil.priors[0]
         shares = purpose.cost_weighted_priors(p, _PAIR)
         if shares is not None:
@@ -312,8 +312,8 @@ class Frontier:
         """Area under the optimal linear ROC curve, to about 12 digits."""
         if self.separable:
             return 1.0
-        # 1 - area = integral of e2 de1, de1 = phi(y1) (-dy1/dx) dx. Between nodes y1
-        # and y2 change by no more than a half, and x by no more than _STEP.
+        # 1 - area = integral of e2 de1, de1 = phi(y1) (-dy1/dx) dx. Between nodes, y1
+        # and y2 change by at most 0.5, and x by at most _STEP.
         y = np.arange(-_REACH, _REACH + 0.1, 0.5)
         x = self._nodes(y, y)
         parts = np.maximum(np.ceil(np.diff(x) / _STEP), 1).astype(int)
@@ -321,21 +321,21 @@ class Frontier:
         count = np.arange(len(widths)) - np.repeat(np.cumsum(parts) - parts, parts)
         left = np.repeat(x[:-1], parts) + count * widths
         nodes, weights = np.polynomial.legendre.leggauss(10)
-        places = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
-        zeros = np.zeros(places.size, np.intp)
-        y1, y2, speed = self.arc.slopes(zeros, places.ravel())[2]
+        at = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
+        zeros = np.zeros(at.size, np.intp)
+        y1, y2, speed = self.arc.slopes(zeros, at.ravel())[2]
         values = ndtr(-y2) * np.exp(-0.5 * y1 * y1) / np.sqrt(2 * np.pi) * speed
-        sums = values.reshape(places.shape) @ weights
+        sums = values.reshape(at.shape) @ weights
         return float(1 - 0.5 * sums @ widths)
 
     def _nodes(self, y1: Array, y2: Array) -> Array:
-        """Return positions at which y1 or y2 has one of some values, in order."""
+        """Return the sorted positions at which y1 or y2 has one of the given values."""
         x1 = positions(self.arc, np.zeros(len(y1), np.intp), 0, y1)
         x2 = positions(self.arc, np.zeros(len(y2), np.intp), 1, y2)
         return np.sort(np.append(x1, x2))
 
     def _curve(self, n_points: int) -> Array:
-        """Return positions that make a smooth picture of the curve, with both ends."""
+        """Return positions for a smooth plot of the curve, including both ends."""
         if not isinstance(n_points, Integral) or n_points < 2:
             raise ValueError(f"n_points must be an integer >= 2, got {n_points!r}")
         halves = (n_points + 1) // 2, n_points // 2
@@ -362,7 +362,7 @@ class Frontier:
         return self._in_features(-w, w @ pencil.means[0, 1] + t)
 
     def _in_features(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """Return rules for features, of rules for what the pencil is about."""
+        """Convert rules from the coordinates of the pencil to features."""
         if self.span is None:
             return coef, intercept
         return self.span.rules(coef, intercept)
@@ -388,13 +388,13 @@ class Frontier:
         return np.where(x <= 0, low + near, high - near)
 
     def _theta(self, planes: Rules) -> float:
-        """Return where on the arc a rule lies."""
+        """Return the position of a rule on the arc."""
         low, high = self.theta_range
         if planes.trivial[0]:
             return high if planes.intercept[0] > 0 else low
         if self.separable:
             return 0.25 * np.pi
-        # Of the two error rates the one that is not in its tail tells more.
+        # The error rate that is farther from its tail determines theta better.
         y = [-1, 1] * planes.means[0] / planes.deviations[0]
         k = int(np.abs(y).argmin())
         x = positions(self.arc, np.zeros(1, np.intp), k, y[k : k + 1])

@@ -1,11 +1,11 @@
-"""Rules on the arc other than that of minimum error.
+"""Rules on the arc that are optimal for criteria other than the error.
 
 The arc of admissible rules is the optimal trade-off between the two error rates of a
-pair of classes: e1 only grows along it and e2 only falls. So
+pair of classes: along it e1 increases and e2 decreases. So
 
-- costs multiply the priors, and least risk is least error under these;
-- the minimax rule is the one root of y1 = y2, where both error rates are equal;
-- the Neyman-Pearson rule for "e1 <= q" is the one root of y1 = Phi^-1(1 - q), and
+- costs multiply the priors, and least risk is least error under the products;
+- the minimax rule is the only root of y1 = y2, where both error rates are equal;
+- the Neyman-Pearson rule for "e1 <= q" is the only root of y1 = Phi^-1(1 - q), and
   for "e2 <= q" that of y2 = Phi^-1(1 - q).
 """
 
@@ -25,7 +25,7 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
 
-# A Neyman-Pearson rule is proven by a point this far (relatively) beyond its own.
+# A point this far (relatively) beyond a Neyman-Pearson rule proves it.
 _BEYOND = 1e-13
 
 
@@ -36,12 +36,12 @@ class OperatingPoint:
     Attributes
     ----------
     criterion : str
-        The criterion that it is optimal for.
+        Criterion that the rule is optimal for.
     theta : float
-        Position on the arc. At its ends are the rules that always predict the same
-        class. If the difference of the means has no component along an extreme
-        direction of the covariances, part of the curve corresponds to an end; there,
-        `coef` and `intercept` determine the rule, but theta does not.
+        Position on the arc. At its ends, rules always predict the same class. If the
+        difference of the means has no component along an extreme direction of the
+        covariances, part of the curve corresponds to an end; there, `coef` and
+        `intercept` determine the rule, but theta does not.
     coef : ndarray of shape (n_features,)
         Normal of the hyperplane; a positive score ``coef @ x + intercept`` means the
         second class.
@@ -54,7 +54,7 @@ class OperatingPoint:
     risk : float
         Expected cost; equal to the error if there are no costs.
     gap : float
-        Proven relative gap of what the criterion minimizes.
+        Proven relative gap of the quantity that the criterion minimizes.
 
     Examples
     --------
@@ -79,11 +79,11 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class Minimax:
-    """The rule whose larger error rate is least: both are equal.
+    """Rule with the least larger error rate, where both are equal.
 
-    Its gap is that of the larger error rate. No rule has a larger one below
-    min(e1, e2) at any point of the arc, because one of the two only grows from there
-    in either direction.
+    Its gap is that of the larger error rate. No rule has a larger error rate below
+    min(e1, e2) at any point of the arc, because from there one of the two increases in
+    either direction.
     """
 
     moore_penrose = False
@@ -106,17 +106,17 @@ class Minimax:
 
 @dataclass(frozen=True)
 class NeymanPearson:
-    """The rule of least error of one class, given a bound of the other's.
+    """Rule of least error in one class, given a bound on that of the other.
 
-    Its gap is that of the error rate that is not bounded: no rule that keeps the
-    bound has less than that of a point of the arc where the bound is exceeded.
+    Its gap is that of the unbounded error rate: no rule within the bound has less than
+    a point of the arc where the bound is exceeded.
 
     Parameters
     ----------
     k : {0, 1}
-        The class whose error rate is bounded, first or second of the pair.
+        Class of the pair whose error rate is bounded.
     q : float in (0, 1)
-        The bound.
+        Bound on its error rate.
     """
 
     k: int
@@ -141,7 +141,7 @@ class NeymanPearson:
             proven = (beyond[4 + self.k] <= y) & np.isneginf(least)
             least = np.where(proven, log_ndtr(-beyond[other]), least)
         gap = 0.0 - np.expm1(np.minimum(least - log_e, 0.0))
-        gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero is proven as it is
+        gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero needs no proof
         return rules_at(pencil, arc, x, gap)
 
 
@@ -168,7 +168,7 @@ def _roots(function: Any, index: Index) -> Array:
 def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array, Array]:
     """Return coordinates u of w = V u at points x of the arcs, and thresholds t.
 
-    They have the scale of (11) where that exists, as those of the global solver; t is
+    They have the scale of (11) where that exists, as in the global solver; t is
     measured from the mean of class 2.
     """
     u, cos, sin = arc.coordinates(pair, x)
@@ -179,7 +179,7 @@ def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array,
 
 
 def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
-    """Return rules at one position x of each arc, with their proven gap."""
+    """Return rules at one position x of each arc, with their proven gaps."""
     every = np.arange(len(x))
     u, t = coordinates(pencil, arc, every, x)
     error = np.exp(arc.evaluate(every, x).log_error)

@@ -1,5 +1,5 @@
-/* The loops of Algorithm 2. The terms (sides, margins M, terms z, the path P, R, D), what
-   may be skipped, and the bounds on the rounding are explained in algorithm2.py. */
+/* Loops of Algorithm 2. See algorithm2.py for the notation (sides, margins M, terms z,
+   path P, R, D), for what may be skipped, and for the bounds on the rounding. */
 #include "arguments.h"
 #include "kernels.h"
 #include "portable.h"
@@ -9,20 +9,20 @@
 
 /* Rows that are moved, evaluated or skipped together. */
 #define TILE 128
-/* Rows are sorted by |M| into so many buckets, so many to a step. */
+/* Number of buckets that rows are sorted into by |M|, and buckets per step. */
 #define N_BUCKETS 512
 #define BUCKETS_PER_STEP 8.0
-/* Moves after which margins are computed afresh, so that the bound stays small. */
+/* Margins are computed again after this many moves, so that the bound stays small. */
 #define MAX_MOVES 256
-/* Scales beyond these leave the range in which the analysis holds. */
+/* The analysis holds for scales within these limits. */
 #define SMALLEST_SCALE 0x1p-900
 #define LARGEST_SCALE 0x1p900
 /* Drift D beyond which the terms could overflow. */
 #define LARGEST_DRIFT 1e6
-/* Margin of the positions that fill up the last tile. */
+/* Margin of the positions that pad the last tile. */
 #define FAR_AWAY 1e30
 
-/* Sums of weights are unsigned, because these may wrap around. */
+/* Sums of weights are unsigned, because unsigned integers may wrap around. */
 typedef uint64_t Weight;
 
 typedef struct {
@@ -52,7 +52,7 @@ INLINE Weight wrong(const Rows *rows, int64_t j, double total, double w0)
     return (total >= w0) != (rows->first[j] != 0) ? weight_of(rows, j) : 0;
 }
 
-/* Errors of v. Four rows at a time: each sum has to wait for its last product. */
+/* Errors of v. Four rows at a time, because each addition waits for the previous one. */
 static int64_t count_errors(const Rows *rows, const double *v)
 {
     int64_t d = rows->d, j = 0;
@@ -76,7 +76,7 @@ static int64_t count_errors(const Rows *rows, const double *v)
     return (int64_t)errors;
 }
 
-/* Whether the sum of the sizes of the coefficients is finite. */
+/* Whether the sum of the absolute coefficients is finite. */
 static bool is_finite(const double *v, int64_t length)
 {
     double size = 0;
@@ -99,33 +99,33 @@ INLINE double margin_and_scale(const double *x, int64_t d, const double *v, doub
 }
 
 typedef struct {
-    double until;   /* P' + q, up to which it is skipped */
+    double until;   /* P' + q, up to which the tile is skipped */
     double nearest; /* q */
     bool has_terms;
 } Tile;
 
-/* Rows and what is known of them at the current rule. All but the data is memory that
-   nobody else sees. Arrays of tiles have TILE entries for each, in the same order. */
+/* Rows and their state at the current rule. All memory except the data is private to the
+   block. Arrays of tiles have TILE entries for each tile, in the same order. */
 typedef struct {
     Argument given[3];
     bool busy, ready;
     Rows data;
     int64_t n_tiles;
-    int32_t *rows;    /* the last tile is filled up with zeros */
+    int32_t *rows;    /* the last tile is padded with zeros */
     double *scales;   /* y / c */
     double *margins;  /* signed, at the rule that the tile was last moved to */
     Tile *tiles;
     double *synced;   /* that rule, as p, d + 1 for each tile */
     float *terms;     /* z, (d + 1) TILE for each tile */
-    double *keys;     /* margin and y / c of each row, to sort by; where terms will be */
+    double *keys;     /* margin and y / c of each row, to sort by; overlaps terms */
     int64_t *place;   /* next free position of each bucket */
-    double *reference; /* the rule that terms are for */
-    double *trial;     /* the current one, and its neighbours */
+    double *reference; /* rule of the terms */
+    double *trial;     /* the current rule or a neighbor */
     double *p, *ratio; /* p of the current rule, and r */
     double path;       /* P */
     int64_t moves;     /* L */
     int64_t at_first; /* rows touched by the first iteration after the reference */
-    int64_t excess;   /* what later ones touched beyond that, all together */
+    int64_t excess;   /* total number of rows that later iterations touched beyond that */
 } Block;
 
 typedef struct {
@@ -136,8 +136,8 @@ typedef struct {
 /* Smallest |M| in a tile. */
 INLINE double nearest_of(const double *margins)
 {
-    /* Positive numbers are in the order of their bits, and minima of integers are what
-       compilers can vectorise. */
+    /* Positive numbers have the order of their bits, and compilers can vectorize minima
+       of integers. */
     int64_t low[16];
     for (int l = 0; l < 16; l++)
         low[l] = INT64_MAX;
@@ -175,7 +175,7 @@ static void refresh(Block *b, const double *v, double step)
         double c;
         double total = margin_and_scale(b->data.X + j * d, d, v, &c);
         bool in_range = finite && SMALLEST_SCALE <= c && c <= LARGEST_SCALE;
-        double sign = 2.0 * (b->data.first[j] != 0) - 1.0; /* no branch: it is random */
+        double sign = 2.0 * (b->data.first[j] != 0) - 1.0; /* without a branch */
         keys[2 * j + 1] = in_range ? sign / c : 0.0;
         keys[2 * j] = in_range ? keys[2 * j + 1] * total : 0.0;
         place[bucket_of(keys[2 * j], per_unit) + 1]++;
@@ -202,7 +202,7 @@ static void refresh(Block *b, const double *v, double step)
     b->ready = true;
 }
 
-/* Terms z of the rows of a tile; zero where it is not full or c out of range. */
+/* Terms z of the rows of a tile; zero for padding, or where c is out of range. */
 INLINE void fill_tile(const Block *b, const int32_t *rows, const double *scales,
                       float *terms)
 {
@@ -210,7 +210,7 @@ INLINE void fill_tile(const Block *b, const int32_t *rows, const double *scales,
     const double *X = b->data.X, *reference = b->reference;
     for (int k = 0; k < TILE; k++)
         terms[k] = (float)(-reference[0] * scales[k]);
-    /* All rows for each few coordinates, so that the memory works on many of them. */
+    /* All rows for each coordinate, so that many loads are in flight. */
     for (int64_t i = 1; i <= d; i++)
         for (int k = 0; k < TILE; k++) {
             double term = reference[i] * X[rows[k] * d + i - 1] * scales[k];
@@ -218,13 +218,13 @@ INLINE void fill_tile(const Block *b, const int32_t *rows, const double *scales,
         }
 }
 
-/* Whether some row of a tile may be within reach. */
+/* Whether any row of a tile may be within reach. */
 INLINE bool may_reach(Tile *tile, const double *synced, const double *p, int64_t d,
                       double path, double reach)
 {
     if (path + reach < tile->until)
         return false;
-    /* The rule may have come back on its path, and the tile can still be skipped. */
+    /* If the rule has moved back, the tile can still be skipped. */
     double rest = tile->nearest;
     for (int64_t i = 0; i <= d; i++)
         rest -= fabs(p[i] - synced[i]);
@@ -232,7 +232,7 @@ INLINE bool may_reach(Tile *tile, const double *synced, const double *p, int64_t
     return !(reach < rest);
 }
 
-/* Bring the margins of a tile to the rule of p; returns the smallest |M|. */
+/* Update the margins of a tile to the rule of p; returns the smallest |M|. */
 INLINE double move_tile(const double *p, int64_t d, double *synced,
                         double *RESTRICT margins, const float *RESTRICT terms)
 {
@@ -248,7 +248,7 @@ INLINE double move_tile(const double *p, int64_t d, double *synced,
 }
 
 typedef struct {
-    Weight plus, minus; /* errors of the two neighbours */
+    Weight plus, minus; /* errors of the two neighbors */
     int32_t sure;       /* rows beyond doubt */
 } Count;
 
@@ -279,7 +279,7 @@ INLINE Count count_weighted(const float *RESTRICT margins, const float *RESTRICT
     return (Count){plus, minus, sure};
 }
 
-/* The same where rows are in doubt, which are done canonically. */
+/* Count with canonical evaluation of the rows in doubt. */
 static Count count_carefully(const Rows *data, const int32_t *rows, int64_t n,
                              const float *margins, const float *terms, double *trial,
                              int64_t i, double size, float r, float bound)
@@ -304,7 +304,7 @@ static Count count_carefully(const Rows *data, const int32_t *rows, int64_t n,
     return found;
 }
 
-/* Add the changes of the errors that each neighbour makes in a tile of n rows. */
+/* Add the change of the errors in a tile of n rows, for each neighbor. */
 INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
                           const double *margins, const float *terms, double step,
                           float bound, int64_t *changes)
@@ -322,7 +322,7 @@ INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
     if (data->weight)
         for (int k = 0; k < TILE; k++)
             weight[k] = k < n ? data->weight[rows[k]] : 0;
-    /* Errors of the current rule: of a neighbour that does not move. */
+    /* Errors of the current rule, a neighbor with step zero. */
     Weight now = (Weight)wrong;
     if (sure < TILE)
         now = count_carefully(data, rows, n, single, terms, b->trial, 0, 0.0, 0.0f, bound)
@@ -344,8 +344,8 @@ INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
     }
 }
 
-/* How each neighbour changes the errors, in rows within reach; returns how many rows
-   these tiles have. */
+/* Compute the change of the errors for each neighbor, in tiles within reach; returns the
+   number of rows of these tiles. */
 WIDE int64_t find_changes(Block *b, double step, double reach, double bound,
                           int64_t *changes)
 {
@@ -372,7 +372,7 @@ WIDE int64_t find_changes(Block *b, double step, double reach, double bound,
     return touched;
 }
 
-/* Add the move to v to the path; R plus the rounding, the latter, and D. */
+/* Add the move to v to the path. Returns R plus the bound; sets the bound and D. */
 static double advance(Block *b, const double *v, double step, double *bound,
                       double *drift)
 {
@@ -401,7 +401,7 @@ typedef struct {
     int64_t iterations, errors, fewest, stalled;
 } State;
 
-/* Go to the first neighbour with the fewest errors, and log the move. */
+/* Move to the first neighbor with the fewest errors, and log the move. */
 static void move(double *v, const int64_t *changes, int64_t d, double step, State *state,
                  int64_t *log_errors, int64_t *log_moves)
 {
@@ -423,8 +423,8 @@ static void move(double *v, const int64_t *changes, int64_t d, double step, Stat
     state->iterations++;
 }
 
-/* Make iterations until so many have been made; with `until` zero only the changes of
-   the errors are found. Returns the number of rows touched. */
+/* Iterate up to iteration `until`; if it is zero, only compute the changes of the errors.
+   Returns the number of rows touched. */
 static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
                    State *state, int64_t *log_errors, int64_t *log_moves)
 {
@@ -451,7 +451,7 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
     return all;
 }
 
-/* From here on: what Python sees. */
+/* Python interface */
 
 #define BLOCK "heterolda.kernels.algorithm2.block"
 
@@ -484,7 +484,7 @@ static Rows rows_of(const Argument *X, const Argument *first, const Argument *we
     return rows;
 }
 
-/* Room for a block of rows, to be filled by the first iteration. */
+/* Allocate a block of rows, which the first iteration fills. */
 PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument table[] = {{"X", "d", "nd"}, {"first", "b", "n"}, {"weight", "l", "n?"}};
@@ -557,7 +557,7 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
                 "the log must have room for the iterations") ||
         refused(!b->busy, "a block takes one call at a time"))
         return give_back(a, COUNT(a));
-    /* What Python could change on the way is copied first. */
+    /* Copy arrays that Python could change meanwhile. */
     double *v = PyMem_Malloc(length * sizeof *v);
     int64_t *changes = PyMem_Calloc(2 * length, sizeof *changes);
     if (!v || !changes) {
@@ -580,7 +580,7 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     return PyLong_FromLongLong(touched);
 }
 
-/* The errors of a rule. */
+/* Errors of a rule. */
 PyObject *py_algorithm2_errors(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {{"X", "d", "nd"},

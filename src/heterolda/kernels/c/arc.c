@@ -1,7 +1,7 @@
-/* The optimum on the arc of a pair, by branch and bound, with a proven bound.
+/* Optimum on the arc of a pair by branch and bound, with a proven bound.
 
-   The same search as that of solvers/global_search.py and solvers/arc.py, which explain
-   it, for one pair at a time. */
+   This is the search of solvers/global_search.py and solvers/arc.py, which explain it,
+   for one pair at a time. */
 #include "pairs.h"
 #include "portable.h"
 
@@ -13,11 +13,11 @@
 #endif
 #define LOG_2PI 1.8378770664093454836
 
-/* These are those of foundations/rounding.py and solvers/global_search.py. */
+/* As in foundations/rounding.py and solvers/global_search.py. */
 static const double LIFT = 1e-30, FLAT = 1e-10;
 static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
-/* Least variance of a class, as a share of that of both, for the tridiagonal form. */
+/* Least variance of a class, as a share of S1 + S2, for the tridiagonal form. */
 static const double TRIDIAGONAL = 1e-4;
 static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
@@ -39,7 +39,7 @@ typedef struct {
     int64_t r;
     const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
     const Tridiagonal *tridiagonal;
-    double *room; /* for the latter: 8 numbers for each direction */
+    double *room; /* for the tridiagonal form: 8 numbers for each direction */
     double length, cos_of_low, sin_of_low, cos_of_high, sin_of_high, log1, log2;
     int64_t n_evaluations;
 } Arc;
@@ -67,7 +67,7 @@ static double log_add(double a, double b)
     return high == low ? high + 0.69314718055994530942 : high + log1p(exp(low - high));
 }
 
-/* The larger of two, NaN if one is NaN. */
+/* The larger of two numbers; NaN if either is NaN. */
 INLINE double larger(double a, double b) { return a >= b || isnan(a) ? a : b; }
 
 typedef struct {
@@ -99,7 +99,7 @@ WIDE static void four_variances(const Arc *arc, const Place *places, double *v1,
 {
     const Tridiagonal *form = arc->tridiagonal;
     int64_t n = form->n;
-    double *ratio = arc->room; /* what lies beside the diagonal over the pivot */
+    double *ratio = arc->room; /* off-diagonal element divided by the pivot */
     double sum[4], difference[4], pivot[4], y[4], after[4], both[4], first[4];
     bool positive[4];
     for (int k = 0; k < 4; k++) {
@@ -139,7 +139,7 @@ WIDE static void four_variances(const Arc *arc, const Place *places, double *v1,
     }
 }
 
-/* G^-1 b, from the pivots of G and what lies beside its diagonal, over the pivots. */
+/* G^-1 b, from the pivots of G and its off-diagonal elements divided by the pivots. */
 static void solve_beside(const double *pivot, const double *ratio, int64_t n, double *b)
 {
     for (int64_t i = 1; i < n; i++)
@@ -185,7 +185,7 @@ static void sums_tridiagonal(const Arc *arc, const Place *place, double sums[5])
     }
 }
 
-/* Where x is: the weights of the forms, cosine and sine of theta, and d theta / dx. */
+/* Weights of the forms, cosine and sine of theta, and d theta / dx, at x. */
 static Place place_of(const Arc *arc, double x)
 {
     double tail = exp(-fabs(x)), share = tail / (1 + tail), near = arc->length * share;
@@ -219,7 +219,7 @@ static Point point_of(Arc *arc, double x, const Place *place, double v1, double 
     point.log_error = log_add(point.log_error1, point.log_error2);
     double square1 = point.y1 * point.y1, square2 = point.y2 * point.y2;
     double slope = arc->log1 - arc->log2 - point.log_ratio - 0.5 * (square1 - square2);
-    /* What cannot be told from zero is a minimum, up to rounding. */
+    /* A slope that rounding cannot distinguish from zero marks a minimum. */
     point.slope = fabs(slope) < FLAT * (1 + square1 + square2) ? 0.0 : slope;
     arc->n_evaluations++;
     return point;
@@ -247,7 +247,7 @@ typedef struct {
     double y1, y2, speed; /* the last is -dy1/dx */
 } Motion;
 
-/* The slope of the error, and its derivative with respect to x. */
+/* Slope of the error, and its derivative with respect to x. */
 WIDE static double slope_at(Arc *arc, double x, double *derivative, Motion *motion)
 {
     Place place = place_of(arc, x);
@@ -278,7 +278,7 @@ WIDE static double slope_at(Arc *arc, double x, double *derivative, Motion *moti
            0.5 * (log(v1 / v2) + motion->y1 * motion->y1 - motion->y2 * motion->y2);
 }
 
-/* The root of the slope between a and b, by Newton's method within the bracket. */
+/* Root of the slope between a and b, by Newton's method within the bracket. */
 static double newton_root(Arc *arc, double a, double b, double guess, Motion *motion)
 {
     double x = a < guess && guess < b ? guess : 0.5 * (a + b), last = b - a;
@@ -292,14 +292,14 @@ static double newton_root(Arc *arc, double a, double b, double guess, Motion *mo
         bool good = a <= moved && moved <= b && fabs(step) <= 0.5 * last;
         x = good ? moved : 0.5 * (a + b);
         last = good ? fabs(step) : b - a;
-        /* Convergence is quadratic: after a step this small no other is needed. */
+        /* Convergence is quadratic: after a step this small, another would not show. */
         if (!(last > 1e-6 * (1 + fabs(x))))
             break;
     }
     return x;
 }
 
-/* Where the polynomial x(slope) through four points meets zero. */
+/* Polynomial x(slope) through four points, at slope zero. */
 static double interpolated(const Point *points[4])
 {
     double root = 0;
@@ -313,7 +313,7 @@ static double interpolated(const Point *points[4])
     return root;
 }
 
-/* No rule between a and b has a smaller log error; NaN if nothing is known. */
+/* Lower bound of the log error between a and b; NaN if unknown. */
 static double bound_between(const Arc *arc, const Point *a, const Point *b)
 {
     double prior = arc->log1 - arc->log2;
@@ -328,7 +328,7 @@ static double bound_between(const Arc *arc, const Point *a, const Point *b)
     return log_add(a->log_error1, b->log_error2);
 }
 
-/* Whether a piece may hide a better rule than the gap allows. */
+/* Whether the bound of a piece does not yet prove the gap. */
 static bool is_open(const Point *a, const Point *b, double bound, double best, double gap)
 {
     bool brackets = a->slope <= 0 && b->slope >= 0;
@@ -355,7 +355,7 @@ static double inner_point(double a, double b, int k)
 typedef struct {
     Arc *arc;
     double gap, best_log, best_x, log_bound;
-    double minimum_log, minimum_x; /* the best of all minima so far */
+    double minimum_log, minimum_x; /* best minimum so far */
     struct {
         double a, b, bound;
     } brackets[MOST_MINIMA];
@@ -426,8 +426,8 @@ static void close_piece(Search *search, const Point *from, const Point *to)
     }
 }
 
-/* Points around a minimum that prove it, at growing distances out to a and b; the
-   minimum itself is in the middle. Returns their number. */
+/* Points that prove a minimum, at growing distances up to a and b, with the minimum
+   itself in the middle. Returns their number. */
 static int add_ladder(Search *search, double x, const Motion *motion, double a, double b,
                       Point *points)
 {
@@ -440,7 +440,7 @@ static int add_ladder(Search *search, double x, const Motion *motion, double a, 
     double places[2 * MOST_RUNGS + 1];
     places[count++] = x;
     for (int side = 0; side < 2; side++) {
-        /* At an error near zero the first rung would vanish. */
+        /* If the error is nearly zero, the first rung would be too close. */
         double least = NEAREST * (1 + fabs(x)), nearest = first > least ? first : least;
         if (!(nearest < reach[side]))
             nearest = reach[side];
@@ -480,7 +480,7 @@ static void branch_and_bound(Search *search)
         if (!(start[k].slope < 0 && start[k + 1].slope > 0) ||
             !(log_add(start[k].log_error1, start[k + 1].log_error2) <= best))
             continue;
-        /* A minimum next to a point of the start needs the ladder beyond it as well. */
+        /* If a minimum is close to a start point, its ladder continues beyond that. */
         const Point *near[4];
         for (int j = 0; j < 4; j++) {
             int at = k - 1 + j;
@@ -500,7 +500,7 @@ static void branch_and_bound(Search *search)
             close_piece(search, before, after);
         before = after;
     }
-    /* Two minima may differ by less than the gap: all that could be the best are found. */
+    /* Two minima may differ by less than the gap, so find all that may be the best. */
     for (int k = 0; k < search->n_brackets && !search->given_up; k++) {
         if (!(search->brackets[k].bound < search->best_log))
             continue;
@@ -513,8 +513,8 @@ static void branch_and_bound(Search *search)
     }
 }
 
-/* Coefficients of g in the sine and the cosine of the distance from an end, at which
-   the class of `mine` is always right and g of the direction `pole` vanishes. */
+/* Coefficients of g with respect to the sine and cosine of the distance from the end at
+   which the class of `mine` is always classified right and g of `pole` vanishes. */
 static void forms_from(const double *mine, const double *other, int64_t pole, int64_t r,
                        double *cos_form, double *sin_form)
 {
@@ -528,7 +528,7 @@ static void forms_from(const double *mine, const double *other, int64_t pole, in
 static Arc arc_between(double low1, double low2, double high1, double high2,
                        const double *log_priors)
 {
-    /* It goes from -low to pi/2 + high. */
+    /* The arc goes from -low to pi/2 + high. */
     double low = atan2(low1, low2), high = atan2(high1, high2);
     Arc arc = {
         .length = low + high + 0.5 * M_PI,
@@ -575,7 +575,7 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
         pole1 = alpha[i] < alpha[pole1] ? i : pole1;
         pole2 = beta[i] < beta[pole2] ? i : pole2;
     }
-    /* In the hard case the arc itself makes the turn at its end. */
+    /* In the hard case, this makes the arc continue at its end. */
     double lift = largest > 0 ? LIFT * largest : LIFT;
     int64_t poles[2] = {pole1, pole2};
     for (int k = 0; k < 2; k++)
@@ -599,9 +599,9 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
     return optimum;
 }
 
-/* A number below the smallest eigenvalue of T, or of I - T if `other`, by as little as
-   rounding allows: Laguerre's method comes from below and does not pass it. Zero if it
-   is not above SMALL, or in any doubt. */
+/* A tight lower bound of the smallest eigenvalue of T, or of I - T if `other`: Laguerre's
+   method converges from below and does not overshoot. Zero if it is not above SMALL, or
+   if in doubt. */
 static double least_eigenvalue(const Tridiagonal *form, bool other)
 {
     double x = 0;

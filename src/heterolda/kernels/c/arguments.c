@@ -9,7 +9,7 @@ static bool refuse(const Argument *a, const char *what)
     return false;
 }
 
-/* Whether the elements of a buffer are of the type of a letter. */
+/* Whether the elements of a buffer have the type of a letter. */
 static bool has_type(const Py_buffer *view, char type)
 {
     const char *format = view->format ? view->format : "B";
@@ -75,8 +75,8 @@ static bool take_number(PyObject *object, Argument *a)
     return !(value == -1 && PyErr_Occurred());
 }
 
-/* Whether no array that is written to shares memory with another: what was checked, such
-   as indices, must not change on the way. */
+/* Whether no written array shares memory with another: values that were checked, such as
+   indices, must not change. */
 static bool are_apart(const Argument *table, Py_ssize_t n)
 {
     for (Py_ssize_t k = 0; k < n; k++) {

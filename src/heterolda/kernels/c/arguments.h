@@ -1,9 +1,9 @@
 /* Arguments from Python: arrays by the buffer protocol, checked before they are used.
 
-   No array that a kernel writes to shares memory with another one.
+   No array that a kernel writes to shares memory with another array.
 
-   A kernel describes its arguments in a table, takes them all at once, and gives them
-   back at the end:
+   A kernel describes its arguments in a table, takes them all at once, and releases them
+   at the end:
 
        Argument a[] = {
            {"X", "d", "nd"}, {"weight", "l", "n?"}, {"errors", "d!", "n"}, {"step", "d"},
@@ -26,9 +26,9 @@ typedef struct {
     /* Elements: d float64, f float32, l int64, b bool, c uint8. With an exclamation mark
        the kernel writes to the array. */
     const char *type;
-    /* A letter or a digit for each dimension; equal letters are equal sizes. With a
-       question mark at the end None will do, and data is NULL then. NULL for a number,
-       of type d or l. */
+    /* A letter or a digit for each dimension; equal letters mean equal sizes. With a
+       question mark at the end, None is allowed, and data is NULL then. NULL for a
+       number, of type d or l. */
     const char *shape;
     void *data;
     double number;
@@ -36,12 +36,12 @@ typedef struct {
     Py_buffer view;
 } Argument;
 
-typedef Py_ssize_t Sizes[26]; /* of the letters; -1 where none of the arrays has it */
+typedef Py_ssize_t Sizes[26]; /* sizes of the letters; -1 if no array has that letter */
 
 #define COUNT(table) ((Py_ssize_t)(sizeof(table) / sizeof((table)[0])))
 #define SIZE(letter) (size[(letter) - 'a'])
 
-/* False, with a Python error that names the argument, if something does not fit. */
+/* False, with a Python error that names the argument, if an argument is invalid. */
 bool take_arguments(PyObject *const *args, Py_ssize_t n_args, Argument *table,
                     Py_ssize_t n, Sizes size);
 

@@ -1,4 +1,4 @@
-/* Weights, means and centred scatters of classes; see class_moments.py. */
+/* Weights, means and centered scatters of classes; see class_moments.py. */
 #include "arguments.h"
 #include "kernels.h"
 #include "portable.h"
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows are sorted by class so many at a time, so that they lie near each other. */
+/* Rows are sorted by class this many at a time, so that they are close together. */
 #define SORTED 16384
-/* Rows of a class are centred and multiplied in blocks that stay in cache. */
+/* Rows of a class are centered and multiplied in blocks that stay in cache. */
 #define BLOCK_NUMBERS 4096
 #define LEAST_ROWS 32
 #define MOST_ROWS 256
-/* Products of so many features with so many others stay in registers. */
+/* Products of this many features with this many others stay in registers. */
 #define TALL 4
 #define BROAD 8
 
-/* Rows of data: one of four arrays, of doubles or floats, by rows or by columns. */
+/* Rows in one of four arrays: doubles or floats, by rows or by columns. */
 typedef struct {
     const double *rows, *columns;
     const float *rows32, *columns32;
@@ -25,14 +25,14 @@ typedef struct {
 } Data;
 
 typedef struct {
-    /* Of the class, for what came before: weight, a row of it or its mean then, the mean
-       from there, and the upper half of the scatter. */
+    /* Moments of the class so far: weight, an origin (a row or an earlier mean), the mean
+       relative to it, and the upper half of the scatter. */
     double *weight, *origin, *mean, *scatter;
-    double *z;     /* a block of rows, each of `wide` numbers, the last ones being zero */
-    double *shift; /* their mean, from the same origin */
+    double *z;     /* a block of rows, each padded with zeros to `wide` numbers */
+    double *shift; /* their mean, relative to the same origin */
     double *part;  /* their weights */
     int64_t d, wide;
-    int64_t lost;  /* a feature whose squares have vanished, or -1 */
+    int64_t lost;  /* index of a feature whose squares underflow, or -1 */
 } Work;
 
 #define BY_ROWS(X) \
@@ -44,7 +44,7 @@ typedef struct {
         for (int64_t r = 0; r < n; r++) \
             z[r * wide + i] = X[i * x->n + at[r]];
 
-/* Rows of a block in float64, with zeros up to their width. */
+/* Copy rows of a block to float64, padded with zeros. */
 INLINE void gather(const Data *x, const int64_t *RESTRICT at, int64_t n, int64_t wide,
                    double *RESTRICT z)
 {
@@ -90,7 +90,7 @@ static bool varies(const Work *w, int64_t n, int64_t i)
 }
 
 /* Add a block of rows to the moments of a class. Subtracting a row first makes the
-   scatter of a constant feature exactly zero, and offsets lose no digits. */
+   scatter of a constant feature exactly zero, and keeps all digits despite an offset. */
 INLINE void add_block(Work *w, int64_t n, bool weighted, double smallest)
 {
     const int64_t d = w->d, wide = w->wide;
@@ -157,7 +157,7 @@ WIDE void add_blocks(const Data *x, const int64_t *at, int64_t n, int64_t step,
     }
 }
 
-/* Sort some rows of positive weight by class; `bounds` are where classes begin. */
+/* Sort a range of rows of positive weight by class; `bounds` are the class starts. */
 static void sort_rows(const int64_t *codes, const double *weight, int64_t start,
                       int64_t n, int64_t k, int64_t *bounds, int64_t *order)
 {
@@ -172,7 +172,7 @@ static void sort_rows(const int64_t *codes, const double *weight, int64_t start,
             order[bounds[codes[r] + 1]++] = r;
 }
 
-/* False if there is no memory. */
+/* Returns false if there is no memory. */
 static bool class_moments(const Data *x, const int64_t *codes, const double *weight,
                           int64_t k, double *totals, double *means, double *scatters,
                           double smallest, int64_t *lost)

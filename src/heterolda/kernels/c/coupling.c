@@ -6,11 +6,11 @@
 
 #include "vectors.h"
 
-/* Log-odds of the second class of a pair: with s clipped and divided by the unit,
+/* Log-odds of the second class of a pair. With s clipped and divided by the unit, they are
    offset[1] + s (bend s + slope[1]) if the score is positive, and
-   s (bend s + slope[0]) - offset[0] if not; beyond low and high farther from zero by
-   step[0] and step[1] each time that the score doubles. No more than most; at a positive
-   score at least half of it and least. */
+   s (bend s + slope[0]) - offset[0] otherwise. Each doubling of the score below low
+   subtracts step[0], and above high adds step[1]. They are limited by most; at a positive
+   score they are at least half of their value plus least. */
 typedef struct {
     const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
     const double *bend, *low, *high, *unit, *step;
@@ -18,16 +18,16 @@ typedef struct {
     double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
 
-/* exp of numbers within +-708, to the last bit or two. */
+/* exp of numbers within +-708, accurate to one or two units in the last place. */
 INLINE Four four_exp(Four x)
 {
-    const double shift = 6755399441055744.0; /* 2^52 + 2^51: its last bit counts ones */
+    const double shift = 6755399441055744.0; /* 2^52 + 2^51: the last bit is worth one */
     Four k = add(scaled(1.4426950408889634, x), four(shift));
     Four power = power_of_two(k);
     k = subtract(k, four(shift));
     Four r = subtract(x, scaled(6.93147180369123816490e-01, k));
     r = subtract(r, scaled(1.90821492927058770002e-10, k));
-    /* 1 + r + r^2 (1/2! + r/3! + ...), of |r| up to 0.35, in a tree of short chains. */
+    /* 1 + r + r^2 (1/2! + r/3! + ...) for |r| up to 0.35, as a tree of short chains. */
     Four r2 = times(r, r), r4 = times(r2, r2), r8 = times(r4, r4);
     Four a = shifted(scaled(1.0 / 6, r), 1.0 / 2);
     Four b = shifted(scaled(1.0 / 120, r), 1.0 / 24);
@@ -61,8 +61,8 @@ INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four 
     return if_greater(score, zero, yes, no);
 }
 
-/* Probabilities of a tile, n_classes times LANES, from n_pairs times LANES scores. Odds
-   take the place of the scores. Short loops, so that the processor works on many turns. */
+/* Probabilities of a tile, n_classes times LANES, from n_pairs times LANES scores, which
+   are overwritten by odds. Short loops let the processor overlap many iterations. */
 INLINE void couple_tile(const Posterior *of, double *scores, int64_t n_pairs,
                         int64_t n_classes, double *against)
 {
@@ -95,7 +95,7 @@ INLINE void couple_tile(const Posterior *of, double *scores, int64_t n_pairs,
     }
 }
 
-/* Votes of a tile in the same form. */
+/* Votes of a tile, n_classes times LANES. */
 INLINE void count_tile(const double *weight, const double *scores, int64_t n_classes,
                        double *votes)
 {
@@ -123,7 +123,7 @@ INLINE void take_rows(const double *lanes, int64_t n_classes, int64_t m, double 
             rows[r * n_classes + k] = lanes[k * LANES + r];
 }
 
-/* Either of scores, or of rows and rules. Votes and weights may be NULL. */
+/* From scores, or from rows and rules. Votes and weights may be NULL. */
 WIDE static void couple(const double *scores, const double *X, Hyperplanes rules, int64_t n,
                         int64_t n_pairs, int64_t n_classes, const Posterior *of,
                         const double *weight, double *room, double *out, double *votes)

@@ -1,4 +1,4 @@
-/* The functions that Python sees, one line for each. */
+/* Functions that are visible to Python. */
 #ifndef HETEROLDA_KERNELS_H
 #define HETEROLDA_KERNELS_H
 

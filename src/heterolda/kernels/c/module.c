@@ -1,4 +1,4 @@
-/* The extension module: a table of the kernels. */
+/* Extension module: a table of the kernels. */
 #include "arguments.h"
 #include "kernels.h"
 

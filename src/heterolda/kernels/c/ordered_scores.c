@@ -1,4 +1,4 @@
-/* Scores of rows by linear rules, the sums taken in a fixed order; see ordered_scores.py. */
+/* Scores of rows by linear rules, summed in a fixed order; see ordered_scores.py. */
 #include "arguments.h"
 #include "kernels.h"
 
@@ -6,7 +6,7 @@
 
 #include "vectors.h"
 
-/* x has room for a tile. */
+/* x is memory for a tile. */
 WIDE static void ordered_scores(const double *X, int64_t n, Hyperplanes rules, int64_t n_rules,
                                double *x, double *out)
 {
@@ -31,7 +31,7 @@ WIDE static void ordered_scores(const double *X, int64_t n, Hyperplanes rules, i
     }
 }
 
-/* The same for a single rule, without moving the rows. */
+/* Scores by a single rule, without rearranging the rows. */
 WIDE static void scores_of_one(const double *X, int64_t n, Hyperplanes rules, double *out)
 {
     const double *w = rules.coef, *at[2 * LANES];

@@ -1,11 +1,10 @@
-/* The diagonal form of a pair of covariances, without eigenvectors.
+/* Diagonal form of a pair of covariances, without eigenvectors.
 
-   S1 + S2 = U'U, W = U^-1, and W'S1 W with W'delta as one more row is brought to
-   tridiagonal form by reflections, the first of which takes W'delta to an axis. The
-   rotations that diagonalise it are kept: they are applied to the one row that delta
-   sees, which gives c, and in the reverse order to any u, which gives V u, both in
-   O(d^2). Directions in which a class has next to no variance are treated one by one,
-   with the covariances themselves, as in solvers/pencil.py. */
+   S1 + S2 = U'U, W = U^-1, and reflections bring W'S1 W to tridiagonal form, the first
+   of which maps W'delta to an axis. The rotations that diagonalize it are stored:
+   applied to the row of that axis they give c, and applied to any u in reverse order
+   they give V u, both in O(d^2). Directions in which a class has almost no variance are
+   treated separately, with the covariances themselves, as in solvers/pencil.py. */
 #include "pairs.h"
 
 #include <math.h>
@@ -14,12 +13,12 @@
 
 #include "vectors.h"
 
-/* These are those of foundations/rounding.py. */
+/* As in foundations/rounding.py. */
 static const double FLOOR = 1e-7, NO_DIFFERENCE = 1e-6, FARTHEST = 1e50;
-/* Up to this trace of the inverse of S1 + S2, with unit diagonal, all directions are real,
-   unless means are rounded; up to the second that makes no difference. */
+/* Up to this trace of the inverse of S1 + S2, scaled to unit diagonal, all directions are
+   real unless means are rounded; up to the second, rounding of means does not matter. */
 static const double ALL_REAL = 1e10, REGULAR = 1e8;
-/* Below this, variances lose relative precision in the diagonalisation. */
+/* Smaller variances lose relative precision in the diagonalization. */
 static const double SMALL = 1e-4;
 
 bool make_diagonal(Diagonal *form, int64_t d)
@@ -56,7 +55,7 @@ bool make_diagonal(Diagonal *form, int64_t d)
 
 void free_diagonal(Diagonal *form) { free(form->memory); }
 
-/* y += a0 x0 + a1 x1 + a2 x2 + a3 x3, where the rows x lie `stride` apart. */
+/* y += a0 x0 + a1 x1 + a2 x2 + a3 x3, where the rows x are `stride` apart. */
 INLINE void add_rows4(double *RESTRICT y, const double *RESTRICT x, int64_t stride,
                       double a0, double a1, double a2, double a3, int64_t n)
 {
@@ -71,8 +70,8 @@ INLINE void add_row(double *RESTRICT y, const double *RESTRICT x, double a, int6
         y[j] += a * x[j];
 }
 
-/* The features that vary, their units, and the differences of the means, unless rounding
-   made them. False if a feature without variance differs. */
+/* Find the features that vary, their units, and the differences of the means, zero if they
+   may be rounding. False if the means of a constant feature differ. */
 static bool scale_features(Diagonal *form, const Classes *pair)
 {
     const double *S1 = pair->covariance[0], *S2 = pair->covariance[1];
@@ -115,7 +114,7 @@ WIDE static void scaled_covariances(Diagonal *form, const Classes *pair, bool wi
     }
 }
 
-/* W = U^-1 with S1 + S2 = U'U; false if it is too near to singular. */
+/* W = U^-1 with S1 + S2 = U'U; false if that is too nearly singular. */
 WIDE static bool whiten(Diagonal *form)
 {
     int64_t m = form->m;
@@ -155,7 +154,7 @@ WIDE static bool whiten(Diagonal *form)
     return trace <= ALL_REAL;
 }
 
-/* Whether the means are rounded by as much as the rows may vary in some direction. */
+/* Whether the rounding of the means may exceed the deviation in some direction. */
 static bool is_blurred(const Diagonal *form, const Classes *pair)
 {
     double size = 0;
@@ -166,7 +165,7 @@ static bool is_blurred(const Diagonal *form, const Classes *pair)
     return form->trace > REGULAR && blur * blur * form->trace >= 1;
 }
 
-/* A given whitening, without its zero columns and the features that do not vary. */
+/* Copy a given whitening without its zero columns and the constant features. */
 static void take_whitening(Diagonal *form, const double *whitening)
 {
     int64_t m = form->m, d = form->d, r = 0;
@@ -221,9 +220,9 @@ WIDE static void reduce(Diagonal *form)
     }
 }
 
-/* Tridiagonal form of `reduced`: its diagonal in alpha, what lies beside it in off,
-   off[k] between k and k + 1. The first reflection takes x to the last axis. Returns
-   the component of x along it. */
+/* Tridiagonal form of `reduced`: the diagonal in alpha, the off-diagonal in off, with
+   off[k] between k and k + 1. The first reflection maps x to the last axis. Returns the
+   component of x along it. */
 WIDE static double reflect(Diagonal *form, double *x)
 {
     int64_t r = form->r;
@@ -313,7 +312,7 @@ static bool rotate_to_diagonal(Diagonal *form)
     return true;
 }
 
-/* V u for k columns u, which are overwritten, and the m features that vary, in units of
+/* V u for k columns u, which are overwritten, in the m features that vary and in units of
    the scale. */
 WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turned,
                                   double *w)
@@ -346,7 +345,7 @@ WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bo
             add_row(w + i * k, u + j * k, form->whitening[i * r + j], k);
 }
 
-/* (b S1 + a S2)^-1 delta in the tridiagonal form; false if that is not positive. */
+/* (b S1 + a S2)^-1 delta in the tridiagonal form; false if it is not positive definite. */
 static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *y)
 {
     const Tridiagonal *tri = &form->tridiagonal;
@@ -390,7 +389,7 @@ INLINE double clipped(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Sums over the features of numbers times the squares of k columns. */
+/* Sums over features of `numbers` times the squares of k columns. */
 WIDE static void sum_squares(const double *numbers, const double *v, int64_t m, int64_t k,
                              double *RESTRICT sums)
 {
@@ -400,7 +399,7 @@ WIDE static void sum_squares(const double *numbers, const double *v, int64_t m, 
             sums[j] += numbers[i] * (v[i * k + j] * v[i * k + j]);
 }
 
-/* The quadratic forms v'S v of k columns, S in units of the scale. */
+/* Quadratic forms v'S v of k columns, with S in units of the scale. */
 WIDE static void quadratic_forms(Diagonal *form, const double *S, const double *v,
                                  int64_t k, double *room, double *RESTRICT squares)
 {
@@ -416,13 +415,13 @@ WIDE static void quadratic_forms(Diagonal *form, const double *S, const double *
     }
 }
 
-/* Variances along k directions by the covariances themselves; where there is none, it
-   is raised to the floor. False if a direction is lost in rounding errors. */
+/* Variances along k directions from the covariances themselves; zeros are raised to the
+   floor. False if a direction is lost in rounding errors. */
 static bool refine(Diagonal *form, const Classes *pair, const int64_t *directions,
                    int64_t k)
 {
     int64_t m = form->m, d = form->d;
-    /* The matrices are of no more use. */
+    /* The matrices are no longer needed. */
     double *u = form->product, *v = form->reduced, *room = form->sum, *numbers = room + k;
     double *square[2], *noise[2], *next = form->first;
     memset(u, 0, (size_t)(form->r * k) * sizeof(double));

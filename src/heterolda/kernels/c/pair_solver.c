@@ -1,8 +1,8 @@
-/* The best linear rule of each pair of Gaussian classes, with a certificate.
+/* Best linear rule of each pair of Gaussian classes, with a certificate.
 
-   Whatever is not beyond doubt here is handed over to solvers/global_search.py, which
-   is the reference: singular covariances, a gap that is not proven, a rule whose error
-   by the covariances themselves is another than on the arc. */
+   Doubtful pairs are left to solvers/global_search.py, the reference: those with singular
+   covariances, an unproven gap, or a rule whose error differs between the covariances
+   themselves and the arc. */
 #include "kernels.h"
 #include "pairs.h"
 
@@ -11,18 +11,18 @@
 
 #include "vectors.h"
 
-/* These are those of foundations/rounding.py. */
+/* As in foundations/rounding.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
-/* Largest relative difference of an error and the same by the covariances, up to a trace
-   of the inverse of S1 + S2 as in foundations/rounding.py. */
+/* Largest relative difference between an error on the arc and by the covariances, up to a
+   trace of the inverse of S1 + S2 as in foundations/rounding.py. */
 static const double SAME = 1e-9, REGULAR = 1e8;
 
-/* Nearer to an end of the arc than this x, b S1 + a S2 is so near to singular that solving
-   with it costs more than three digits. */
+/* Beyond this |x|, near an end of the arc, b S1 + a S2 is so nearly singular that solving
+   with it loses more than three digits. */
 static const double NEAR_END = 8;
 /* A component of delta below this share of the largest has lost half of its digits. */
 static const double UNKNOWN = 1e-6;
-/* Directions from which on eigenvalues take longer than solving for each rule. */
+/* With this many directions, eigenvalues take longer than solving for each rule. */
 static const int64_t LARGE = 18;
 
 /* Entries of Status in solvers/rules.py. */
@@ -44,7 +44,7 @@ WIDE static double quadratic(const double *S, const double *w, int64_t d)
     return sum;
 }
 
-/* What rounding may make of w'S w. */
+/* Rounding error of w'S w. */
 static double rounding(const double *S, const double *w, int64_t d)
 {
     double sum = 0;
@@ -53,7 +53,7 @@ static double rounding(const double *S, const double *w, int64_t d)
     return 8 * (64 + 4 * d) * EPS * sum * sum;
 }
 
-/* Threshold of least error along w, (39); see solvers/threshold.py. */
+/* Threshold of least error along w, (39); see solvers/rules.py. */
 static double best_threshold(double D, double sigma1, double sigma2, double log_tau)
 {
     double size = sqrt(sigma1 * sigma1 + sigma2 * sigma2);
@@ -70,7 +70,7 @@ static double error_of(double t, double D, double sigma1, double sigma2, const d
     return prior[0] * ndtr((t - D) / sigma1) + prior[1] * ndtr(-t / sigma2);
 }
 
-/* Bound of the total variation between the classes, by Pinsker's inequality. */
+/* Bound on the total variation between the classes, by Pinsker's inequality. */
 static double most_variation(const Diagonal *form)
 {
     double divergence = 0;
@@ -100,12 +100,12 @@ static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, doub
     return true;
 }
 
-/* What the search of an arc has found, by either form. */
+/* Result of the search on an arc, from either form. */
 typedef struct {
     Optimum best;
-    double size;             /* by which u is to be multiplied */
+    double size;             /* factor for u */
     double D, v1, v2;        /* distance of the means and variances along w */
-    double raised1, raised2; /* what of the variances was raised */
+    double raised1, raised2; /* parts of the variances that were added by raising */
 } Found;
 
 /* The scale of (11): for equal covariances the score is the log-odds. */
@@ -136,7 +136,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     int64_t r = form->r;
     double *lifted = room + 4 * (r + 4), *u = form->u;
     for (int64_t j = 0; j < r + 4; j++) {
-        if (j >= r) { /* directions in which nothing happens */
+        if (j >= r) { /* padding with neutral directions */
             form->alpha[j] = form->beta[j] = 0.5;
             form->c[j] = 0;
         }
@@ -144,8 +144,8 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     }
     Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
     *found = (Found){.best = best, .size = size_of(&best)};
-    /* Next to an end, the rule is a matter of that component of delta for which the arc
-       ends there. */
+    /* Near an end, the rule depends on the component of delta for which the arc ends
+       there. */
     bool is_near = fabs(best.x) > NEAR_END;
     const double *variance = best.x < 0 ? form->alpha : form->beta;
     double largest = 0;
@@ -170,7 +170,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     return best.proven;
 }
 
-/* Whether the variances along w by the covariances themselves are those of the form. */
+/* Whether the variances along w agree between the covariances and the form. */
 static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
                     const Found *found, double t, double error)
 {
@@ -184,7 +184,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     }
     if (!any)
         return false;
-    if (form->trace > REGULAR) /* next to a singular sum no more is known than this */
+    if (form->trace > REGULAR) /* a nearly singular sum has no more digits */
         return fabs(first - found->v1) <=
                    SAME * found->v1 + rounding(pair->covariance[0], w, d) &&
                fabs(second - found->v2) <=
@@ -193,7 +193,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     return fabs(again - error) <= SAME * error;
 }
 
-/* The rule that was found, unless there is any doubt. */
+/* Write the rule; false if there is any doubt. */
 static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
                        bool diagonal, double gap, double log_tau, int64_t p, Rules *rules)
 {
@@ -214,11 +214,11 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
     bool trivial = error >= least * (1 - NO_GAIN);
     double lower = best->log_bound, log_error = log(trivial ? least : error);
     if (diagonal && lower < log_error + log1p(-gap)) {
-        /* No rule at all has an error below min(p1, p2) (1 - total variation). */
+        /* No rule has an error below min(p1, p2) (1 - total variation). */
         double alike = log(least) + log1p(-most_variation(form));
         lower = alike > lower ? alike : lower;
     }
-    /* Where the error underflows, the logarithm still knows it on the arc. */
+    /* If the error underflows, use its logarithm on the arc. */
     if (error < UNDERFLOW_ && best->log_error > log_error)
         log_error = best->log_error;
     double proven = lower < log_error ? -expm1(lower - log_error) : 0.0;
@@ -255,7 +255,7 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
     double log_tau = log_priors[1] - log_priors[0];
     Found found;
-    /* The tridiagonal form does for regular pairs, and is quicker if they are large. */
+    /* For regular pairs the tridiagonal form suffices, and is faster if they are large. */
     if (form->r >= LARGE &&
         find_tridiagonal(form, log_priors, gap, room, &found) &&
         write_rule(form, pair, &found, false, gap, log_tau, p, rules))

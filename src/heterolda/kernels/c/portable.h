@@ -1,8 +1,8 @@
-/* What differs between compilers. */
+/* Differences between compilers. */
 #ifndef HETEROLDA_PORTABLE_H
 #define HETEROLDA_PORTABLE_H
 
-/* Loops that gain from wide registers are compiled twice, and the better form is chosen
+/* Loops that gain from wide registers are compiled twice, and the faster form is chosen
    when the extension is loaded. Both give the same numbers: nothing is reordered, and
    products are never fused with sums (see setup.py). */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \

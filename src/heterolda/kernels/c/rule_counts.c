@@ -1,4 +1,4 @@
-/* How many rows of each class two rules of a pair get wrong; see rule_counts.py. */
+/* Errors of two rules per pair, counted on the rows of each class; see rule_counts.py. */
 #include "arguments.h"
 #include "kernels.h"
 
@@ -18,8 +18,8 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     Argument a[] = {
         {"X", "d", "nd"},
         {"weight", "d", "n?"}, /* of the rows */
-        {"order", "l", "m"},   /* rows, class by class */
-        {"bounds", "l", "b"},  /* where each class begins there, and where the last ends */
+        {"order", "l", "m"},   /* rows, sorted by class */
+        {"bounds", "l", "b"},  /* where classes begin in order, and the end */
         {"chosen", "b", "k"},  /* classes that count */
         {"classes", "l", "p2"}, /* of each pair; -1 for none */
         {"judged", "b", "p"},  /* pairs that count */

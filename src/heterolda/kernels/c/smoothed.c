@@ -1,5 +1,5 @@
-/* Descent of a rule to minima of the smoothed error, from width to width, or of the
-   logistic loss, from penalty to penalty; see smoothed.py for what they are. */
+/* Descent of a rule to minima of the smoothed error along a path of widths, or of the
+   logistic loss along a path of penalties; see smoothed.py for definitions. */
 #include "arguments.h"
 #include "kernels.h"
 
@@ -17,20 +17,20 @@
 #define SETTLED -30.0
 #define BLOCK 256
 #define ROOT_HALF 0.70710678118654752440
-#define DENSITY 0.39894228040143267794 /* of a normal number at its mean */
+#define DENSITY 0.39894228040143267794 /* standard normal density at zero */
 
 typedef struct {
-    /* Rows less the means of their classes, one column of n numbers after the other;
-       those of the first class come first. */
+    /* Centered rows, stored as consecutive columns of n numbers, with those of the first
+       class first. */
     const double *columns;
-    const double *share;        /* of each row in the error */
+    const double *share;        /* share of each row in the error */
     const double *c;            /* difference of the means */
     const double *first_covariance, *second_covariance; /* of the classes, (r, r) */
     int64_t n, first, r;
     double h;       /* width of the smoothed error, or */
-    double penalty; /* that of the logistic loss */
-    double *a;      /* room for n numbers */
-    double *turned; /* room for 2 r numbers: covariances times a rule */
+    double penalty; /* penalty of the logistic loss */
+    double *a;      /* memory for n numbers */
+    double *turned; /* memory for 2 r numbers: covariances times a rule */
 } Problem;
 
 /* (1 + 2 z) exp(z^2) erfc(z) as a polynomial in (z - 4) / (z + 4), to 1e-15. */
@@ -56,8 +56,8 @@ INLINE double scaled_erfc(double z)
     return (even * y2 + ERFCX[0] + y * odd) / (1 + 2 * z);
 }
 
-/* Deviations by which rows are on the wrong side: offset + factor z.u, with the largest
-   of them. */
+/* Deviations by which rows are on the wrong side, offset + factor z.u. Returns the
+   largest. */
 INLINE double arguments_of(const Problem *p, const double *u, int64_t from, int64_t to,
                            double offset, double factor)
 {
@@ -91,7 +91,7 @@ typedef struct {
     double error, density, moment; /* sums of q Phi(a), q phi(a) and q a phi(a) */
 } Sums;
 
-/* The sums of a class, times exp(lift). In place of each a is q phi(a) times factor. */
+/* Sums of a class, times exp(lift). Each a is replaced by q phi(a) times factor. */
 INLINE Sums sums_of(const Problem *p, int64_t from, int64_t to, double lift, double factor)
 {
     Sums sums = {0, 0, 0};
@@ -134,7 +134,7 @@ INLINE double log_error(const Problem *p, const double *v, double *gradient)
     double most1 = arguments_of(p, v, 0, p->first, (w0 - D / 2) * over1, f1);
     double most2 = arguments_of(p, v, p->first, p->n, (-w0 - D / 2) * over2, f2);
     double most = most1 > most2 ? most1 : most2;
-    /* With all rows far on their right sides, what counts is the nearest of them. */
+    /* If all rows are far on the correct side, the nearest of them dominates. */
     double lift = most < 0 ? 0.5 * most * most : 0;
     Sums one = sums_of(p, 0, p->first, lift, f1);
     Sums two = sums_of(p, p->first, p->n, lift, f2);
@@ -150,7 +150,7 @@ INLINE double log_error(const Problem *p, const double *v, double *gradient)
     return log(total) - lift;
 }
 
-/* The logistic loss of the rule v = (u, w0), with its penalty, and its gradient. */
+/* Logistic loss of the rule v = (u, w0), with its penalty, and its gradient. */
 INLINE double logistic_loss(const Problem *p, const double *v, double *gradient)
 {
     int64_t r = p->r;
@@ -184,8 +184,8 @@ INLINE double objective(const Problem *p, const double *v, double *gradient)
     return p->c ? log_error(p, v, gradient) : logistic_loss(p, v, gradient);
 }
 
-/* The step, minus the inverse Hessian times the gradient, by two loops over the last
-   steps; the one of number k is in place k % MEMORY. */
+/* Step, minus the inverse Hessian times the gradient, by the two-loop recursion over the
+   last steps; step k is stored at k % MEMORY. */
 INLINE void newton(int64_t r, int64_t count, double inverse, const double *gradient,
                    const double *s, const double *y, const double *rho, double *step)
 {
@@ -209,8 +209,8 @@ INLINE void newton(int64_t r, int64_t count, double inverse, const double *gradi
     }
 }
 
-/* Descend from the rule v, and return the objective there; work has room for 4 + 2 MEMORY
-   rules. */
+/* Descend from the rule v, and return the objective at the end; work is memory for
+   4 + 2 MEMORY rules. */
 WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_iter,
                                    double *v, double *work)
 {
@@ -219,7 +219,7 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
     double *there = trial + r, *s = there + r, *y = s + MEMORY * r;
     double rho[MEMORY] = {0}, length = 1, value = objective(p, v, gradient);
     double size = sqrt(dot(gradient, gradient, r));
-    double inverse = size > 1 ? 1 / size : 1; /* first step: no longer than the rule */
+    double inverse = size > 1 ? 1 / size : 1; /* first step at most 1 */
     for (int64_t n_iter = 0; n_iter < max_iter; n_iter++) {
         newton(r, n_iter, inverse, gradient, s, y, rho, step);
         double slope = dot(gradient, step, r);
@@ -232,7 +232,7 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
         double *s_at = s + at * r, *y_at = y + at * r;
         rho[at] = 0;
         if (!(value_there <= value + ARMIJO * length * slope)) {
-            /* A rejected step is remembered as zero. */
+            /* A rejected step takes a place in the memory, as zero. */
             memset(s_at, 0, (size_t)r * sizeof(double));
             memset(y_at, 0, (size_t)r * sizeof(double));
             length *= SHORTEN;
@@ -256,7 +256,7 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
     return value;
 }
 
-/* Rules for several widths or penalties, each from the one before. */
+/* Rules for several widths or penalties, each starting from the previous one. */
 static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
                    const double *from, double tol, int64_t max_iter, double *rules,
                    double *values)
@@ -273,7 +273,7 @@ static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
         for (int64_t i = 0; i < q; i++)
             v[i] = from[i] / length;
         problem->h = problem->penalty = steps[k];
-        /* Once all rows are far on their right sides, there is little to be gained. */
+        /* If all rows are far on the correct side, the rule is kept. */
         bool settled = problem->c && k && values[k - 1] < SETTLED;
         values[k] = heterolda_descend_rule(problem, tol, settled ? 0 : max_iter, v, work);
         from = v;

@@ -1,4 +1,4 @@
-/* Many numbers side by side: the same to the last bit whatever the width of registers.
+/* Vector operations, with results that do not depend on the width of registers.
 
    Include this header last. */
 #ifndef HETEROLDA_VECTORS_H
@@ -10,16 +10,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Without this a choice between two numbers is a branch, because one that is not taken
-   might raise a floating-point trap. No result depends on it. */
+/* Without this, a choice between two numbers is a branch, because evaluating both might
+   raise a floating-point trap. No result depends on it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-trapping-math")
 #endif
 
 /* Sums */
 
-#define LANES 8 /* partial sums, or rows; the compiler must not reorder a single one */
-#define STEP 4 /* lines that are taken at a time */
+#define LANES 8 /* partial sums, or rows; the compiler may not reorder a single sum */
+#define STEP 4 /* lines processed at a time */
 
 INLINE double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t n)
 {
@@ -34,7 +34,7 @@ INLINE double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t n)
            ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-/* Add multiples of n lines, `stride` numbers apart, to `sums`. */
+/* Add multiples of n lines that are `stride` numbers apart to `sums`. */
 INLINE void add_lines(const double *x, int64_t n, const double *lines, int64_t stride,
                       int64_t width, double *RESTRICT sums)
 {
@@ -55,7 +55,7 @@ INLINE void add_lines(const double *x, int64_t n, const double *lines, int64_t s
 
 /* Elementary functions, without branches and calls */
 
-/* exp(x) to an ulp or so, for x <= 0; at least exp(-708), the least that is normal. */
+/* exp(x) to about one ulp, for x <= 0; at least exp(-708), which is still normal. */
 INLINE double exp_of_negative(double x)
 {
     const double shift = 6755399441055744.0; /* 1.5 * 2^52: rounds to an integer */
@@ -63,7 +63,7 @@ INLINE double exp_of_negative(double x)
     double t = x * 1.4426950408889634 + shift;
     double k = t - shift;
     double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
-    /* The series to r^13 / 13!, even and odd powers side by side: that is faster. */
+    /* Series up to r^13 / 13!, with even and odd powers in parallel, which is faster. */
     double t2 = r * r, even = 2.0876756987868099e-09, odd = 1.6059043836821613e-10;
     even = even * t2 + 2.7557319223985891e-07;
     odd = odd * t2 + 2.5052108385441719e-08;
@@ -84,7 +84,7 @@ INLINE double exp_of_negative(double x)
     return p * scale;
 }
 
-/* log(1 + x) for 0 <= x <= 1: twice the area tangent of x / (2 + x), by its series. */
+/* log(1 + x) for 0 <= x <= 1: twice artanh(x / (2 + x)), by its series. */
 INLINE double log1p_of_share(double x)
 {
     double s = x / (2.0 + x), t = s * s, t2 = t * t, even = 1.0 / 31, odd = 1.0 / 33;
@@ -106,12 +106,12 @@ INLINE double log1p_of_share(double x)
     return 2.0 * (s + s * t * p);
 }
 
-/* Four numbers, in registers where the compiler has a type for that: compilers do not
-   find this by themselves in short loops with several sums. */
+/* Four numbers, in a vector register if the compiler has a type for that: compilers do not
+   vectorize short loops with several sums by themselves. */
 
 #if defined(__GNUC__) && !defined(HETEROLDA_PLAIN)
 #if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi" /* nothing of this is called from elsewhere */
+#pragma GCC diagnostic ignored "-Wpsabi" /* all of these functions are static */
 #endif
 
 typedef double Four __attribute__((vector_size(32)));
@@ -169,7 +169,7 @@ INLINE Four power_of_two(Four shifted)
     return (Four)(((FourBits)shifted + 1023) << 52);
 }
 
-/* How often one doubles to reach x >= 1, linear between powers of two. */
+/* log2 of x >= 1, interpolated linearly between powers of two. */
 INLINE Four doublings(Four x)
 {
     const uint64_t whole = 0x4330000000000000, one = 0x3ff0000000000000; /* 2^52 and 1 */
@@ -280,14 +280,14 @@ INLINE Four smaller(Four a, Four b)
     return if_greater(a, b, b, a);
 }
 
-/* Scores of linear rules, of several rows side by side; see ordered_scores.py.
+/* Scores of several rows by linear rules in parallel; see ordered_scores.py.
 
-   The rows of a tile lie in lanes: x[k * LANES + r] is feature k of row r. Each sum runs
-   over the features from left to right, whatever rows and rules are beside it, so a
-   score depends on its row and its rule only. */
+   The rows of a tile are in lanes: x[k * LANES + r] is feature k of row r. Each sum runs
+   over the features from left to right, so a score depends only on its row and its
+   rule. */
 
-#define GROUP 4 /* rules that are evaluated at once */
-/* Scores are kept near or below this, so that sums of them do not overflow. */
+#define GROUP 4 /* rules evaluated at once */
+/* Scores are clipped to this size, so that sums of them do not overflow. */
 #define LARGEST_SCORE 1e300
 #define ROOM 1e8 /* a score times this is finite */
 
@@ -308,7 +308,7 @@ INLINE void fill_lanes(const double *RESTRICT X, int64_t d, const int64_t *rows,
                   x + k * LANES + r);
 }
 
-/* A score that is too large to be computed like others. */
+/* Score of a row whose products overflow. */
 static double huge_score(const double *x, int stride, const double *w, double intercept,
                          int64_t d)
 {
@@ -349,7 +349,7 @@ INLINE void lane_scores(Hyperplanes rules, const int64_t *which, const double *R
     }
     for (int i = 0; i < 2 * GROUP; i++) {
         scores[i] = shifted(s[i], rules.intercept[which[i / 2]]);
-        /* Zero, or NaN if a score is not finite, or nearly so. */
+        /* Zero, or NaN if a score is infinite, NaN or too large. */
         Four large = scaled(ROOM, scores[i]);
         doubt = add(doubt, subtract(large, large));
     }

@@ -1,7 +1,7 @@
 /* Votes of the rules between all pairs of classes; see votes.py.
 
    The rule of classes i < j is number i K - i (i + 1) / 2 + j - i - 1; a positive score is
-   a vote for j, any other one for i. Weights are such that sums of them are exact. */
+   a vote for j, any other a vote for i. Sums of the weights are exact. */
 #include "arguments.h"
 #include "kernels.h"
 
@@ -10,18 +10,18 @@
 #include "vectors.h"
 
 typedef struct {
-    Hyperplanes rules, guess; /* of the pairs, and one score for each class */
-    const double *weight, *total; /* of the pairs; sums of them for each class */
+    Hyperplanes rules, guess; /* rules of the pairs, and guesses of the classes */
+    const double *weight, *total; /* weights of the pairs, and their sum for each class */
     int64_t n_classes;
 } Committee;
 
-/* What is known of a block of rows, and room for a tile of them. */
+/* State of a block of rows, and memory for a tile of them. */
 typedef struct {
     int64_t *live;   /* rows without a winner */
-    int64_t *next;   /* class that is asked next, for each row */
+    int64_t *next;   /* class to evaluate next, for each row */
     int64_t *order;  /* live rows, sorted by that class */
-    int64_t *begin;  /* where the rows of each class begin there */
-    double *most;    /* the most votes that each class can still get in each row */
+    int64_t *begin;  /* where the rows of each class begin in order */
+    double *most;    /* most votes that each class can still get in each row */
     unsigned char *asked; /* whether all rules of a class were evaluated, for each row */
     double *x, *tile_most, *tile_open;
 } Room;
@@ -32,7 +32,7 @@ static int64_t rule_of(int64_t a, int64_t b, int64_t n_classes)
     return i * n_classes - i * (i + 1) / 2 + j - i - 1;
 }
 
-/* The class of the largest guess, for each row of a tile. */
+/* Class with the largest guess, for each row of a tile. */
 INLINE void guess_winners(Committee c, const double *x, double *likely)
 {
     Four scores[2 * GROUP], best[2], classes[2];
@@ -55,7 +55,7 @@ INLINE void guess_winners(Committee c, const double *x, double *likely)
     store(classes[1], likely + 4);
 }
 
-/* Evaluate all rules of a class in a tile; open is zero where they count already. */
+/* Evaluate all rules of a class in a tile; open is zero where they are already counted. */
 INLINE void ask(Committee c, int64_t own, const double *x, double *most,
                 const double *open)
 {
@@ -88,7 +88,7 @@ INLINE void ask(Committee c, int64_t own, const double *x, double *most,
     }
 }
 
-/* The most votes that any class can get, for each row of a tile. */
+/* Most votes that any class can get, for each row of a tile. */
 INLINE void most_of_all(const double *most, int64_t n_classes, int64_t but, double *best)
 {
     Four low = four(-INFINITY), high = four(-INFINITY);
@@ -102,8 +102,8 @@ INLINE void most_of_all(const double *most, int64_t n_classes, int64_t but, doub
     store(high, best + 4);
 }
 
-/* Of the classes that can get most votes: one to be asked next, or the winner if there
-   is none, or neither if several are tied. */
+/* Among the classes that can get the most votes, find one to evaluate next; if all were
+   evaluated, find the winner, or neither if several are tied. */
 static void decide(const double *most, const unsigned char *asked, int64_t n_classes,
                    double best, int64_t *winner, int64_t *next)
 {
@@ -123,7 +123,7 @@ static void decide(const double *most, const unsigned char *asked, int64_t n_cla
         *winner = leader;
 }
 
-/* Ask one class in a tile of m rows. Returns how many rows have no winner yet. */
+/* Evaluate one class in a tile of m rows. Returns the number of rows without a winner. */
 INLINE int64_t ask_tile(Committee c, Room room, const double *X, int64_t own,
                         const int64_t *some, int64_t m, int first, int64_t *winners,
                         int64_t *live)
@@ -196,11 +196,11 @@ WIDE static void block_winners(Committee c, Room room, const double *X, int64_t 
     }
 }
 
-/* Winners of all rows, -1 where classes are tied; false if there is no memory. */
+/* Winners of all rows, -1 for ties; returns false if there is no memory. */
 static bool find_winners(Committee c, const double *X, int64_t n, int64_t *winners)
 {
     int64_t K = c.n_classes, d = c.rules.d;
-    /* So many rows that a tile finds eight of them that ask the same class. */
+    /* Enough rows to fill tiles with rows that evaluate the same class. */
     int64_t block = K < 16 ? 512 : K < 128 ? 32 * K : 4096;
     block = n < block ? n : block;
     int64_t *whole = malloc((size_t)(3 * block + K + 1) * sizeof(int64_t));
