@@ -18,7 +18,7 @@ READER ?=
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test quick check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
-.PHONY: stamp test-oldest mutation clean
+.PHONY: pages stamp test-oldest mutation clean
 
 demo: $(PLOT)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
@@ -82,6 +82,18 @@ wide: $(TEST)
 
 gaps: $(TEST)
 	$(BIN)/python -m benchmarks.held_out missing
+
+# Tables and pictures of all pages, from the files of results: nothing is measured.
+pages: $(TEST)
+	$(BIN)/python -m benchmarks --report
+	$(BIN)/python -m benchmarks.scale --report
+	$(BIN)/python -m benchmarks.gpu --page
+	$(BIN)/python -m benchmarks.accuracy --report
+	$(BIN)/python -m benchmarks.held_out --report
+	$(BIN)/python -m benchmarks.certificate --report
+	$(BIN)/python -m benchmarks.fitted_gaussians --report
+	$(BIN)/python -m benchmarks.reproduction
+	PYTHONPATH=tests $(BIN)/python -m hostile --page
 
 # Hours; it goes on where it was stopped.
 mutation: $(TEST)

@@ -1,1 +1,1 @@
-"""Speed, growth and memory against named peers; see docs/benchmarks.md."""
+"""Speed, growth and memory against named peers; see docs/speed.md."""

@@ -1,4 +1,4 @@
-"""Measure times and memory, then write the tables of docs/benchmarks.md.
+"""Measure times and memory, then write the tables of docs/speed.md.
 
 python -m benchmarks [--quick] [--only WORDS] [--threads 2] [--report]
 
@@ -20,12 +20,11 @@ from threadpoolctl import threadpool_limits
 
 import heterolda
 from benchmarks.cases import all_cases
-from benchmarks.pages import filled, write
+from benchmarks.pages import publish
 from benchmarks.picture import pictures
 from benchmarks.report import machine, parts, with_summary
 from benchmarks.runner import FULL, QUICK, Settings
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 
 
@@ -55,8 +54,7 @@ def measure_all(cases: list, settings: Settings) -> dict[str, Any]:
 def report() -> None:
     """Write the tables of the page and its pictures from the figures that there are."""
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    write(DOCS, {"benchmarks.md": filled(text, parts(record))} | pictures(record))
+    publish("speed", parts(record), pictures(record))
 
 
 def main(arguments: list[str] | None = None) -> int:

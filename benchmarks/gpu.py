@@ -1,4 +1,4 @@
-"""Measure on a GPU, and write the table of docs/benchmarks_gpu.md.
+"""Measure on a GPU, and write the table of docs/speed.md.
 
 python -m benchmarks.gpu [--page] [--smoke]
 
@@ -29,13 +29,12 @@ import sklearn
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
-from benchmarks.pages import figure, filled, section_table, timed
+from benchmarks.pages import figure, publish, section_table, timed
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.foundations.files import written_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "gpu.json"
-PAGE = ROOT / "docs" / "benchmarks_gpu.md"
 TURNS, BUDGET = 11, 4.0  # seconds after which there is no further turn
 _BLOCK = 1 << 20  # rows that are made at a time
 PRODUCT, READING = "`X.T @ X`", "`X.sum()`"
@@ -239,21 +238,22 @@ def machine(lib: Torch) -> str:
     )
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the table of the page."""
-    head = "data|library|ours|time|peer|peer's time|ratio|quartiles|memory"
-    return section_table(
-        head,
-        [
-            (
-                *(r["data"], r["library"], r["ours"], timed(r["seconds"]), r["peer"]),
-                *(timed(r["peer_seconds"]), figure(r["ratio"])),
-                f"{figure(r['low'])} to {figure(r['high'])}",
-                figure(r.get("memory")),
-            )
-            for r in rows
-        ],
-    )
+def parts(record: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of the page."""
+    rows = [
+        (
+            *(r["data"], r["ours"], timed(r["seconds"]), r["peer"]),
+            *(timed(r["peer_seconds"]), figure(r["ratio"])),
+            f"{figure(r['low'])} to {figure(r['high'])}",
+        )
+        for r in record["rows"]
+        if r["library"] == Torch.name
+    ]
+    head = "data|ours|time|peer|peer's time|ratio|quartiles"
+    return {
+        "gpu": section_table(head, rows),
+        "gpu, machine": f"- **GPU**: {record['machine']}.",
+    }
 
 
 def main() -> int:
@@ -280,10 +280,7 @@ def main() -> int:
         with written_whole(RESULTS) as file:
             file.write(content.encode() + b"\n")
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    parts = {"machine": f"- {found['machine']}.", "times": table(found["rows"])}
-    text = filled(PAGE.read_text(encoding="utf-8"), parts)
-    with written_whole(PAGE) as file:
-        file.write(text.encode())
+    publish("speed", parts(found))
     return 0
 
 

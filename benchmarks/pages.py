@@ -8,12 +8,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from heterolda.foundations.files import written_whole
 
 Record = dict[str, Any]
 
-MADE = "How this page is made"
-GOALS = "Goals we set ourselves"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MADE = "How these tables are made"
 OURS, PEER, THIRD, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
 WIDTH = 5.2
@@ -76,12 +78,26 @@ def on_machine(here: Record, heterolda: str) -> str:
     )
 
 
-def write(folder: Path, content: dict[str, str | bytes]) -> None:
-    """Write pages and pictures, each file whole, by their names below a folder."""
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    for name, data in content.items():
-        with written_whole(folder / name) as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+def publish(
+    page: str, parts: dict[str, str], pictures: dict[str, bytes] | None = None
+) -> None:
+    """Write parts into a page of the documentation, and the pictures it shows."""
+    path = DOCS / f"{page}.md"
+    text = filled(path.read_text(encoding="utf-8"), parts)
+    files = {path: text.encode()}
+    files |= {DOCS / "images" / name: data for name, data in (pictures or {}).items()}
+    for name, data in files.items():
+        with written_whole(name) as file:
+            file.write(data)
+
+
+def holm(p: Any) -> Any:
+    """Return p-values corrected for their number, by Holm's method."""
+    order = np.argsort(p)
+    steps = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(steps, 1.0)
+    return corrected
 
 
 def canvas(height: float, rows: int = 1, columns: int = 1, **more: Any) -> Any:

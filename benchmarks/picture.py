@@ -27,9 +27,9 @@ def pictures(record: dict[str, Any]) -> dict[str, bytes]:
     """PNG files by name."""
     found = {}
     if ratios := beside_lda(record["times"]):
-        found["images/benchmarks_lda.png"] = draw_ratios(ratios)
+        found["speed.png"] = draw_ratios(ratios)
     if record["growth"]:
-        found["images/benchmarks.png"] = draw_growth(record["growth"])
+        found["growth.png"] = draw_growth(record["growth"])
     return found
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md, from the record of a run."""
+"""The tables of docs/speed.md, from the record of a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 from collections import defaultdict
 from importlib.metadata import version
+from statistics import median
 from typing import Any
 
 from threadpoolctl import threadpool_info
@@ -14,7 +15,6 @@ from benchmarks import cases
 from benchmarks.methods import LIMITS
 from benchmarks.pages import figure, median_time, on_machine, section_table, spread
 from benchmarks.runner import geometric_mean
-from benchmarks.stages import STAGES
 from heterolda import kernels
 
 Record = dict[str, Any]
@@ -72,22 +72,76 @@ def with_summary(times: list[Record]) -> list[Record]:
     return [*times, *(mean for mean in means if mean is not None)]
 
 
+# Groups with a table of their own; the others share one.
+TABLES = {
+    "fit": (cases.FIT_REAL,),
+    "fit, large": (cases.FIT_LARGE, cases.FIT_WIDE),
+    "predict": (cases.PREDICT,),
+}
+# One set of all those on which other classifiers are timed.
+OTHERS = "satellite: "
+
+
 def parts(record: Record) -> dict[str, str]:
-    """Return all parts of the page by their names; groups of times by theirs."""
-    groups = defaultdict(list)
-    for entry in record["times"]:
-        groups[entry["group"]].append(entry)
-    times = {group: _times(groups[group]) for group in cases.GROUPS if groups[group]}
+    """Return all parts of the page by their names."""
+    times = record["times"]
+    tables = {
+        name: _times([e for e in times if e["group"] in groups])
+        for name, groups in TABLES.items()
+    }
+    others = [e for e in times if e["group"] == cases.OTHERS]
     return {
-        "faster": _where_peers_are_faster(record["times"]),
-        **(dict.fromkeys(cases.GROUPS, "Not measured in this run.") | times),
-        "stages": _stages(record["stages"]),
+        "speed": _summary(times),
+        "faster": _where_peers_are_faster(times),
+        **tables,
+        "other classifiers": _times([e for e in others if OTHERS in e["data"]]),
+        "more": _more(times),
         "growth": _growth(record["growth"]),
         "memory": _memory(record["memory"]),
-        "installed": "\n\n".join(map(_installed, record["installed"])),
-        "machine": "- " + on_machine(record["machine"], record["heterolda"]),
-        "goals": _goals(record),
+        "machine": "- **Speed and memory**: "
+        + on_machine(record["machine"], record["heterolda"]).partition(": ")[2]
+        + (f" {record['date']}." if "date" in record else ""),
     }
+
+
+def _summary(times: list[Record]) -> str:
+    """Return the first sentences of the page."""
+    fits = [e for e in times if e["group"] == cases.FIT_REAL and e["ratio"]]
+    mean = next((e for e in fits if e["data"].startswith("geometric")), None)
+    ratios = [e["ratio"] for e in fits if e is not mean]
+    lda = [
+        e["ratio"]
+        for e in times
+        if e["group"] == cases.PREDICT and e["peer"] == "predict LDA svd" and e["ratio"]
+    ]
+    if not (mean and lda):
+        return "Not measured in this run."
+    return (
+        f"On {len(ratios)} real data sets a fit of `GaussianLinearDiscriminant()` "
+        f"(*GLD*) takes {figure(mean['ratio'])} times as long as one of "
+        f"scikit-learn's LDA (geometric mean; {figure(min(ratios))} to "
+        f"{figure(max(ratios))}), and "
+        f"predictions take {figure(min(lda))} to {figure(max(lda))} times as long, "
+        "more the more classes there are."
+    )
+
+
+def _more(times: list[Record]) -> str:
+    """Return the range of ratios of the groups without a table of their own."""
+    shown_groups = {group for groups in TABLES.values() for group in groups}
+    rows = []
+    for group in cases.GROUPS:
+        ratios = [e["ratio"] for e in times if e["group"] == group and e["ratio"]]
+        if ratios and group not in shown_groups | {cases.OTHERS}:
+            peers = {shown(e["peer"]) for e in times if e["group"] == group}
+            peer = peers.pop() if len(peers) == 1 else ""
+            rows.append(
+                (
+                    *(group, peer, str(len(ratios)), figure(median(ratios))),
+                    f"{figure(min(ratios))} to {figure(max(ratios))}",
+                )
+            )
+    return section_table("what|peer|cases|median ratio|range", rows)
 
 
 def beside_lda(times: list[Record]) -> dict[str, dict[str, float]]:
@@ -136,12 +190,6 @@ def _times(entries: list[Record]) -> str:
     return section_table(head, [row[:-1] for row in rows])
 
 
-def _stages(entries: list[Record]) -> str:
-    columns = [*STAGES, "fit", "LDA svd"]
-    rows = [(e["data"], *(f"{1e3 * e[c]:.2f}" for c in columns)) for e in entries]
-    return section_table("|".join(["data", *map(shown, columns)]), rows)
-
-
 def _growth(sweeps: list[Record]) -> str:
     rows = [
         (
@@ -153,6 +201,7 @@ def _growth(sweeps: list[Record]) -> str:
         )
         for sweep in sweeps
         for line in sweep["lines"]
+        if line["method"] in ("fit global", "fit LDA svd")
     ]
     return section_table("axis|method|sizes|exponent|quartiles", rows)
 
@@ -169,34 +218,3 @@ def _memory(entries: list[Record]) -> str:
         for e in entries
     ]
     return section_table("data|method|X|traced|resident", rows)
-
-
-def _installed(entry: Record) -> str:
-    rows = [(name, f"{size / 1e6:.1f}") for name, size in entry["sizes"].items()]
-    rows.append(("**all**", f"{entry['total'] / 1e6:.1f}"))
-    return section_table("package|MB", rows)
-
-
-def _goals(record: Record) -> str:
-    """Return how many goals are met, and which are not."""
-    named = [(_name(e), e) for e in record["times"]]
-    for e in record["memory"]:
-        named.append((f"memory, {shown(e['method'])}, {e['data']}", e))
-    named += [("installed size in MB", e) for e in record["installed"]]
-    for sweep in record["growth"]:
-        for line in sweep["lines"]:
-            entry = {"met": None, **line, "target": sweep["target"]}
-            named.append((f"growth in {sweep['axis']}", entry))
-    judged = [(name, e) for name, e in named if e["met"] is not None]
-    missed = [(name, e) for name, e in judged if not e["met"]]
-    lines = [f"{len(judged) - len(missed)} of {len(judged)} goals are met."]
-    lines += ["Not met, with the ratio that we aimed at:", ""] if missed else []
-    for name, entry in missed:
-        value = entry["exponent" if "exponent" in entry else "ratio"]
-        lines.append(f"- {name}: {figure(value)}, goal {figure(entry['target'])}")
-    return "\n".join(lines)
-
-
-def _name(entry: Record) -> str:
-    data = f", {entry['data']}" if entry["data"] else ""
-    return f"{shown(entry['ours'])} against {shown(entry['peer'])}{data}"

@@ -143,8 +143,6 @@ def adapt(app, name, source):
     )
     if name == "index":  # a short name in the header, which has one row
         text = text.replace("\napi/index\n", "\nAPI <api/index>\n")
-    elif name == "reproduction/tables":  # made by a command, without a title
-        text = "# All tables\n\n" + text
     elif name == "api/index":  # public names that no section has yet
         rest = [n for n in heterolda.__all__ if f"   {n}\n" not in text]
         if rest:

@@ -51,8 +51,8 @@ COVERED = {
 
 # Pages whose examples need PyTorch or a compiler, or take seconds.
 SLOW_PAGES = {
-    *("arrays.md", "box_m.md", "deployment.md", "gaps.md", "projection.md"),
-    *("tutorial.md", "wide.md"),
+    *("deploy.md", "few_rows.md", "missing.md", "projection.md", "report.md"),
+    *("scale.md", "tutorial.md"),
 }
 
 # They take a minute or more: whoever begins with them does not end with one of them.
@@ -76,9 +76,9 @@ def pytest_collection_modifyitems(items):
             and "no_cover" not in tiers
         ):
             item.add_marker("covered")
-        if item.path.name == "arrays.md" and find_spec("torch") is None:
+        if item.path.name == "scale.md" and find_spec("torch") is None:
             item.add_marker(pytest.mark.skip(reason="torch is not installed"))
-        if item.path.name == "deployment.md" and shutil.which("gcc") is None:
+        if item.path.name == "deploy.md" and shutil.which("gcc") is None:
             item.add_marker(missing)
 
 

@@ -12,85 +12,72 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from joblib import Parallel, delayed
 
+from benchmarks.accuracy.sets import SET_ASIDE
 from benchmarks.held_out.few_rows import FEW_ROWS
 from benchmarks.held_out.guard import CONDITION, GUARD
 from benchmarks.held_out.missing import MISSING
 from benchmarks.held_out.outliers import OUTLIERS
-from benchmarks.held_out.projection import PROJECTION
+from benchmarks.held_out.projection import LOOKED_AT, PROJECTION
 from benchmarks.held_out.runner import Study, append, measure, read
 from benchmarks.held_out.tables import Figures
 from benchmarks.held_out.wide import WIDE
-from benchmarks.pages import filled, write
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from benchmarks.pages import publish
 
 
 class Page(NamedTuple):
-    """A page of a study: its name, its tables and its picture."""
+    """Where a study is shown: a page, its tables and its picture there."""
 
     study: Study
     name: str
     tables: Callable[[Figures], dict[str, str]]
     picture: Callable[[Figures], bytes] | None = Figures.picture_of_means
 
+    def parts(self) -> dict[str, str]:
+        """Return the tables from the file of results."""
+        return self.tables(Figures(self.study, read()))
 
+
+UNSEEN = [name for name in SET_ASIDE if name not in LOOKED_AT]
 PAGES = [
-    Page(FEW_ROWS, "guide/shrinkage", lambda f: {"few rows": f.by_condition()}, None),
+    Page(FEW_ROWS, "guide/few_rows", lambda f: {"few rows": f.means()}, None),
     Page(
         GUARD,
-        "guard",
-        lambda f: {"sets": f.each_set(CONDITION, ["LDA"]), "tests": f.tests()},
+        "accuracy",
+        lambda f: {"guard": f.versus(CONDITION, "LDA")},
         lambda f: f.picture_of_leads(CONDITION, "LDA"),
     ),
-    Page(
-        OUTLIERS,
-        "outliers",
-        lambda f: {
-            "means": f.means(),
-            **{kind: f.each_set(kind, ["GLD", "logistic"]) for kind in f.conditions},
-        },
-    ),
+    Page(OUTLIERS, "limits", lambda f: {"outliers": f.means()}),
     Page(
         WIDE,
-        "wide_accuracy",
-        lambda f: {
-            "sets": f.each_set(CONDITION, []),
-            "means": f.means(),
-            "tests": f.tests(),
-        },
+        "accuracy",
+        lambda f: {"wide": f.means(), "wide, sets": f.each_set(CONDITION, [])},
+        None,
     ),
     Page(
         MISSING,
-        "gaps_accuracy",
-        lambda f: {"means": f.means(), "tests": f.tests()},
+        "accuracy",
+        lambda f: {"missing": f.means(), "missing, tests": f.tests()},
+        None,
     ),
     Page(
         PROJECTION,
-        "projection_accuracy",
-        lambda f: {
-            "means": f.means(),
-            "tests": f.tests(),
-            "sets": f.each_set("QDA, 2", ["LDA"]),
-        },
+        "accuracy",
+        lambda f: {"projection": f.means(), "projection, tests": f.tests(UNSEEN)},
+        None,
     ),
 ]
 
 
-def report(page: Page) -> dict[str, str | bytes]:
-    """Return a page with its tables, and its picture."""
+def report(page: Page) -> None:
+    """Write the tables of a study into its page, and its picture."""
+    picture = page.picture
     figures = Figures(page.study, read())
-    text = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
-    made: dict[str, str | bytes] = {
-        f"{page.name}.md": filled(text, page.tables(figures))
-    }
-    if page.picture is not None:
-        made[f"images/{page.name}.png"] = page.picture(figures)
-    return made
+    drawn = {} if picture is None else {f"{page.study.name}.png": picture(figures)}
+    publish(page.name, page.parts(), drawn)
 
 
 def main() -> int:
@@ -116,7 +103,7 @@ def main() -> int:
                 append(lines)
                 text = f"[{number}/{len(tasks)}] {study.name}, {lines[0].set}"
                 print(text, file=sys.stderr, flush=True)
-        write(DOCS, report(page))
+        report(page)
     return 0
 
 

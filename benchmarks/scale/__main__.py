@@ -21,7 +21,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import heterolda
-from benchmarks.pages import filled, on_machine, write
+from benchmarks.pages import on_machine, publish
 from benchmarks.report import machine
 from benchmarks.runner import Settings
 from benchmarks.scale.cluster import TwoWorkers
@@ -29,7 +29,6 @@ from benchmarks.scale.data import FULL, QUICK, Folder
 from benchmarks.scale.report import draw, parts
 from benchmarks.scale.streams import PEERS, Growth, Memory, Throughput
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 RESULTS = Path(__file__).parents[1] / "results" / "scale.json"
 DATA = Path("build/scale")
 Record = dict[str, Any]
@@ -87,9 +86,7 @@ def save(record: Record) -> None:
 def report() -> None:
     """Write the tables of the page and its picture."""
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = (DOCS / "benchmarks_scale.md").read_text(encoding="utf-8")
-    pages = {"benchmarks_scale.md": filled(text, parts(record))}
-    write(DOCS, pages | {"images/benchmarks_scale.png": draw(record)})
+    publish("speed", parts(record), {"scale.png": draw(record)})
 
 
 def machine_in_words() -> str:

@@ -83,7 +83,7 @@ __all__ = [
     "show_versions",
 ]
 
-__version__ = "0.2.0"
+__version__ = "1.0.0rc1"
 
 __getattr__ = lazy_names(
     __name__,

@@ -51,7 +51,7 @@ from heterolda.solvers import SOLVERS
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "guide" / "model_files.md"
+GUIDE = ROOT / "docs" / "guide" / "deploy.md"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 NEEDED = "include_statistics=True"
 

@@ -5,7 +5,6 @@ complain, and the page has what the results say.
 """
 
 import json
-import re
 from copy import copy
 from dataclasses import replace
 
@@ -14,21 +13,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
-from benchmarks.pages import filled
+from benchmarks.pages import DOCS, filled
 from heterolda import HeteroscedasticProjection
 from heterolda.solvers import SOLVERS
 from hostile.__main__ import (
     ABSENT,
-    DOCS,
-    INTERNAL,
-    NUMERIC,
     REFUSED,
     RESULTS,
-    RIGHT,
-    TOO_SHY,
-    WRONG,
     parts,
-    tally,
     try_case,
 )
 from hostile.checks import (
@@ -258,12 +250,8 @@ def results():
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def text():
-    return (DOCS / "hostile.md").read_text(encoding="utf-8")
-
-
-def test_the_page_has_what_the_results_say(results, text):
+def test_the_page_has_what_the_results_say(results):
+    text = (DOCS / "trust.md").read_text(encoding="utf-8")
     assert filled(text, parts(results)) == text
     assert results["groups"] == {title: list(group) for title, group in GROUPS.items()}
     assert list(results["rows"]) == list(CASES)
@@ -271,15 +259,6 @@ def test_the_page_has_what_the_results_say(results, text):
         assert row["wrong"] == []
         assert row["trials"] == sum(len([*case.trials(name)]) for name in OURS)
         assert bool(row["says"]) == isinstance(case.right, str)
-
-
-def test_the_prose_has_the_figures_of_the_results(results, text):
-    counts = tally(results["rows"])
-    ours, lda, qda = (counts[name] for name in ("heterolda", "LDA svd", "QDA"))
-    said = [len(CASES), ours[RIGHT], ours[REFUSED]]
-    said += [lda[WRONG], lda[NUMERIC], lda[INTERNAL], qda[TOO_SHY]]
-    prose = re.sub(r"<!-- made: .*?<!-- end -->", "", text, flags=re.DOTALL)
-    assert re.findall(r"(?<![\w-])\d+\b", prose) == list(map(str, said))
 
 
 def test_a_row_of_the_page():
@@ -291,4 +270,4 @@ def test_a_row_of_the_page():
     row = try_case(replace(mixed, right=accurate(), only=("fisher",)))
     assert "fisher (2 classes, fit): raised TypeError" in row["wrong"][0]
     results = {"rows": {"a": row}, "groups": {"B": ["a"]}, "versions": "", "date": ""}
-    assert "| a | **TypeError** | **" in parts(results)["inputs"]
+    assert "| B | 1 | a |" in parts(results)["hostile, inputs"]

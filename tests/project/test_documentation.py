@@ -76,5 +76,5 @@ def test_badges_say_what_is_true():
     badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+)-blue", readme))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     oldest = project["project"]["requires-python"].removeprefix(">=")
-    licence = project["project"]["license"].replace("-", "--")
-    assert badges == {"python": f"{oldest}%2B", "licence": licence}
+    named = project["project"]["license"].replace("-", "--")
+    assert badges == {"python": f"{oldest}%2B", "license": named}

@@ -29,9 +29,9 @@ def stamps():
         ("conda/meta.yaml", r"^  home: (.*)$", urls["Homepage"]),
         ("conda/meta.yaml", r"^  doc_url: (.*)$", urls["Documentation"]),
         ("conda/meta.yaml", r"^  dev_url: (.*)$", urls["Source"]),
-        ("docs/citing.md", r"^  version = {(.*)},$", version),
-        ("docs/citing.md", r"^  url     = {(.*)}$", urls["Homepage"]),
-        ("docs/guide/deployment.md", r"^ \* written by heterolda (.*)\.$", version),
+        ("docs/project.md", r"^  version = {(.*)},$", version),
+        ("docs/project.md", r"^  url     = {(.*)}$", urls["Homepage"]),
+        ("docs/guide/deploy.md", r"^ \* written by heterolda (.*)\.$", version),
         ("SECURITY.md", r"^\[private-report\]: (.*)$", urls["Security"]),
         (
             "src/heterolda/foundations/sklearn_private.py",

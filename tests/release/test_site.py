@@ -357,28 +357,26 @@ def test_the_search_finds(address, browser):
 
 # What visitors come for: the words of the links that they click, and what they find.
 TASKS = {
-    "statistician": [
+    "user of scikit-learn": [
+        (["Coming from scikit-learn"], "use the projection"),
+        (["How to choose"], "Compare on your rows"),
+        (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
+        (["Missing values"], 'missing="em"'),
+        (["speed"], "Where others are faster"),
+    ],
+    "engineer with a file": [
+        (["Get started"], "pip install '.[all]'"),
+        (["Tables from the command line"], "decimal comma"),
+        (["Costs and bounded errors"], "A bound that holds on new rows"),
+        (["Deploy: model files, ONNX, C"], "--to c"),
+        (["Questions"], "Do I have to scale the features?"),
+    ],
+    "researcher": [
         (["Box's M is significant, what now?"], "What to do: four cases"),
         (["The theory"], "The certificate"),
-        (["Coming from R's MASS"], "CV = TRUE"),
-        (["Results", "The paper's study, reproduced"], "What differs, and why"),
+        (["The paper's study, reproduced"], "What differs, and why"),
+        (["All limits"], "What each promise rests on"),
         (["How to cite"], "@article{gyamfi2017linear"),
-    ],
-    "engineer with a CSV file": [
-        (["Get started"], "pip install 'heterolda[all]'"),
-        (["Files as you have them"], "decimal comma"),
-        (["User guide", "Missing values"], "--missing em"),
-        (
-            ["Costs and bounds on errors", "A bound that holds on new rows"],
-            "--max-error",
-        ),
-        (["User guide", "C and ONNX"], "--to c"),
-    ],
-    "maintainer of scikit-learn": [
-        (["Coming from scikit-learn"], "store_covariance"),
-        (["scikit-learn-contrib's checklist"], "check_estimator"),
-        (["API reference", "GaussianLinearDiscriminant"], "covariance_estimator"),
-        (["Results", "Speed and memory"], "Where others are faster"),
     ],
 }
 LINK = """
