@@ -155,11 +155,11 @@ def _array_api_compat() -> Any:
 
 def _check_readable(X: Any) -> None:
     """Refuse arrays that NumPy cannot read."""
-    where = str(getattr(X, "device", "cpu")).lower()
-    if "cpu" in where:
+    device = str(getattr(X, "device", "cpu")).lower()
+    if "cpu" in device:
         return
     raise TypeError(
-        f"X is a {type(X).__name__} on {where}, which NumPy cannot read: call "
+        f"X is a {type(X).__name__} on {device}, which NumPy cannot read: call "
         "sklearn.set_config(array_api_dispatch=True) to compute there, or pass "
         f"numpy.asarray({_copied(type(X).__module__.partition('.')[0])})"
     )
@@ -235,5 +235,5 @@ def to_host(array: Any) -> NDArray[Any]:
     except (TypeError, RuntimeError, ValueError):  # array-api-strict
         compat = _array_api_compat()
         cpu = getattr(compat.array_namespace(array), "Device", None)
-        where = "cpu" if cpu is None else cpu("CPU_DEVICE")
-        return np.asarray(compat.to_device(array, where))
+        host = "cpu" if cpu is None else cpu("CPU_DEVICE")
+        return np.asarray(compat.to_device(array, host))

@@ -108,8 +108,8 @@ def newton_roots(
             step = -f / derivative
             moved = x + step
             good = (a <= moved) & (moved <= b) & (np.abs(step) <= 0.5 * last)
-        x = moved if good.all() else np.where(good, moved, 0.5 * (a + b))
-        last = np.abs(step) if good.all() else np.where(good, np.abs(step), b - a)
+        x = np.where(good, moved, 0.5 * (a + b))
+        last = np.where(good, np.abs(step), b - a)
         root[index], extra[:, index] = x, extra_now
         # Convergence is quadratic: after a step this small, another would not show.
         active = last > 1e-6 * (1 + np.abs(x))

@@ -336,11 +336,11 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
                 f"must be numbers, a dict by label, 'equal' or None, got {priors!r}",
             )
         return np.full(len(classes), 1 / len(classes))
-    given: Any = on_host(priors)[0]
-    numbers = given.to_dict() if hasattr(given, "to_dict") else given
+    values: Any = on_host(priors)[0]
+    numbers = values.to_dict() if hasattr(values, "to_dict") else values
     if isinstance(numbers, dict):
         labels = classes.tolist()
-        if len(numbers) != len(given):
+        if len(numbers) != len(values):
             raise ParameterError(
                 "priors", "have a label more than once: give each class one number"
             )
@@ -351,24 +351,24 @@ def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array
                 "priors", f"lack the classes {named(absent)}: give each class a number"
             )
         numbers = [numbers[label] for label in labels]
-    given = check_finite("priors", numbers, 1)
-    if given.shape != classes.shape:
+    values = check_finite("priors", numbers, 1)
+    if values.shape != classes.shape:
         raise ParameterError(
             "priors",
             f"must have one entry for each of the {len(classes)} classes, got "
-            f"{len(given)}",
+            f"{len(values)}",
         )
-    if not np.all(given > 0):
+    if not np.all(values > 0):
         raise ParameterError(
             "priors",
-            f"must be positive, got {listed(given)}: leave a class that never occurs "
+            f"must be positive, got {listed(values)}: leave a class that never occurs "
             "out of the data",
         )
-    given /= given.max()  # keeps the sum finite
-    shares: Array = given / given.sum()
+    values /= values.max()  # keeps the sum finite
+    shares: Array = values / values.sum()
     if not np.all(shares > 0):
         raise ParameterError(
-            "priors", f"differ too much for float64, got {listed(given)}"
+            "priors", f"differ too much for float64, got {listed(values)}"
         )
     return shares
 

@@ -97,7 +97,8 @@ def couple(scores: Any, curve: Curve) -> Any:
     if kernels.compiled is None or not is_numpy(scores):
         return couple_log_odds(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(scores)))
-    _couple(kernels.ready(scores), None, None, None, None, curve, p, None)
+    inputs = kernels.ready(scores), None, None, None, None
+    kernels.compiled.couple(*inputs, *curve, MOST_LOG_ODDS, LEAST_LOG_ODDS, p, None)
     return p
 
 
@@ -114,12 +115,6 @@ def couple_rows(
     """Return class probabilities and votes of rows; needs the compiled kernels."""
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
-    _couple(None, kernels.ready(X), coef, intercept, weight, curve, p, votes)
+    inputs = None, kernels.ready(X), coef, intercept, weight
+    kernels.compiled.couple(*inputs, *curve, MOST_LOG_ODDS, LEAST_LOG_ODDS, p, votes)
     return p, votes
-
-
-def _couple(scores, X, coef, intercept, weight, curve, p, votes):
-    """Fill p, and votes if given, from scores or from rows, in C."""
-    inputs = scores, X, coef, intercept, weight
-    limits = MOST_LOG_ODDS, LEAST_LOG_ODDS
-    kernels.compiled.couple(*inputs, *curve, *limits, p, votes)

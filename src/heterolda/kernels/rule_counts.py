@@ -77,8 +77,8 @@ def _add_counts(
     """Add the errors to counts, class by class."""
     classes = np.where(rows.judged[:, None], rows.classes, -1).ravel()
     for k in np.flatnonzero(rows.chosen):
-        places = np.flatnonzero(classes == k)
-        pairs, second = places // 2, places % 2 == 1
+        positions = np.flatnonzero(classes == k)
+        pairs, second = positions // 2, positions % 2 == 1
         normals = np.concatenate([rules[0][pairs], others[0][pairs]]).T
         intercept = np.concatenate([rules[1][pairs], others[1][pairs]])
         members = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
@@ -89,4 +89,4 @@ def _add_counts(
             wrong, wrong_others = np.split(positive != np.tile(second, 2), 2, axis=1)
             w = np.ones(len(X)) if rows.weight is None else rows.weight[index]
             sums = w @ wrong, w @ wrong_others, w @ (wrong != wrong_others)
-            counts.reshape(-1, 3)[places] += np.transpose(sums)
+            counts.reshape(-1, 3)[positions] += np.transpose(sums)

@@ -127,7 +127,7 @@ class PairRows:
         return cls(X, first, units, unit)
 
     def split(self, threads: int) -> list[PairRows]:
-        """Split the rows into consecutive groups of about equal size, one a thread."""
+        """Split the rows into consecutive groups of equal size, one per thread."""
         n = min(threads, len(self.X), self.X.size // _NUMBERS_PER_THREAD)
         if n <= 1:
             return [self]

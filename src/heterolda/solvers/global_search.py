@@ -169,34 +169,33 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
 
     slope = start.slope.reshape(-1, n_start)
-    at, left = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
-    before = at * n_start + left
+    arcs, first = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
+    before = arcs * n_start + first
     bound = np.logaddexp(start.log_error1[before], start.log_error2[before + 1])
-    promising = bound <= best_log[at]
-    at, left = at[promising], left[promising]
+    promising = bound <= best_log[arcs]
+    arcs, first = arcs[promising], first[promising]
     # If a minimum is close to a start point, its ladder continues beyond that point.
-    near = (left[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
+    near = (first[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
     around = _START[near]
-    guess = interpolated_roots(around, slope[at[:, None], near])
+    guess = interpolated_roots(around, slope[arcs[:, None], near])
     minima, motion, n_steps = newton_roots(
-        lambda index, x: arc.slopes(at[index], x), around[:, 1], around[:, 2], guess
+        lambda index, x: arc.slopes(arcs[index], x), around[:, 1], around[:, 2], guess
     )
-    rungs = _ladder(arc, at, minima, motion, around[:, 0], around[:, 3], gap)
-    ladder = arc.evaluate(at, rungs)
+    rungs = _ladder(arc, arcs, minima, motion, around[:, 0], around[:, 3], gap)
+    ladder = arc.evaluate(arcs, rungs)
     ladder_log = ladder.log_error.reshape(rungs.shape)
-    np.minimum.at(best_log, at, ladder_log.min(axis=1))
+    np.minimum.at(best_log, arcs, ladder_log.min(axis=1))
 
     n_evaluations = np.full(n_pairs, n_start)
-    np.add.at(n_evaluations, at, n_steps + rungs.shape[1])
-    latest = _join(arc, start, ladder, at, rungs.shape[1])
+    np.add.at(n_evaluations, arcs, n_steps + rungs.shape[1])
+    latest = _join(arc, start, ladder, arcs, rungs.shape[1])
     closed: list[Pieces] = []
     for _ in range(_MOST_ROUNDS):
         is_open = _is_open(latest, best_log, gap)
         if not is_open.any():
             break
         n_open = np.bincount(latest.pair[is_open], minlength=n_pairs)
-        if n_open.max() > _MOST_OPEN:
-            is_open &= (n_open <= _MOST_OPEN)[latest.pair]
+        is_open &= (n_open <= _MOST_OPEN)[latest.pair]
         closed.append(latest.take(~is_open))
         undecided = latest.take(is_open)
         inner = _cut(undecided.a.x, undecided.b.x)
@@ -208,7 +207,7 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     closed.append(latest)
     pieces = Pieces.concatenate(closed) if len(closed) > 1 else latest
     minima_log = ladder_log[:, rungs.shape[1] // 2]
-    return pieces, _best(arc, pieces, best_log, at, minima, minima_log), n_evaluations
+    return pieces, _best(arc, pieces, best_log, arcs, minima, minima_log), n_evaluations
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
@@ -321,7 +320,7 @@ def _most_variation(pencil: Pencil) -> Array:
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
-    """Return a mask of the pieces whose bound does not yet prove the gap."""
+    """Return a mask of the pieces to cut further."""
     bound, best = pieces.log_bound, best_log[pieces.pair]
     a, b = pieces.a, pieces.b
     with np.errstate(invalid="ignore"):

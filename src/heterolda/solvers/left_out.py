@@ -90,10 +90,11 @@ class LeftOut:
         """
         classes, basis = self.moments.pairs, self.lda.basis
         S = basis.T @ self.moments.covariances @ basis
-        own = (1 - self.to_pooled) / np.maximum(self.moments.weights - 1, _TINY)
-        shared = self.to_pooled * self._lost_by_pooled
+        pooled = self.to_pooled * self._lost_by_pooled
+        freedom = np.maximum(self.moments.weights - 1, _TINY)
+        factor = (1 - self.to_pooled) / freedom + pooled
         weights = arc_weights(rules)
-        lost = weights * (own + shared)[classes] + (weights * shared[classes])[:, ::-1]
+        lost = weights * factor[classes] + (weights * pooled[classes])[:, ::-1]
         share = _SIGNS * rules.means / np.maximum(np.diff(rules.means), _TINY)
         # Variances are raised to a share of S1 + S2, as in the pencil.
         weights = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)

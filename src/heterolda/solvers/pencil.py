@@ -12,8 +12,8 @@ and alpha + beta = 1. Any w in that space is V u; its coordinates u give
 
     D = w.delta = c.u,   sigma1^2 = sum alpha u^2,   sigma2^2 = sum beta u^2
 
-so (a S2 + b S1)^-1 delta = V (c / (b alpha + a beta)) costs O(d) for any (a, b), and
-with it every method of the paper.
+so in coordinates (a S2 + b S1)^-1 delta is c / (b alpha + a beta), which costs O(d)
+for any (a, b). All methods of the paper build on it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from heterolda.solvers.pencil import Pencil
 
 
 class Status(IntEnum):
-    """How a solver ended with a pair."""
+    """Outcome of a solver for a pair."""
 
     CLOSED_FORM = 0
     CERTIFIED = 1
@@ -42,7 +42,7 @@ class Status(IntEnum):
 class Rules:
     """One linear rule for each pair of classes."""
 
-    coef: Array  # -w; zero for a trivial rule, (n_pairs, d)
+    coef: Array  # -w, (n_pairs, d)
     intercept: Array  # w0; the prior log-odds for a trivial rule
     error: Array  # p_e of the rule under the Gaussian model
     gap: Array  # (error - proven lower bound) / error; NaN without a certificate
@@ -67,7 +67,9 @@ class Rules:
     def fisher(self) -> tuple[Array, Array]:
         """Coefficients and intercepts of Fisher's rules."""
         if self.fisher_coef is None or self.fisher_intercept is None:
-            raise ValueError("these rules have no Fisher rules: solve the pairs first")
+            raise ValueError(
+                "these rules come without Fisher's rules: solve the pairs first"
+            )
         return self.fisher_coef, self.fisher_intercept
 
     @classmethod

@@ -240,13 +240,13 @@ class Likelihood:
         """
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
-        values, show, begin, far = [], None, monotonic(), 0.0
+        values, show, begin, initial = [], None, monotonic(), 0.0
         for _ in range(0, MAX_STEPS, 3):
             first, _, before = self.step(moments)
             second, scatters, after = self.step(first)
             values += [before, after]
-            one, two = first - moments, second - first
-            moves = one, two, two - one
+            step1, step2 = first - moments, second - first
+            moves = step1, step2, step2 - step1
             size, last, bend = (self._sizes(move, moments) for move in moves)
             # Where the likelihood is flat, the variance added keeps the steps going.
             last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
@@ -254,17 +254,18 @@ class Likelihood:
             distance = last * rate / (1 - rate)
             fast = after - before > gain
             going = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
-            left = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
+            remaining = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
             if show is None:
-                far, seconds = left, (monotonic() - begin) * left / np.log(_PACE)
+                initial = remaining
+                seconds = (monotonic() - begin) * remaining / np.log(_PACE)
                 show = progress_of("estimating moments with missing values", seconds)
-            show(max(0.0, 1 - left / far) if going.any() else 1.0)
+            show(max(0.0, 1 - remaining / initial) if going.any() else 1.0)
             if not going.any():
                 return second, scatters, values, True
             # Varadhan and Roland's third scheme, where covariances stay definite.
             length = size / np.maximum(bend, size / _LONGEST + _TINY)
             length = np.maximum(length, 1.0)[:, None, None]
-            leap = moments + 2 * length * one + length**2 * (two - one)
+            leap = moments + 2 * length * step1 + length**2 * (step2 - step1)
             definite = np.linalg.eigvalsh(leap[:, 1:])[:, 0] > _LEAST_VARIANCE / 2
             leap = np.where(definite[:, None, None], leap, second)
             third, _, value = self.step(leap)

@@ -180,34 +180,34 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
     sizes, total = np.diff(X.indptr), w.sum()
     filled = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
     is_dense = filled > _DENSE * total
-    few, many = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
-    mean[few] = (X.T @ w)[few] / total
-    columns, root = X[:, many], np.sqrt(w)
+    sparse, full = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
+    mean[sparse] = (X.T @ w)[sparse] / total
+    columns, root = X[:, full], np.sqrt(w)
     X.data *= np.repeat(root, sizes)
-    X = X[:, few]
+    X = X[:, sparse]
     # Centering on a row first makes the scatter of a constant column exactly zero.
     origin = columns[[0]].toarray()[0]
     shift = sum(w[block] @ z for block, z in _blocks(columns, origin)) / total
-    within, across = np.zeros((len(many),) * 2), np.zeros((len(few), len(many)))
-    residue, varies = np.zeros(len(many)), filled > 0
-    varies[many] = False
+    within, across = np.zeros((len(full),) * 2), np.zeros((len(sparse), len(full)))
+    residue, varies = np.zeros(len(full)), filled > 0
+    varies[full] = False
     for block, z in _blocks(columns, origin):
         z -= shift
         residue += w[block] @ z
-        varies[many] |= z.any(axis=0)
+        varies[full] |= z.any(axis=0)
         z *= root[block, None]
         within += z.T @ z
         across += X[block].T @ z
     # Correct for the sum of z, which is zero only up to rounding.
-    scatter[np.ix_(many, many)] = within - np.outer(residue, residue) / total
-    across -= np.outer(mean[few], residue)
-    scatter[np.ix_(few, many)], scatter[np.ix_(many, few)] = across, across.T
-    mean[many] = origin + (shift + residue / total)
+    scatter[np.ix_(full, full)] = within - np.outer(residue, residue) / total
+    across -= np.outer(mean[sparse], residue)
+    scatter[np.ix_(sparse, full)], scatter[np.ix_(full, sparse)] = across, across.T
+    mean[full] = origin + (shift + residue / total)
     transposed = X.T.tocsr()
-    for block in blocks(len(few), max(1, _BLOCK // max(1, len(few)))):
+    for block in blocks(len(sparse), max(1, _BLOCK // max(1, len(sparse)))):
         product = (transposed[block] @ X).toarray()
-        product -= np.outer(mean[few[block]], mean[few]) * total
-        scatter[np.ix_(few[block], few)] = product
+        product -= np.outer(mean[sparse[block]], mean[sparse]) * total
+        scatter[np.ix_(sparse[block], sparse)] = product
     return varies
 
 
@@ -300,32 +300,32 @@ def factor_of(scatter: Array) -> Array:
 # Sums and differences
 
 
-def merged(one: Sums, other: Sums) -> Sums:
+def merged(first: Sums, second: Sums) -> Sums:
     """Merge the sums of two sets of rows, both with scatters or both with factors.
 
     Both have the same classes, which are merged by the pairwise update of Chan, Golub
     and LeVeque.
     """
-    weights = one[0] + other[0]
-    means = np.where(one[0][:, None] > 0, one[1], other[1])
-    wide = isinstance(one[2], list)
-    parts: Any = [None] * len(weights) if wide else np.empty_like(one[2])
-    for k, (a, b) in enumerate(zip(one[0], other[0], strict=True)):
+    weights = first[0] + second[0]
+    means = np.where(first[0][:, None] > 0, first[1], second[1])
+    wide = isinstance(first[2], list)
+    parts: Any = [None] * len(weights) if wide else np.empty_like(first[2])
+    for k, (a, b) in enumerate(zip(first[0], second[0], strict=True)):
         if not a or not b:
-            parts[k] = (one if a else other)[2][k]
+            parts[k] = (first if a else second)[2][k]
             continue
         share = b / weights[k]
         with np.errstate(over="ignore", invalid="ignore"):
-            shift = other[1][k] - one[1][k]
+            shift = second[1][k] - first[1][k]
             means[k] += shift * share
             if wide:
                 between = shift[None] * np.sqrt(a * share)
-                parts[k] = np.concatenate([one[2][k], other[2][k], between])
+                parts[k] = np.concatenate([first[2][k], second[2][k], between])
                 squares = np.einsum("ij,ij->j", parts[k], parts[k])
             else:
                 np.multiply(np.outer(shift, shift), a * share, out=parts[k])
-                parts[k] += one[2][k]
-                parts[k] += other[2][k]
+                parts[k] += first[2][k]
+                parts[k] += second[2][k]
                 squares = np.diag(parts[k])
         check_range(squares, shift != 0, "other")
     if wide and not is_wide(sum(map(len, parts)), means.shape[1]):
@@ -351,10 +351,10 @@ def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
         means, scatters = mean - step, scatter - part_scatter - outer
         error = MERGED * (np.abs(mean) + np.abs(step))
         means[np.abs(means) <= error] = 0.0
-        left, squares = (np.einsum("kii->ki", S) for S in (scatters, scatter))
-        far = error * np.sqrt(a[:, None])
-        noise = MERGED * squares + far * (np.sqrt(squares) + far)
-        wrong = (~np.isfinite(left) | (left < -IMPOSSIBLE * noise)).any(axis=1)
+        diagonal, squares = (np.einsum("kii->ki", S) for S in (scatters, scatter))
+        offset = error * np.sqrt(a[:, None])
+        noise = MERGED * squares + offset * (np.sqrt(squares) + offset)
+        wrong = (~np.isfinite(diagonal) | (diagonal < -IMPOSSIBLE * noise)).any(axis=1)
         impossible = (weights < 0) | (wrong & (weights > 0))
     if impossible.any():
         raise ValueError(
@@ -362,6 +362,6 @@ def without(whole: Sums, part: Sums, classes: NDArray[Any]) -> Sums:
             " with a negative weight or variance: subtract only what was added, or "
             "gather the statistics of the other rows again"
         )
-    constant = (left <= noise) & (b > 0)[:, None]
+    constant = (diagonal <= noise) & (b > 0)[:, None]
     scatters[constant[:, :, None] | constant[:, None]] = 0.0
     return weights, means, scatters

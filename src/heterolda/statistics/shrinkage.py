@@ -263,9 +263,9 @@ def _candidates(
     # Factors of T_k and of P in the covariance without the row.
     class_weight = statistics.weights[k] - 1 - removed
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where(np.isinf(nu), 0.0, 1 / (class_weight + nu))
-        shared = np.where(np.isinf(nu), 1.0, nu * own)
-    own[~np.isfinite(own) | (own < 0)] = np.nan  # nothing remains of the class
+        factor = np.where(np.isinf(nu), 0.0, 1 / (class_weight + nu))
+        share = np.where(np.isinf(nu), 1.0, nu * factor)
+    factor[~np.isfinite(factor) | (factor < 0)] = np.nan  # nothing remains of the class
     candidates = []
     for r in DIAGONALS:
         mixture = (1 - r) * spectrum * freedom / (freedom - removed) + r
@@ -273,14 +273,14 @@ def _candidates(
         root = np.ones_like(mixture) if singular else np.sqrt(mixture)
         values, vectors = np.linalg.eigh(scatter / root / root[:, None])
         values = np.where(values > SINGULAR * values.max(initial=0.0), values, 0.0)
-        base = np.multiply.outer(values, own) + shared
+        base = np.multiply.outer(values, factor) + share
         if singular:
-            base[:, shared > 0] = np.nan
+            base[:, share > 0] = np.nan
         base[base <= 0] = np.nan
         log_det = np.log(base).sum(axis=0) + 2 * np.log(root).sum()
         if outside:  # only the diagonal contributes there
             with np.errstate(divide="ignore"):
-                log_det += outside * np.log(shared * r)
-        lost = own + shared * (1 - r) / (freedom - removed)
+                log_det += outside * np.log(share * r)
+        lost = factor + share * (1 - r) / (freedom - removed)
         candidates.append(_Candidates(vectors / root[:, None], 1 / base, log_det, lost))
     return candidates

@@ -82,9 +82,9 @@ class Span:
         r = basis.shape[1]
         centers = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
         if differs.any():
-            more, centers_there = _constant_basis(means, differs, units, r)
-            basis = np.hstack([basis, more])
-            centers = np.hstack([centers, centers_there])
+            constant_basis, constant_centers = _constant_basis(means, differs, units, r)
+            basis = np.hstack([basis, constant_basis])
+            centers = np.hstack([centers, constant_centers])
         scatters = np.zeros((len(factors), centers.shape[1], centers.shape[1]))
         for scatter, part in zip(scatters, parts, strict=False):
             scatter[:r, :r] = part.T @ part
@@ -193,9 +193,9 @@ def _orthonormal(
     size = np.abs(R[:, :-1]).max(axis=1)
     empty = size <= NO_COORDINATE * len(size) * size.max()
     R[empty] = 0.0
-    kept = np.append(np.flatnonzero(~empty), np.flatnonzero(empty)[-1:])
-    if not np.array_equal(kept, np.arange(len(R))):
-        Q, R = Q[:, kept], R[kept]
+    used = np.append(np.flatnonzero(~empty), np.flatnonzero(empty)[-1:])
+    if not np.array_equal(used, np.arange(len(R))):
+        Q, R = Q[:, used], R[used]
     Q /= units[features][:, None]
     if not features.all():
         basis = np.zeros((len(units), Q.shape[1]))
@@ -220,8 +220,8 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     axes = np.hstack([axes[:, :rank], null])
     turned = axes.T @ R
     turned[rank:, :n] = 0.0
-    left = turned[rank:, n:-1]
-    left[np.abs(left) <= REAL_SEPARATION * NO_DEVIATION] = 0.0
+    null_shifts = turned[rank:, n:-1]
+    null_shifts[np.abs(null_shifts) <= REAL_SEPARATION * NO_DEVIATION] = 0.0
     return axes, turned
 
 

@@ -1,4 +1,4 @@
-"""Bhattacharyya's bound on the errors of all pairs of classes in a subspace."""
+"""Bhattacharyya bound on the errors of all pairs of classes in a subspace."""
 
 from __future__ import annotations
 

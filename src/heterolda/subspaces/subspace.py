@@ -97,11 +97,11 @@ def find_subspace(
         share = min(to_pooled, _MOST_POOLED)
         shrunk = classes.shrunk(share) if share else classes
         if method == "error":
-            more = error(shrunk, n, progress)
-            more = more @ ordered_axes(classes.within(more))
+            axes = error(shrunk, n, progress)
+            axes = axes @ ordered_axes(classes.within(axes))
         else:
-            more = _CLOSED_FORMS[method](shrunk, n)
-        directions = np.column_stack([directions, more])
+            axes = _CLOSED_FORMS[method](shrunk, n)
+        directions = np.column_stack([directions, axes])
     A = np.linalg.qr(directions)[0][:, :n]  # spans of the first 1, 2, ... are unchanged
     scalings = classes.basis @ A
     scalings = scalings * _signs(scalings, np.diag(total))

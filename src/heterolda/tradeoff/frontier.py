@@ -321,11 +321,11 @@ class Frontier:
         count = np.arange(len(widths)) - np.repeat(np.cumsum(parts) - parts, parts)
         left = np.repeat(x[:-1], parts) + count * widths
         nodes, weights = np.polynomial.legendre.leggauss(10)
-        at = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
-        zeros = np.zeros(at.size, np.intp)
-        y1, y2, speed = self.arc.slopes(zeros, at.ravel())[2]
+        points = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
+        zeros = np.zeros(points.size, np.intp)
+        y1, y2, speed = self.arc.slopes(zeros, points.ravel())[2]
         values = ndtr(-y2) * np.exp(-0.5 * y1 * y1) / np.sqrt(2 * np.pi) * speed
-        sums = values.reshape(at.shape) @ weights
+        sums = values.reshape(points.shape) @ weights
         return float(1 - 0.5 * sums @ widths)
 
     def _nodes(self, y1: Array, y2: Array) -> Array:

@@ -79,7 +79,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class Minimax:
-    """Rule with the least larger error rate, where both are equal.
+    """Rule that minimizes the larger error rate, which makes both equal.
 
     Its gap is that of the larger error rate. No rule has a larger error rate below
     min(e1, e2) at any point of the arc, because from there one of the two increases in
