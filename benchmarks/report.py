@@ -122,7 +122,7 @@ def _summary(times: list[Record]) -> str:
         f"scikit-learn's LDA (geometric mean; {figure(min(ratios))} to "
         f"{figure(max(ratios))}), and "
         f"predictions take {figure(min(lda))} to {figure(max(lda))} times as long, "
-        "more the more classes there are."
+        "and longer the more classes there are."
     )
 
 

@@ -381,7 +381,7 @@ TASKS = {
 }
 LINK = """
     const found = [...document.querySelectorAll("a[href]")].find(
-        (link) => link.checkVisibility()
+        (link) => link.checkVisibility() && link.offsetHeight > 0
             && link.innerText.trim().replace("’", "'") === arguments[0]);
     found?.scrollIntoView({block: "center", behavior: "instant"});
     return found;
