@@ -18,7 +18,7 @@ from heterolda import (
     HeteroscedasticProjection,
 )
 from heterolda.export import load, save
-from heterolda.inspection.map_page import write_map_page
+from heterolda.inspection.projection_text import write_map_page
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -219,7 +219,7 @@ def test_the_page_of_a_projection(four, tmp_path):
         # The features that weigh most come first.
         sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
         share = 100 * sizes.max() / sizes.sum()
-        head = text.index('<th scope="col">component 1</th>')
+        head = text.index('<p class="note">Component 1</p>')
         first = text.index('<th scope="row">', head)
         assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
     assert "Points are rows" in text

@@ -102,7 +102,7 @@ def test_text_and_frame(make_classes, monkeypatch):
     assert max(map(len, lines)) <= 100
     assert "Box's M: chi2 = " in text
     worst = report.pairs[report.excess.argmax()]
-    first = lines[lines.index("") + 4]  # below the heading of the table
+    first = lines[next(k for k, x in enumerate(lines) if x.startswith("pair ")) + 1]
     assert first.startswith(", ".join(report.classes[worst]))
     assert report.verdict in text
     frame = report.to_frame()
@@ -181,9 +181,9 @@ def test_in_a_notebook(make_classes):
         assert repr(report).startswith("HeteroscedasticityReport(n_classes=6, n_feat")
         page = report._repr_html_()
         assert "<script" not in page
-        assert "&lt;script&gt;x&lt;/script&gt;, " in page
-        assert page.count("<tr>") == 11
-        assert "and 5 more" in page
+        assert "&lt;script&gt;x&lt;/script&gt;, " in page.replace("<wbr>", "")
+        assert page.count("<tr>") == 16
+        assert "and 5 more pairs" in str(report)
         words = re.sub("<[^>]*>", " ", page)
         for part in ("are they equal?", "exactly normal, the best", "is how many"):
             assert part in words

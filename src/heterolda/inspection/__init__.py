@@ -1,5 +1,6 @@
 """Models and data in words and pictures; `heterolda` has these names, too."""
 
+from heterolda.inspection.box import BoxTest
 from heterolda.inspection.comparison import Comparison, compare
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.class_map import ClassMapDisplay
@@ -7,7 +8,6 @@ from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
 from heterolda.inspection.heteroscedasticity import (
-    BoxTest,
     HeteroscedasticityReport,
     heteroscedasticity_report,
 )

@@ -1,23 +1,30 @@
-"""The classifiers that a comparison tries by default, and those it is given."""
+"""The classifiers of a comparison, and each of them on rows held out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.held_out import deal
 from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError
-from heterolda.inspection._held_out import HeldOut
+from heterolda.foundations.arrays import Array, Index
 
 # Where a covariance is singular QDA has this much of the identity, on standardized
 # features. On five data sets the accuracy is at most 3 points below that with 0.001,
@@ -27,6 +34,9 @@ SINGULAR = (
     "the covariance of some class is singular, so it was run on standardized features "
     f"with reg_param={_REG_PARAM}"
 )
+NOT_FINISHED = "not finished"
+# Probabilities below this count as it, so that one row cannot make a loss infinite.
+_LEAST = np.finfo(np.float64).eps
 
 
 def _seven() -> dict[str, Any]:
@@ -71,14 +81,123 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
     return chosen
 
 
-def regularized_qda() -> Any:
-    """Return QDA for classes whose covariances are singular."""
+def regularized(model: Any, answers: HeldOut) -> Any:
+    """Return what to run in place of plain QDA that met singular covariances, or None.
+
+    They are an error, or a warning in older versions of scikit-learn.
+    """
+    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
+    said = " ".join([answers.failure or "", *answers.notes])
+    if not plain or not ("not full rank" in said or "collinear" in said):
+        return None
     qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
     return make_pipeline(StandardScaler(), qda)
 
 
-def is_singular_qda(model: Any, found: HeldOut) -> bool:
-    """Say whether plain QDA has met singular covariances: an error, once a warning."""
-    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-    said = " ".join([found.failure or "", *found.notes])
-    return plain and ("not full rank" in said or "collinear" in said)
+@dataclass(frozen=True)
+class FoldedRows:
+    """Rows, their class indices and folds; those of fold -1 are never held out."""
+
+    X: Array
+    codes: Index
+    classes: NDArray[Any]
+    fold: Index
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Predicted class indices and log losses of all rows, by one model.
+
+    They are -1 and NaN where there are none. `seconds` is the mean time of a fit,
+    `notes` are the warnings, and `failure` is the reason if the model failed.
+    """
+
+    predictions: Index
+    log_loss: Array
+    seconds: float = np.nan
+    linear: bool = False
+    notes: tuple[str, ...] = ()
+    failure: str | None = None
+
+    @classmethod
+    def failed(cls, n: int, failure: str, notes: tuple[str, ...] = ()) -> HeldOut:
+        """Return what there is of a model that failed."""
+        return cls(np.full(n, -1), np.full(n, np.nan), notes=notes, failure=failure)
+
+
+def failure_word(reason: str) -> str:
+    """Return what stands in place of the figures of a model that has none."""
+    return NOT_FINISHED if reason == NOT_FINISHED else "failed"
+
+
+def assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
+    """Return the fold in which each row is held out, as `deal` deals them.
+
+    -1 stands for rows of a class of which one row at most would be left. These are
+    never held out.
+    """
+    folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
+    for k in range(int(codes.max()) + 1):
+        held = np.bincount(folds[codes == k], minlength=n_folds)
+        if held.sum() - held.max() < 2:
+            folds[codes == k] = -1
+    return folds
+
+
+def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOut:
+    """Fit a model without each fold in turn, and predict that fold.
+
+    `report` is called with the number of folds so far. What the model raises is its
+    failure, and ends the judgement.
+    """
+    n = len(rows.codes)
+    predictions, loss = np.full(n, -1), np.full(n, np.nan)
+    seconds: list[float] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", RuntimeWarning)
+        for k in np.unique(rows.fold[rows.fold >= 0]):
+            held = rows.fold == k
+            try:
+                begin = time.perf_counter()
+                fitted = clone(model).fit(
+                    rows.X[~held], rows.classes[rows.codes[~held]]
+                )
+                seconds.append(time.perf_counter() - begin)
+                predictions[held], loss[held] = _predicted(fitted, rows, held)
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+                return HeldOut.failed(n, why, _counted(caught))
+            report(len(seconds))
+    last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+    linear = hasattr(last, "coef_") and getattr(last, "transformation_", None) is None
+    mean = float(np.mean(seconds))
+    return HeldOut(predictions, loss, mean, linear, _counted(caught))
+
+
+def _predicted(
+    fitted: Any, rows: FoldedRows, held: NDArray[np.bool_]
+) -> tuple[Index, Array]:
+    """Return class indices of the rows held out, and the log loss at each."""
+    X, truth = rows.X[held], rows.codes[held]
+    labels = fitted.predict(X)
+    found = np.searchsorted(rows.classes, labels)
+    predictions = np.minimum(found, len(rows.classes) - 1)
+    if np.any(rows.classes[predictions] != labels):
+        raise ValueError("it predicts what is not a class: is it a classifier?")
+    if not hasattr(fitted, "predict_proba"):
+        return predictions, np.full(len(X), np.nan)
+    chances = fitted.predict_proba(X)[np.arange(len(X)), truth]
+    return predictions, -np.log(np.clip(chances, _LEAST, 1.0))
+
+
+def _counted(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return a text for each kind of warning: its first message, and their number."""
+    kinds: dict[str, list[str]] = {}
+    for warning in caught:
+        kinds.setdefault(warning.category.__name__, []).append(str(warning.message))
+    return tuple(
+        f"{kind}, {len(texts)} times, first: {texts[0]}" if len(texts) > 1 else texts[0]
+        for kind, texts in kinds.items()
+    )

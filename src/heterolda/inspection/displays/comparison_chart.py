@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.inspection._held_out import failure_word
+from heterolda.inspection._compared_models import failure_word
 from heterolda.inspection.displays.base import COLORS, GREY, INK, pyplot
 
 
