@@ -64,10 +64,10 @@ def map_figure(projection: Any, X: Any, y: Any) -> Figure:
     n = min(len(projection.explained_), 3)
 
     def draw(canvas: Any) -> None:
-        axes = canvas.subplots(1 if n == 2 else 2, 1 if n == 2 else 2, squeeze=False)
-        for empty in axes.ravel()[3:]:
+        axes = np.ravel(canvas.subplots() if n == 2 else canvas.subplots(2, 2))
+        for empty in axes[3:]:
             empty.set_axis_off()
-        display.from_estimator(projection, X, y, components=n, ax=axes.ravel()[:3])
+        display.from_estimator(projection, X, y, components=n, ax=axes[:3])
 
     kept = percent(projection.explained_[:n].sum())
     caption = (
