@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.data.categories import raw_columns
 from heterolda.estimators.base import OTHERS, pooled_deviations
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
@@ -18,16 +19,13 @@ from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.wording import amount, count, named, percent
+from heterolda.foundations.wording import amount, count, named, names_text, percent
 from heterolda.inspection.sentences import (
     accuracy_sentence,
-    bound_sentence,
     few_rows_note,
     guarded_sentence,
     most_frequent,
-    record_lines,
     verdict_sentence,
-    width_sentence,
 )
 from heterolda.solvers import Fisher, resolve_solver
 
@@ -159,10 +157,21 @@ class ModelFacts:
         return f"{text}: {', '.join(parts)}."
 
     def search_lines(self) -> list[str]:
-        """Say what the search has gained, or which width was taken."""
+        """Say what the search has gained, or which widths were taken."""
         model = self.model
         if isinstance(model, SmoothedLinearDiscriminant):
-            return [width_sentence(model.path_, model.held_out_error_)]
+            rules = [
+                f"{row['width']:g}" if row["ridge"] is None else "a ridge logistic rule"
+                for row in model.path_
+                if row["weight"] > 0
+            ]
+            line = (
+                f"Widths in the mean: {', '.join(rules)}; width 1 is the best line for "
+                "normal classes, small widths are for few errors on the training rows."
+            )
+            if np.isfinite(model.held_out_error_):
+                line += f" Held-out error: {percent(model.held_out_error_)}."
+            return [line]
         if not hasattr(model, "n_errors_start_"):
             return []
         before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
@@ -173,10 +182,20 @@ class ModelFacts:
 
     def record_lines(self) -> list[str]:
         """Return the columns that a model with categories needs, and its NA strings."""
-        if self.record is None:
-            return []
-        takes = self._takes_missing
-        return record_lines(self.record, self.features, takes_missing=takes)
+        lines, record = [], self.record
+        if record is not None and record.marks:
+            rule = "" if self._takes_missing else ": the model cannot decide such rows"
+            marks = ", ".join(record.marks)
+            lines.append(f"These also count as missing values: {marks}{rule}.")
+        if record is not None and record.categories:
+            columns = names_text(raw_columns(self.features, record.categories))
+            lines.append(f"Needs the columns {columns}.")
+            for one in record.categories:
+                levels = ", ".join([f"{one.reference} (the reference)", *one.levels])
+                other = "the reference" if one.other is None else one.features[-1]
+                levels = f"{levels}; any other counts as {other}"
+                lines.append(f"Categories of {one.column}: {levels}.")
+        return lines
 
     @cached_property
     def pairs(self) -> list[PairFacts]:
@@ -233,12 +252,18 @@ class ModelFacts:
 
         Only the bound if they are not known; `lda` says how to get LDA.
         """
-        lines = [] if self.bound is None else [bound_sentence(self.bound)]
+        lines, bound = [], self.bound
+        if bound is not None:
+            lines.append(
+                f"A{str(bound)[1:]}: the threshold comes from "
+                f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
+                f"its expected error rate is {percent(bound.expected_error)}."
+            )
         judgement = None if self.record is None else self.record.judgement
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
-        if self.bound is not None or (self.is_fisher and not self.is_refined):
+        if bound is not None or (self.is_fisher and not self.is_refined):
             return lines
         weighs = getattr(self.model, "class_weight", None) is not None
         criterion = self.settings.get("criterion", "bayes")

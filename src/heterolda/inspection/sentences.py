@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from heterolda.data.categories import raw_columns
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, Judgement
+from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.guard import ROWS_PER_FEATURE
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.wording import count, named, names_text, percent, points
+from heterolda.foundations.wording import count, named, percent, points
 
 _MOST_NAMED = 5
 # Marks a figure of the model, as opposed to one of rows.
 IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
-
-
-def record_lines(
-    record: FitRecord, features: Sequence[str], *, takes_missing: bool
-) -> list[str]:
-    """Return the columns that a model with categories needs, and its NA strings."""
-    lines = []
-    if record.marks:
-        rule = "" if takes_missing else ": the model cannot decide such rows"
-        marks = ", ".join(record.marks)
-        lines.append(f"These also count as missing values: {marks}{rule}.")
-    if record.categories:
-        columns = names_text(raw_columns(features, record.categories))
-        lines.append(f"Needs the columns {columns}.")
-    for one in record.categories:
-        levels = [f"{one.reference} (the reference)", *one.levels]
-        other = "the reference" if one.other is None else one.features[-1]
-        lines.append(
-            f"Categories of {one.column}: {', '.join(levels)}; any other counts as "
-            f"{other}."
-        )
-    return lines
-
-
-def bound_sentence(bound: ErrorBound) -> str:
-    """Say what is guaranteed of the error rate of a class, and by which rows."""
-    return (
-        f"A{str(bound)[1:]}: the threshold comes from "
-        f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
-        f"its expected error rate is {percent(bound.expected_error)}."
-    )
 
 
 def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
@@ -138,24 +106,3 @@ def few_rows_note(
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
         f"covariances are uncertain and errors of the model too low: {remedy}."
     )
-
-
-def width_sentence(path: Sequence[Mapping[str, Any]], error: float) -> str:
-    """Say which candidates a smoothed discriminant is the mean of.
-
-    `path` has the candidates with their weights, and `error` is the one to expect on
-    new rows.
-    """
-    widths = [row["width"] for row in path if row["weight"] > 0]
-    smoothed = [f"{width:g}" for width in widths if width is not None]
-    parts = [f"width {', '.join(smoothed)}"] if smoothed else []
-    if len(widths) > len(smoothed):
-        parts.append(count(len(widths) - len(smoothed), "ridge logistic rule"))
-    text = (
-        f"The rule is {'the mean of' if len(widths) > 1 else 'that of'} "
-        f"{' and '.join(parts)}; width 1 is the best line for normal classes, small "
-        "widths are for few errors on the training rows."
-    )
-    if np.isfinite(error):
-        text += f" Expected error on new rows, from rows held out: {percent(error)}."
-    return text
