@@ -148,9 +148,9 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
     """Fit a model without each fold in turn, and predict that fold.
 
     `report` is called with the number of folds so far. What the model raises is its
-    failure, and ends the judgement.
+    failure, and ends the evaluation.
     """
-    n = len(rows.codes)
+    n, y = len(rows.codes), rows.classes[rows.codes]
     predictions, loss = np.full(n, -1), np.full(n, np.nan)
     seconds: list[float] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -161,19 +161,17 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
             held = rows.fold == k
             try:
                 begin = time.perf_counter()
-                fitted = clone(model).fit(
-                    rows.X[~held], rows.classes[rows.codes[~held]]
-                )
+                fitted = clone(model).fit(rows.X[~held], y[~held])
                 seconds.append(time.perf_counter() - begin)
                 predictions[held], loss[held] = _predicted(fitted, rows, held)
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
-                return HeldOut.failed(n, why, _counted(caught))
+                return HeldOut.failed(n, why, _notes(caught))
             report(len(seconds))
     last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
     linear = hasattr(last, "coef_") and getattr(last, "transformation_", None) is None
     mean = float(np.mean(seconds))
-    return HeldOut(predictions, loss, mean, linear, _counted(caught))
+    return HeldOut(predictions, loss, mean, linear, _notes(caught))
 
 
 def _predicted(
@@ -182,8 +180,8 @@ def _predicted(
     """Return class indices of the rows held out, and the log loss at each."""
     X, truth = rows.X[held], rows.codes[held]
     labels = fitted.predict(X)
-    found = np.searchsorted(rows.classes, labels)
-    predictions = np.minimum(found, len(rows.classes) - 1)
+    places = np.searchsorted(rows.classes, labels)
+    predictions = np.minimum(places, len(rows.classes) - 1)
     if np.any(rows.classes[predictions] != labels):
         raise ValueError("it predicts what is not a class: is it a classifier?")
     if not hasattr(fitted, "predict_proba"):
@@ -192,12 +190,9 @@ def _predicted(
     return predictions, -np.log(np.clip(chances, _LEAST, 1.0))
 
 
-def _counted(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return a text for each kind of warning: its first message, and their number."""
-    kinds: dict[str, list[str]] = {}
+def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return the first message of each kind of warning."""
+    messages: dict[type, str] = {}
     for warning in caught:
-        kinds.setdefault(warning.category.__name__, []).append(str(warning.message))
-    return tuple(
-        f"{kind}, {len(texts)} times, first: {texts[0]}" if len(texts) > 1 else texts[0]
-        for kind, texts in kinds.items()
-    )
+        messages.setdefault(warning.category, str(warning.message))
+    return tuple(messages.values())

@@ -107,10 +107,10 @@ class Comparison:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from heterolda import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare(X, y, models={"LDA": None, "naive Bayes": GaussianNB()})
-    >>> found.accuracy.round(3)
+    >>> result = compare(X, y, models={"LDA": None, "naive Bayes": GaussianNB()})
+    >>> result.accuracy.round(3)
     array([0.98 , 0.953])
-    >>> found.difference.round(3), found.difference_error.round(3)
+    >>> result.difference.round(3), result.difference_error.round(3)
     (array([ 0.   , -0.027]), array([0.   , 0.016]))
     """
 
@@ -404,8 +404,8 @@ def compare(
     >>> from sklearn.datasets import load_iris
     >>> from heterolda import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
-    >>> found.best, found.as_good, found.choice
+    >>> result = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
+    >>> result.best, result.as_good, result.choice
     ('LDA', ('LDA', 'GLD', 'QDA'), 'LDA')
     """
     chosen = check_models(models)
@@ -430,9 +430,9 @@ def compare(
             ": no class has three different rows, so none can be held out: are these "
             "class labels?",
         )
-    found = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
-    every = found.values()
-    notes = [f"{name}: {note}" for name, one in found.items() for note in one.notes]
+    outcomes = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
+    every = outcomes.values()
+    notes = [f"{name}: {note}" for name, one in outcomes.items() for note in one.notes]
     if not judged.all():
         others = codes[~judged]
         small = named(classes[np.unique(others)])
@@ -443,7 +443,7 @@ def compare(
             "in every training set.",
         )
     return Comparison(
-        names=tuple(found),
+        names=tuple(outcomes),
         classes=classes,
         rows=kept[judged],
         folds=fold[judged],
@@ -452,7 +452,7 @@ def compare(
         log_loss=np.array([one.log_loss[judged].mean() for one in every]),
         fit_seconds=np.array([one.seconds for one in every]),
         linear=np.array([one.linear for one in every]),
-        failures={name: one.failure for name, one in found.items() if one.failure},
+        failures={name: one.failure for name, one in outcomes.items() if one.failure},
         notes=tuple(notes),
     )
 
@@ -463,12 +463,12 @@ def _judge_all(
     progress: Callable[[str, float], None] | None,
 ) -> dict[str, HeldOut]:
     """Evaluate all models; after an interrupt those that are finished."""
-    found: dict[str, HeldOut] = {}
+    outcomes: dict[str, HeldOut] = {}
     n_folds = len(np.unique(rows.fold[rows.fold >= 0]))
 
     def report(n_done: int, name: str) -> None:
         if progress is not None:
-            progress(name, (len(found) + n_done / n_folds) / len(models))
+            progress(name, (len(outcomes) + n_done / n_folds) / len(models))
 
     # Slow ones come last: whoever loses patience has the others.
     slow = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
@@ -481,15 +481,15 @@ def _judge_all(
             if instead is not None:
                 one = judge(instead, rows, partial(report, name=name))
                 one = replace(one, notes=(SINGULAR, *one.notes))
-            found[name] = one
+            outcomes[name] = one
     except KeyboardInterrupt:
-        if not found:
+        if not outcomes:
             raise
         warnings.warn(
-            f"interrupted after {len(found)} of {len(models)} models: the others are "
-            "shown as not finished",
+            f"interrupted after {len(outcomes)} of {len(models)} models: the others "
+            "are shown as not finished",
             UserWarning,
             stacklevel=3,
         )
     missing = HeldOut.failed(len(rows.codes), NOT_FINISHED)
-    return {name: found.get(name, missing) for name in models}
+    return {name: outcomes.get(name, missing) for name in models}
