@@ -132,11 +132,11 @@ def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
 
 def test_words_of_a_comparison():
     linear = np.array([False, False, True])
-    found = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
-    assert "must be linear, use c (97.00 %)" in found.recommendation
-    assert "As good as a on these data: b." in found.recommendation
+    outcome = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
+    assert "must be linear, use c (97.00 %)" in outcome.recommendation
+    assert "As good as a on these data: b." in outcome.recommendation
     for words in ("1 ms", "0.20 s", "30 s", " - ", "best by log loss: a (0.1000)"):
-        assert words in str(found)
+        assert words in str(outcome)
     alone = drawn([0, 9, 9], [0.1, 0.1, 0.1]).recommendation
     assert "No other model is within one standard error" in alone
     none = drawn([9, 9], [0.1, 0.1], failures={"a": "no", "b": "no"})
@@ -145,11 +145,8 @@ def test_words_of_a_comparison():
 
 def test_boundaries_of_transformed_features_are_not_linear(four):
     X, y = four
-    search, powers = (
-        LocalNeighborhoodSearch(max_iter=5),
-        SmoothedLinearDiscriminant(0.5),
-    )
-    models = {"search": search, "powers": powers}
+    search = LocalNeighborhoodSearch(max_iter=5)
+    models = {"search": search, "powers": SmoothedLinearDiscriminant(0.5)}
     assert compare(np.exp(X), y, models=models, cv=3).linear.tolist() == [True, False]
     # Features of two values are not transformed.
     assert compare(np.sign(X), y, models=models, cv=3).linear.all()

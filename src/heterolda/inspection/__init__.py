@@ -7,7 +7,7 @@ from heterolda.inspection.displays.class_map import ClassMapDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
-from heterolda.inspection.heteroscedasticity import (
+from heterolda.inspection.report import (
     HeteroscedasticityReport,
     heteroscedasticity_report,
 )

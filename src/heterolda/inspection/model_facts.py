@@ -21,6 +21,7 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import amount, count, named, names_text, percent
 from heterolda.inspection.sentences import (
+    SHRINK,
     accuracy_sentence,
     few_rows_note,
     guarded_sentence,
@@ -277,26 +278,23 @@ class ModelFacts:
                 constant = most_frequent(judgement, self.classes, weights)
         return [*lines, verdict_sentence(judgement, lda=lda, constant=constant)]
 
-    def notes(
-        self, remedy: str = "fit with shrinkage='cv', or use fewer features"
-    ) -> list[str]:
+    def notes(self, remedy: str = SHRINK) -> list[str]:
         """Return what to know before believing the figures of the model."""
         flags = getattr(self.discriminant, "guarded_", np.zeros(len(self.pairs), bool))
         guarded = [" and ".join(one.classes) for one in self.pairs if flags[one.index]]
         notes = [guarded_sentence(guarded)]
         if self.transformation is not None:
             notes.append(_TRANSFORMED)
-        if self.statistics is not None:
-            chosen = getattr(self.discriminant, "shrinkage_", None)
-            estimator = self.statistics.estimated_by
-            given = self.settings["shrinkage"] is not None or chosen is not None
-            if given or estimator not in (None, "EM"):
-                remedy = "use more rows or fewer features"
-            weights, d = self.statistics.weights, len(self.features)
-            notes.append(few_rows_note(self.classes, weights, d, remedy))
+        d, stats = len(self.features), self.statistics
+        if stats is not None:
+            shrunk = self.settings["shrinkage"] is not None or (
+                getattr(self.discriminant, "shrinkage_", None) is not None
+                or stats.estimated_by not in (None, "EM")
+            )
+            sizes = self.classes, stats.weights, d
+            notes.append(few_rows_note(*sizes, shrunk=shrunk, remedy=remedy))
         elif self.has_few_rows and self.record is not None:
-            n_rows = np.array([self.record.n_rows])
-            notes.append(few_rows_note(["all"], n_rows, len(self.features), remedy))
+            notes.append(few_rows_note([], np.array([self.record.n_rows]), d))
         return [note for note in notes if note]
 
     @cached_property

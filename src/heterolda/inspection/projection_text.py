@@ -94,7 +94,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
         f"The components keep {kept} of the separation of the classes, {IF_NORMAL}.",
     ]
     if rows < features:
-        lead.append(few_rows_note([], stats.weights, features, ""))
+        lead.append(few_rows_note([], stats.weights, features))
     return [
         Paragraph(lead),
         Heading("Components"),

@@ -14,6 +14,7 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, percent, points
 
 _MOST_NAMED = 5
+SHRINK = "fit with shrinkage='cv', or use fewer features"
 # Marks a figure of the model, as opposed to one of rows.
 IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
 
@@ -85,9 +86,17 @@ def guarded_sentence(pairs: Sequence[str]) -> str:
 
 
 def few_rows_note(
-    labels: Sequence[Any], weights: Array, n_features: int, remedy: str
+    labels: Sequence[Any],
+    weights: Array,
+    n_features: int,
+    *,
+    shrunk: bool = True,
+    remedy: str = SHRINK,
 ) -> str:
-    """Say what figures of the model are worth with few rows; empty if enough."""
+    """Say what figures of the model are worth with few rows; empty if enough.
+
+    The remedy is for covariances that are not shrunk.
+    """
     n = weights.sum()
     if n < n_features:
         return (
@@ -102,6 +111,7 @@ def few_rows_note(
     ]
     if not few:
         return ""
+    remedy = "use more rows or fewer features" if shrunk else remedy
     return (
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
         f"covariances are uncertain and errors of the model too low: {remedy}."

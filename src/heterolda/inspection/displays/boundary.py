@@ -52,15 +52,13 @@ class BoundaryDisplay(PairDisplay):
     The plane goes through the midpoint of the means. It is spanned by the normal of
     the rule and by the principal direction of the pooled covariance orthogonal to it,
     in units of the pooled deviations of the features. Data and ellipses (one and two
-    standard deviations) are projected onto the plane; rules and the quadratic boundary
-    are drawn where they cut it. So with more than two features only the rule of the
+    standard deviations) are projected onto it; rules and the quadratic boundary are
+    drawn where they cut it. So with more than two features only the rule of the
     discriminant itself divides the projected data exactly as it divides the data.
 
-    The rule of the discriminant is called "GLD", or by the name of its solver if that
-    is not "global". Given training data, the display also draws the rule that the
-    paper's Algorithm 2 finds from it (`LocalNeighborhoodSearch`, key "LNS"). It leaves
-    out rules that do not cut the plane, and LDA where that always gives the same
-    answer.
+    That rule is called "GLD", or by the name of its solver. Given training data, the
+    display adds the rule that the paper's Algorithm 2 finds from it, "LNS". Rules that
+    do not cut the plane are left out, and LDA where it always gives the same answer.
 
     Parameters
     ----------

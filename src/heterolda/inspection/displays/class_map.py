@@ -52,18 +52,14 @@ class ClassMapDisplay(Display):
     """All classes in the components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
-    name. The pale regions are those of the quadratic rule of the projected classes:
-    where a class has the largest density times prior. A name stands at the mean of its
-    class. If the rule gives that place to another class, it stands at the most probable
-    place of the ellipse within its own region. Names that would overlap are moved, and
-    a line leads back.
+    name at the mean. The pale regions are those of the quadratic rule of the projected
+    classes: where a class has the largest density times prior. If the rule gives the
+    mean to another class, the name stands at the most probable place of the ellipse
+    within its own region. Names that would overlap are moved, and a line leads back.
 
-    Two components make one panel; three make three panels, one for each pair of
-    components, each with the regions of its own rule. A map needs at least two
-    components: for a single feature, use `ProjectionDisplay`.
-
-    With many rows the map shows a sample of at most about 5000 points, with as many
-    points of rare classes as of frequent ones.
+    Two components make one panel; three make a panel for each two of them, with the
+    regions of its own rule. Of many rows the map shows a sample of about 5000, with as
+    many points of rare classes as of frequent ones.
 
     Parameters
     ----------

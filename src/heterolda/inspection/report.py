@@ -204,13 +204,10 @@ class HeteroscedasticityReport:
 
     def _notes(self) -> list[str]:
         """Return which pairs are guarded, what is small, and what the test assumes."""
-        remedy = "use more rows or fewer features"
-        if not self.shrunk:
-            remedy = "fit with shrinkage='cv', or use fewer features"
-        labels = self.classes.tolist()
+        sizes = self.classes.tolist(), self.weights, self.n_features
         return [
             guarded_sentence([self._name(pair) for pair in self.pairs[self.guarded]]),
-            few_rows_note(labels, self.weights, self.n_features, remedy),
+            few_rows_note(*sizes, shrunk=self.shrunk),
             _CAVEAT,
         ]
 
@@ -324,13 +321,10 @@ def heteroscedasticity_report(
     Returns
     -------
     HeteroscedasticityReport
-        For each pair of classes Box's M test, condition numbers, the range of the
-        ratio of variances, and the errors of linear discriminant analysis and of the
-        best linear rule if the classes were exactly normal. Given rows, the held-out
-        errors decide, and the verdict says which classifier to use. ``print`` shows it
-        as a table, most to gain first; `to_frame` gives a DataFrame. The text says so
-        if classes have fewer than 3 samples per feature, where the test is too
-        liberal, or fewer than 5, where errors of the model are too low.
+        ``print`` shows a table of the pairs, most to gain first, and a verdict: given
+        rows, held-out errors decide. The text says so if classes have fewer than 3
+        samples per feature, where Box's M rejects too often, or fewer than 5, where
+        errors of the model are too low.
 
     Examples
     --------
