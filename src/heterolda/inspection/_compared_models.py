@@ -25,6 +25,7 @@ from heterolda.estimators.held_out import deal
 from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
+from heterolda.inspection.scoring import log_losses
 
 # Where a covariance is singular QDA has this much of the identity, on standardized
 # features. On five data sets the accuracy is at most 3 points below that with 0.001,
@@ -35,8 +36,6 @@ SINGULAR = (
     f"with reg_param={_REG_PARAM}"
 )
 NOT_FINISHED = "not finished"
-# Probabilities below this count as it, so that one row cannot make a loss infinite.
-_LEAST = np.finfo(np.float64).eps
 
 
 def _seven() -> dict[str, Any]:
@@ -187,7 +186,7 @@ def _predicted(
     if not hasattr(fitted, "predict_proba"):
         return predictions, np.full(len(X), np.nan)
     chances = fitted.predict_proba(X)[np.arange(len(X)), truth]
-    return predictions, -np.log(np.clip(chances, _LEAST, 1.0))
+    return predictions, log_losses(chances)
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

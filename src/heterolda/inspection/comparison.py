@@ -190,7 +190,7 @@ class Comparison:
         return np.where(self._judged[:, None], right, np.nan)
 
     def _difference_to(self, k: int) -> tuple[Array, Array]:
-        """Accuracies less that of model k, and the standard errors of these."""
+        """Return accuracies less that of model k, and their standard errors."""
         return _mean_and_error(self._right - self._right[k])
 
     def _ranked(self, among: NDArray[np.bool_]) -> _Ranking:
