@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from heterolda.inspection.scoring import log_losses
 # features. On five data sets the accuracy is at most 3 points below that with 0.001,
 # and the log loss lower; 0.1 loses up to 13 points.
 _REG_PARAM = 0.01
-SINGULAR = (
+_SINGULAR = (
     "the covariance of some class is singular, so it was run on standardized features "
     f"with reg_param={_REG_PARAM}"
 )
@@ -78,19 +78,6 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
             )
         chosen[str(name)] = model
     return chosen
-
-
-def regularized(model: Any, answers: HeldOut) -> Any:
-    """Return what to run in place of plain QDA that met singular covariances, or None.
-
-    They are an error, or a warning in older versions of scikit-learn.
-    """
-    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-    said = " ".join([answers.failure or "", *answers.notes])
-    if not plain or not ("not full rank" in said or "collinear" in said):
-        return None
-    qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
-    return make_pipeline(StandardScaler(), qda)
 
 
 @dataclass(frozen=True)
@@ -147,8 +134,22 @@ def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOu
     """Fit a model without each fold in turn, and predict that fold.
 
     `report` is called with the number of folds so far. What the model raises is its
-    failure, and ends the evaluation.
+    failure, and ends the evaluation. Plain QDA that meets singular covariances is run
+    again with a little of the identity; scikit-learn raises an error, or once warned.
     """
+    answers = _judge_as_it_is(model, rows, report)
+    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
+    said = " ".join([answers.failure or "", *answers.notes])
+    if not plain or not ("not full rank" in said or "collinear" in said):
+        return answers
+    qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
+    answers = _judge_as_it_is(make_pipeline(StandardScaler(), qda), rows, report)
+    return replace(answers, notes=(_SINGULAR, *answers.notes))
+
+
+def _judge_as_it_is(
+    model: Any, rows: FoldedRows, report: Callable[[int], None]
+) -> HeldOut:
     n, y = len(rows.codes), rows.classes[rows.codes]
     predictions, loss = np.full(n, -1), np.full(n, np.nan)
     seconds: list[float] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -31,14 +31,12 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import count, named
 from heterolda.inspection._compared_models import (
     NOT_FINISHED,
-    SINGULAR,
     FoldedRows,
     HeldOut,
     assign_folds,
     check_models,
     failure_word,
     judge,
-    regularized,
 )
 from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
 from heterolda.inspection.displays.comparison_chart import draw_comparison
@@ -476,12 +474,7 @@ def _judge_all(
     try:
         for name in order:
             report(0, name)
-            one = judge(models[name], rows, partial(report, name=name))
-            instead = regularized(models[name], one)
-            if instead is not None:
-                one = judge(instead, rows, partial(report, name=name))
-                one = replace(one, notes=(SINGULAR, *one.notes))
-            outcomes[name] = one
+            outcomes[name] = judge(models[name], rows, partial(report, name=name))
     except KeyboardInterrupt:
         if not outcomes:
             raise
