@@ -5,7 +5,7 @@ import pytest
 
 from helpers.cli import invoke, make_frame, names
 from heterolda import compare
-from heterolda.inspection import _held_out as held_out
+from heterolda.inspection import _compared_models as held_out
 from heterolda.inspection import comparison
 
 

@@ -17,12 +17,10 @@ from helpers.cli import KINDS, invoke, make_frame, names, succeed
 from heterolda import (
     BoundedErrorClassifier,
     GaussianLinearDiscriminant,
-    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
 )
 from heterolda.cli import fit_files
 from heterolda.estimators.held_out import deal, held_out
-from heterolda.inspection import model_text
 from heterolda.statistics import samples
 from heterolda.statistics.samples import fold_of, row_hashes
 
@@ -248,26 +246,7 @@ def test_the_summary_is_true(frame, tmp_path):
         assert_allclose(figures(line), expected, atol=0.0501)
         first, second = model.classes_[model.pairs_[k]]
         assert re.search(rf" % of {first}, \S.* % of {second}$", line)
-    left = lda.bayes_error_ - model.bayes_error_
-    worst = left.argmax()
-    sentence = next(line for line in lines if line.startswith("If the classes"))
-    assert_allclose(figures(sentence)[0], 100 * left[worst], atol=0.05)
-    assert ("at most" in sentence) == (left[worst] < 1e-3)
-    if left[worst] >= 1e-3:
-        both = [model.bayes_error_[worst], lda.bayes_error_[worst]]
-        assert_allclose(figures(sentence)[1:], 100 * np.array(both), atol=0.05)
     assert "not saved" in shown
-
-
-def test_what_two_components_keep(frame, tmp_path, monkeypatch):
-    data, line = write(frame, tmp_path / "data.csv"), "two components keep"
-    command = "fit", data, "-t", "kind", "--exclude", "id"
-    projection = HeteroscedasticProjection(2, guard=False)
-    kept = projection.fit(frame[FEATURES], frame["kind"]).explained_.sum()
-    share = re.search(rf"{line} ([\d.]+) %", succeed(*command))
-    assert float(share[1]) == pytest.approx(100 * kept, abs=0.051)
-    monkeypatch.setattr(model_text, "_MOST_WORK", 0)
-    assert line not in succeed(*command)
 
 
 def test_accuracy_on_rows_left_out_comes_first(frame, tmp_path):

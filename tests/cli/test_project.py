@@ -1,5 +1,7 @@
 """heterolda project: the rows of files in the components that the library finds."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -77,15 +79,14 @@ def test_the_summary_has_shares_and_the_heaviest_features(frame, data):
     assert "if the classes were exactly normal (not counted on rows)" in said
     projection = fitted(frame, n_components=2)
     for k, column in enumerate(projection.scalings_.T):
-        line, weights = (
-            line for line in said.splitlines() if line.startswith(f"component_{k + 1}")
-        )
-        assert f"{100 * projection.explained_[k]:.1f}" in line
+        share = f"{100 * projection.explained_[k]:.1f}"
+        assert re.search(rf"^  {k + 1} +{share} %", said, re.MULTILINE)
         sizes = np.abs(column) * frame[FEATURES].std()
         order = sizes.sort_values(ascending=False)
-        shown = weights.removeprefix(f"component_{k + 1}: ").split(", ")
-        assert [text.split()[0] for text in shown] == order.index.tolist()
-        shares = [float(text.split()[1]) for text in shown]
+        _, _, below = said.partition(f"Component {k + 1}\n")
+        rows = [line.split() for line in below.splitlines()[1:5]]
+        assert [name for name, *_ in rows] == order.index.tolist()
+        shares = [float(row[1]) for row in rows]
         assert_allclose(shares, 100 * order / order.sum(), atol=0.06)
 
 

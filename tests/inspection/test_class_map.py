@@ -1,6 +1,6 @@
 """A map of all classes shows what it says, for any number of them and any eyes."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -18,25 +18,10 @@ from heterolda import (
     HeteroscedasticProjection,
 )
 from heterolda.export import load, save
-from heterolda.inspection.map_page import write_map_page
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from heterolda.inspection.projection_text import write_map_page
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-@pytest.fixture
-def four(make_classes):
-    X, y = make_classes(n_classes=4, n=80, d=5)
-    return X, np.array(["east", "north", "south", "west"])[y]
 
 
 @pytest.fixture
@@ -161,29 +146,27 @@ def test_no_two_classes_look_the_same(alphabet, rng):
 def test_refusals(four, tmp_path):
     X, y = four
     model = GaussianLinearDiscriminant().fit(X, y)
-    pipeline = make_pipeline(StandardScaler(), HeteroscedasticProjection(2)).fit(X, y)
-    with pytest.raises(
-        TypeError, match=r"pass the fitted step, such as pipeline\[-1\]"
-    ):
-        ClassMapDisplay.from_estimator(pipeline, X, y)
-    save(pipeline[-1], tmp_path / "bare.json", include_statistics=False)
-    with pytest.raises(NotFittedError, match="without class statistics"):
-        ClassMapDisplay.from_estimator(load(tmp_path / "bare.json"))
-    with pytest.raises(TypeError, match="HeteroscedasticProjection or a Gaussian"):
-        ClassMapDisplay.from_estimator(LogisticRegression().fit(X, y))
-    with pytest.raises(ValueError, match="components must be 2 or 3, got 4"):
-        ClassMapDisplay.from_estimator(model, components=4)
-    with pytest.raises(ValueError, match="only 1: fit it with n_components=2"):
-        ClassMapDisplay.from_estimator(HeteroscedasticProjection(1).fit(X, y))
     one = GaussianLinearDiscriminant().fit(X[:, :1], y)
-    with pytest.raises(ValueError, match="there is only 1: ProjectionDisplay"):
-        ClassMapDisplay.from_estimator(one)
+    pipeline = make_pipeline(StandardScaler(), HeteroscedasticProjection(2)).fit(X, y)
+    save(pipeline[-1], tmp_path / "bare.json", include_statistics=False)
+    bare, single = load(tmp_path / "bare.json"), HeteroscedasticProjection(1).fit(X, y)
+    panel = {"components": 3, "ax": plt.subplots()[1]}
+    for given, settings, error, message in [
+        ([pipeline], {}, TypeError, r"the fitted step, such as pipeline\[-1\]"),
+        ([bare], {}, NotFittedError, "without class statistics"),
+        ([LogisticRegression()], {}, TypeError, "HeteroscedasticProjection or a Gauss"),
+        ([HeteroscedasticProjection()], {}, NotFittedError, "not fitted"),
+        ([model], {"components": 4}, ValueError, "components must be 2 or 3, got 4"),
+        ([pipeline[-1]], {"components": 1}, ValueError, "must be 2 or 3, got 1"),
+        ([single], {}, ValueError, "only 1: fit it with n_components=2"),
+        ([one], {}, ValueError, "there is only 1: ProjectionDisplay"),
+        ([model], panel, ValueError, "for each of the 3 panels, got 1"),
+        ([model, X[:1], ["up"]], {}, ValueError, r"labels \['up'\] that are not among"),
+    ]:
+        with pytest.raises(error, match=message):
+            ClassMapDisplay.from_estimator(*given, **settings)
     with pytest.raises(TypeError, match="must be a ClassStatistics"):
         ClassMapDisplay.from_statistics(X)
-    with pytest.raises(ValueError, match="for each of the 3 panels, got 1"):
-        ClassMapDisplay.from_estimator(model, components=3, ax=plt.subplots()[1])
-    with pytest.raises(ValueError, match=r"labels \['up'\] that are not among"):
-        ClassMapDisplay.from_estimator(model, X[:1], ["up"])
 
 
 def test_extreme_classes_are_drawn(rng):
@@ -219,7 +202,7 @@ def test_the_page_of_a_projection(four, tmp_path):
         # The features that weigh most come first.
         sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
         share = 100 * sizes.max() / sizes.sum()
-        head = text.index('<th scope="col">component 1</th>')
+        head = text.index('<p class="note">Component 1</p>')
         first = text.index('<th scope="row">', head)
         assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
     assert "Points are rows" in text

@@ -2,7 +2,7 @@
 
 import warnings
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,17 +25,8 @@ from heterolda import (
     compare,
 )
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 CHEAP = {"LDA": None, "naive Bayes": GaussianNB(), "logistic": LOGISTIC}
-
-
-@pytest.fixture
-def four(make_classes):
-    X, y = make_classes(n_classes=4, n=40)
-    return X, np.array(["east", "north", "south", "west"])[y]
 
 
 class Odd(ClassifierMixin, BaseEstimator):
@@ -67,7 +58,7 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
     found = compare(X, y, models=models, cv=5)
     assert found.names == ("LDA", "naive Bayes", "logistic", "SVM")
     assert_array_equal(found.rows, np.arange(len(y)))
-    assert np.bincount(found.folds).tolist() == [32] * 5  # stratified
+    assert np.bincount(found.folds).tolist() == [64] * 5  # stratified
     right = []
     split = PredefinedSplit(found.folds)
     for k, given in enumerate(models.values()):
@@ -141,11 +132,11 @@ def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
 
 def test_words_of_a_comparison():
     linear = np.array([False, False, True])
-    found = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
-    assert "must be linear, use c (97.00 %)" in found.recommendation
-    assert "As good as a on these data: b." in found.recommendation
+    outcome = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
+    assert "must be linear, use c (97.00 %)" in outcome.recommendation
+    assert "As good as a on these data: b." in outcome.recommendation
     for words in ("1 ms", "0.20 s", "30 s", " - ", "best by log loss: a (0.1000)"):
-        assert words in str(found)
+        assert words in str(outcome)
     alone = drawn([0, 9, 9], [0.1, 0.1, 0.1]).recommendation
     assert "No other model is within one standard error" in alone
     none = drawn([9, 9], [0.1, 0.1], failures={"a": "no", "b": "no"})
@@ -154,11 +145,8 @@ def test_words_of_a_comparison():
 
 def test_boundaries_of_transformed_features_are_not_linear(four):
     X, y = four
-    search, powers = (
-        LocalNeighborhoodSearch(max_iter=5),
-        SmoothedLinearDiscriminant(0.5),
-    )
-    models = {"search": search, "powers": powers}
+    search = LocalNeighborhoodSearch(max_iter=5)
+    models = {"search": search, "powers": SmoothedLinearDiscriminant(0.5)}
     assert compare(np.exp(X), y, models=models, cv=3).linear.tolist() == [True, False]
     # Features of two values are not transformed.
     assert compare(np.sign(X), y, models=models, cv=3).linear.all()
@@ -210,7 +198,6 @@ def test_a_model_that_fails_is_shown_and_stops_no_other(four):
     assert alone.best is alone.choice is None
     assert "No model could be fitted" in str(alone)
     assert alone.plot().get_title() == ""
-    plt.close("all")
 
 
 def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
@@ -227,7 +214,7 @@ def test_warnings_are_noted_once(four):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = compare(*four, models={"LDA": None, "odd": Odd(complain)}, cv=4)
-    assert found.notes == ("odd: UserWarning, 4 times, first: it creaks",)
+    assert found.notes == ("odd: it creaks",)
     assert found.notes[0] in str(found)
 
 
@@ -293,7 +280,6 @@ def test_the_picture(four, tmp_path):
     _, given = plt.subplots()
     assert found.plot(ax=given) is given
     ax.figure.savefig(tmp_path / "picture.png")
-    plt.close("all")
 
 
 def test_all_seven(make_classes):
@@ -317,8 +303,8 @@ def test_all_seven(make_classes):
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
         ({"sample_weight": 1e9}, "sample_weight must be whole numbers"),
         ({"sample_weight": 0}, "at least 2 classes"),
-        ({"y": [0] * 160}, "at least 2 classes"),
-        ({"X": np.full((160, 1), np.nan)}, "NaN"),
+        ({"y": [0] * 320}, "at least 2 classes"),
+        ({"X": np.full((320, 1), np.nan)}, "NaN"),
     ],
 )
 def test_wrong_arguments(four, settings, message):

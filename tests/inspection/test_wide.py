@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -29,7 +28,6 @@ from heterolda import (
 )
 from heterolda.solvers.fisher import PooledLDA
 
-mpl.use("Agg")
 MATRICES = "heterolda.statistics.moments.NARROW", 10**9
 
 
@@ -73,7 +71,6 @@ def test_map_has_the_covariances_of_the_components(rows):
     A = projection.scalings_[:, :2]
     cov = A.T @ projection.statistics_.covariances("auto") @ A
     assert_allclose(shown.covariances, cov, rtol=1e-8, atol=1e-10)
-    mpl.pyplot.close("all")
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
@@ -95,7 +92,6 @@ def test_plane_through_a_boundary(rows):
         for mean, matrix, prior in zip(means, cov, model.priors_, strict=True)
     )
     assert_allclose(np.linalg.lstsq(terms, odds)[0][0], two - one, rtol=1e-6)
-    mpl.pyplot.close("all")
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
@@ -112,7 +108,6 @@ def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, sol
     arc = ErrorCurveDisplay.from_estimator(model)
     for shown in (plane, curve, arc):
         assert shown.plot().ax_.get_title().endswith("under the model mean nothing")
-    mpl.pyplot.close("all")
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
@@ -127,7 +122,6 @@ def test_no_matrix_of_features(rows, monkeypatch):
         display.from_estimator(model, X, y, pair=(1, 3))
     ErrorCurveDisplay.from_estimator(model)
     ClassMapDisplay.from_estimator(model, X, y)
-    mpl.pyplot.close("all")
     heteroscedasticity_report(model.statistics_)
     with warnings.catch_warnings(action="ignore"):  # of a singular QDA
         assert "QDA" in str(compare(X, y, models={"GLD": model, "QDA": None}, cv=2))

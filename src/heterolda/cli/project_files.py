@@ -58,7 +58,7 @@ def project_files(
             n_rows = write_table(batches, out, status.doing("projecting"))
             written.append(f"{n_rows:,} rows are in {out}.")
     if html is not None:
-        from heterolda.inspection.map_page import write_map_page
+        from heterolda.inspection.projection_text import write_map_page
 
         write_map_page(projection, X, y, html, Path(name).name)
         written.append(f"The page is in {html}.")

@@ -1,13 +1,13 @@
 """Models and data in words and pictures; `heterolda` has these names, too."""
 
+from heterolda.inspection.box import BoxTest
 from heterolda.inspection.comparison import Comparison, compare
 from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.class_map import ClassMapDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
-from heterolda.inspection.heteroscedasticity import (
-    BoxTest,
+from heterolda.inspection.report import (
     HeteroscedasticityReport,
     heteroscedasticity_report,
 )

@@ -16,16 +16,16 @@ from string import Template
 from textwrap import wrap
 from typing import Any
 
-from heterolda.foundations.wording import Markup, html_table, percent, text_table
+from heterolda.foundations.wording import Markup, count, html_table, percent, text_table
 from heterolda.inspection.displays.base import pyplot
 
 _LONGEST = 24  # letters of a word that stays in one line on a phone
-_WIDTH = 88
+_WIDTH = 86  # of lines, which may be indented by two
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What the blocks after it are about."""
+    """Begins a section."""
 
     text: str
 
@@ -40,29 +40,27 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; if there are `bars`, their second cell is a share."""
+    """Rows of text, named by the first cell of the head; `bars` show shares."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
     title: str = ""
-    most: tuple[int | None, int | None] = None, None  # rows of a terminal and of a page
-    more: Callable[[int], str] | None = None  # says of the others, after so many rows
-    bars: bool = False
+    most: int | None = None  # rows of a terminal; a page has room for twice as many
+    bars: bool = False  # the second cell of each row is a share
     folded: bool = False  # on a page: opens when its title is pressed
 
     def shown(self, *, on_page: bool) -> tuple[list[list[str]], str]:
-        """Return the cells that fit, and what there is to say of the others."""
-        rows = self.rows[: self.most[on_page]]
+        """Return the cells that fit, and how much is left out."""
+        most = (self.most or len(self.rows)) * (2 if on_page else 1)
+        rows, others = self.rows[:most], self.rows[most:]
         cells = [list(map(str, row)) for row in rows]
+        more = f"and {count(len(others), f'more {self.head[0]}')}" if others else ""
         if self.bars:
-            largest = max(float(row[1]) for row in self.rows)
+            largest = max(row[1] for row in self.rows)
             for row, given in zip(cells, rows, strict=True):
-                share = float(given[1])
-                row[1] = _bar(share, largest) if on_page else percent(share)
-        n = len(self.rows) - len(rows)
-        if not n:
-            return cells, ""
-        return cells, f"and {n} more" if self.more is None else self.more(len(rows))
+                row[1] = _bar(given[1], largest) if on_page else percent(given[1])
+            more += f" with {percent(sum(row[1] for row in others))}" if others else ""
+        return cells, more
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,9 @@ class Figure:
 
     draw: Callable[[Any], Any]
     caption: str
-    about: str = ""  # what it is of, for those who listen
+    about: str = ""  # the subject, for those who listen
     size: tuple[float, float] = 6.4, 4.4
     place: str = "pictures"  # next to others, or "map" or "wide"
-    optional: bool = False  # left out where drawing it raises a ValueError
 
 
 Block = Heading | Paragraph | Table | Figure
@@ -94,7 +91,7 @@ def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
             continue
         content = _table_lines(block) if isinstance(block, Table) else block.lines
         if (wrapped or indent) and isinstance(block, Paragraph):
-            content = [part for line in content for part in _wrapped(line, len(indent))]
+            content = [part for line in content for part in _wrapped(line)]
         lines += [indent + line if line else "" for line in content]
         apart = True
     return lines
@@ -105,28 +102,20 @@ def to_text(blocks: Iterable[Block]) -> str:
     return "\n".join(to_lines(blocks, wrapped=True))
 
 
-def _wrapped(line: str, indent: int) -> list[str]:
-    return wrap(line, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+def _wrapped(line: str) -> list[str]:
+    return wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _table_lines(table: Table) -> list[str]:
     rows, more = table.shown(on_page=False)
     cells = [[cell.replace("\n", ", ") for cell in row] for row in rows]
     body = text_table([list(table.head), *cells] if table.head else cells)
-    return [*([table.title] if table.title else []), *body, *([more] if more else [])]
+    return [*_wrapped(table.title), *body, *([more] if more else [])]
 
 
-def to_html(blocks: Iterable[Block]) -> str:
+def to_html(blocks: Sequence[Block]) -> str:
     """Return HTML for a notebook, which has styles of its own."""
-    parts = []
-    for block in blocks:
-        if isinstance(block, Paragraph):
-            parts += [f"<p>{escape(line)}</p>" for line in block.lines]
-        elif isinstance(block, Table):
-            rows, more = block.shown(on_page=True)
-            parts.append(html_table(block.head, rows))
-            parts += [f"<p>{escape(more)}</p>"] * bool(more)
-    return f"<div>{''.join(parts)}</div>"
+    return f"<div>{_section(blocks)}</div>"
 
 
 def to_page(title: str, name: str, blocks: Sequence[Block]) -> str:
@@ -163,12 +152,7 @@ def _block(block: Block) -> str:
         kind = ' class="note"' if block.small else ""
         return "\n".join(f"<p{kind}>{escape(line)}</p>" for line in block.lines)
     if isinstance(block, Figure):
-        try:
-            source = picture(block.draw, block.size)
-        except ValueError:
-            if block.optional:
-                return ""
-            raise
+        source = picture(block.draw, block.size)
         caption = escape(block.caption)
         alt = f"{escape(block.about)}: {caption}" if block.about else caption
         image = f'<img alt="{alt}" src="{source}">'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,16 +30,11 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import count, named
 from heterolda.inspection._compared_models import (
-    SINGULAR,
-    check_models,
-    is_singular_qda,
-    regularized_qda,
-)
-from heterolda.inspection._held_out import (
     NOT_FINISHED,
     FoldedRows,
     HeldOut,
     assign_folds,
+    check_models,
     failure_word,
     judge,
 )
@@ -52,6 +47,14 @@ _CAVEAT = (
     "rows. The best of several models on the same rows looks slightly too good: part "
     "of its lead may be luck."
 )
+
+
+class _Ranking(NamedTuple):
+    """Of some models: the best, those as good, and which of these to use."""
+
+    best: int
+    as_good: NDArray[np.bool_]
+    choice: int
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,10 @@ class Comparison:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from heterolda import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare(X, y, models={"LDA": None, "naive Bayes": GaussianNB()})
-    >>> found.accuracy.round(3)
+    >>> result = compare(X, y, models={"LDA": None, "naive Bayes": GaussianNB()})
+    >>> result.accuracy.round(3)
     array([0.98 , 0.953])
-    >>> found.difference.round(3), found.difference_error.round(3)
+    >>> result.difference.round(3), result.difference_error.round(3)
     (array([ 0.   , -0.027]), array([0.   , 0.016]))
     """
 
@@ -121,12 +124,12 @@ class Comparison:
     failures: dict[str, str]
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def accuracy(self) -> Array:
         """Share of held-out rows that each model gets right; NaN if it failed."""
         return _mean_and_error(self._right)[0]
 
-    @property
+    @cached_property
     def standard_error(self) -> Array:
         """Standard errors of `accuracy`."""
         return _mean_and_error(self._right)[1]
@@ -134,12 +137,12 @@ class Comparison:
     @property
     def difference(self) -> Array:
         """Accuracy of each model less that of the best: 0 or negative."""
-        return self._difference_to(self._best_of(self._judged))[0]
+        return self._difference_to(self._ranked(self._judged).best)[0]
 
     @property
     def difference_error(self) -> Array:
         """Standard errors of `difference`, from the paired answers to each row."""
-        return self._difference_to(self._best_of(self._judged))[1]
+        return self._difference_to(self._ranked(self._judged).best)[1]
 
     @property
     def finished(self) -> bool:
@@ -150,13 +153,13 @@ class Comparison:
     def best(self) -> str | None:
         """The model with the highest accuracy; of equals, the first."""
         judged = self._judged
-        return self.names[self._best_of(judged)] if judged.any() else None
+        return self.names[self._ranked(judged).best] if judged.any() else None
 
     @property
     def best_by_log_loss(self) -> str | None:
         """The model with the lowest log loss; None if none has probabilities."""
-        known = np.isfinite(self.log_loss) & self._judged
-        return self.names[int(np.nanargmin(self.log_loss))] if known.any() else None
+        loss = np.where(self._judged, self.log_loss, np.nan)
+        return None if np.isnan(loss).all() else self.names[int(np.nanargmin(loss))]
 
     @property
     def as_good(self) -> tuple[str, ...]:
@@ -164,49 +167,40 @@ class Comparison:
 
         The standard error is that of the difference from the best.
         """
-        judged = self._judged
-        close = self._close_to_best(judged) if judged.any() else judged
-        return tuple(name for name, one in zip(self.names, close, strict=True) if one)
+        close = self._ranked(self._judged).as_good
+        return tuple(self.names[k] for k in np.flatnonzero(close))
 
     @property
     def choice(self) -> str | None:
         """Of the models that are as good as the best, the one of lowest log loss."""
         judged = self._judged
-        return self.names[self._choose(judged)] if judged.any() else None
+        return self.names[self._ranked(judged).choice] if judged.any() else None
 
     @property
     def _judged(self) -> NDArray[np.bool_]:
         """Which models did not fail."""
         return np.array([name not in self.failures for name in self.names])
 
-    @property
+    @cached_property
     def _right(self) -> Array:
         """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
-        right: Array = (self.predictions == self.truth).astype(np.float64)
-        right[~self._judged] = np.nan
-        return right
-
-    def _best_of(self, among: NDArray[np.bool_]) -> int:
-        """Return the model with the most rows right among some."""
-        return int(np.argmax(np.where(among, self.accuracy, -1.0)))
-
-    def _close_to_best(self, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of some models are as good as the best of them."""
-        difference, error = self._difference_to(self._best_of(among))
-        # A single row that only the best gets right is one standard error, but for
-        # rounding.
-        return np.asarray(among & (difference >= -error * (1 + 1e-9)))
-
-    def _choose(self, among: NDArray[np.bool_]) -> int:
-        """Return the model of lowest log loss of those as good as the best of some."""
-        best, close = self._best_of(among), self._close_to_best(among)
-        loss = np.where(close & np.isfinite(self.log_loss), self.log_loss, np.inf)
-        return int(np.argmin(loss)) if np.isfinite(loss).any() else best
+        right = self.predictions == self.truth
+        return np.where(self._judged[:, None], right, np.nan)
 
     def _difference_to(self, k: int) -> tuple[Array, Array]:
-        """Accuracies less that of model k, and the standard errors of these."""
-        right = self._right
-        return _mean_and_error(right - right[k])
+        """Return accuracies less that of model k, and their standard errors."""
+        return _mean_and_error(self._right - self._right[k])
+
+    def _ranked(self, among: NDArray[np.bool_]) -> _Ranking:
+        """Return the best of some models, those as good, and which of these to use."""
+        best = int(np.argmax(np.where(among, self.accuracy, -1.0)))
+        difference, error = self._difference_to(best)
+        # A single row that only the best gets right is one standard error, but for
+        # rounding.
+        as_good = np.asarray(among & (difference >= -error * (1 + 1e-9)))
+        loss = np.where(as_good & np.isfinite(self.log_loss), self.log_loss, np.inf)
+        choice = int(np.argmin(loss)) if np.isfinite(loss).any() else best
+        return _Ranking(best, as_good, choice)
 
     @property
     def recommendation(self) -> str:
@@ -231,22 +225,16 @@ class Comparison:
             text += f" Use {self.choice}."
         among = self.linear & self._judged
         if among.any() and not among[self.names.index(self.choice)]:
-            linear = self.names[self._choose(among)]
+            linear = self.names[self._ranked(among).choice]
             text += f" If the boundaries must be linear, use {linear} "
             text += f"({share[linear]:.2f} %)."
-        return text + self._if_constant()
-
-    def _if_constant(self) -> str:
-        """Return a warning if nothing is better than the label of the largest class."""
-        best = self._right[self._best_of(self._judged)]
-        k, label, share = self._largest_class
-        mean, error = _mean_and_error(best - (self.truth == k))
-        if mean > STANDARD_ERRORS * error:
-            return ""
-        return (
-            f" But no model is clearly better than always answering {label!r}, which "
-            f"is right for {100 * share:.2f} % of the rows."
-        )
+        k, label, largest = self._largest_class
+        right = self._right[self.names.index(self.best)]
+        mean, error = _mean_and_error(right - (self.truth == k))
+        if mean <= STANDARD_ERRORS * error:
+            text += f" But no model is clearly better than always answering {label!r}, "
+            text += f"which is right for {100 * largest:.2f} % of the rows."
+        return text
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
@@ -255,28 +243,28 @@ class Comparison:
         k = int(counts.argmax())
         return k, self.classes.tolist()[k], float(counts[k] / counts.sum())
 
-    def _table(self) -> list[list[str]]:
-        """Return head and rows of the table, as text."""
-        table = [["model", "accuracy", "+-", "to best", "+-", "log loss", "one fit"]]
+    def _table(self) -> Table:
+        """Return the figures of the models."""
+        head = ["model", "accuracy", "+-", "to best", "+-", "log loss", "one fit"]
         accuracy, error = 100 * self.accuracy, 100 * self.standard_error
         difference, paired = 100 * self.difference, 100 * self.difference_error
+        rows = []
         for k, name in enumerate(self.names):
             if name in self.failures:
-                table.append([name, failure_word(self.failures[name]), *[""] * 5])
+                rows.append([name, failure_word(self.failures[name]), *[""] * 5])
                 continue
-            is_best, loss = name == self.best, self.log_loss[k]
-            table.append(
+            to_best = [f"{difference[k]:.2f}", f"{paired[k]:.2f}"]
+            rows.append(
                 [
                     name,
                     f"{accuracy[k]:.2f} %",
                     f"{error[k]:.2f}",
-                    "best" if is_best else f"{difference[k]:.2f}",
-                    "" if is_best else f"{paired[k]:.2f}",
-                    "-" if np.isnan(loss) else f"{loss:.4f}",
+                    *(["best", ""] if name == self.best else to_best),
+                    "-" if np.isnan(self.log_loss[k]) else f"{self.log_loss[k]:.4f}",
                     _duration(self.fit_seconds[k]),
                 ]
             )
-        return table
+        return Table(head, rows)
 
     def __repr__(self) -> str:
         n_models, n_rows = len(self.names), len(self.rows)
@@ -293,10 +281,9 @@ class Comparison:
         )
         reasons = {k: why for k, why in self.failures.items() if why != NOT_FINISHED}
         failed = [f"{name} failed: {why}" for name, why in reasons.items()]
-        head, *rows = self._table()
         return [
             Paragraph([about]),
-            Table(head, rows),
+            self._table(),
             Paragraph([self.recommendation]),
             *(Paragraph([one], small=True) for one in [_CAVEAT, *failed, *self.notes]),
         ]
@@ -415,8 +402,8 @@ def compare(
     >>> from sklearn.datasets import load_iris
     >>> from heterolda import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
-    >>> found.best, found.as_good, found.choice
+    >>> result = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
+    >>> result.best, result.as_good, result.choice
     ('LDA', ('LDA', 'GLD', 'QDA'), 'LDA')
     """
     chosen = check_models(models)
@@ -441,13 +428,20 @@ def compare(
             ": no class has three different rows, so none can be held out: are these "
             "class labels?",
         )
-    found = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
-    every = found.values()
-    notes = [f"{name}: {note}" for name, one in found.items() for note in one.notes]
+    outcomes = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
+    every = outcomes.values()
+    notes = [f"{name}: {note}" for name, one in outcomes.items() for note in one.notes]
     if not judged.all():
-        notes.insert(0, _never_held_out(classes[codes[~judged]]))
+        others = codes[~judged]
+        small = named(classes[np.unique(others)])
+        notes.insert(
+            0,
+            f"No model was evaluated on {count(len(others), 'row')} of the classes "
+            f"{small}: these classes are too small to hold out any, so their rows are "
+            "in every training set.",
+        )
     return Comparison(
-        names=tuple(found),
+        names=tuple(outcomes),
         classes=classes,
         rows=kept[judged],
         folds=fold[judged],
@@ -456,7 +450,7 @@ def compare(
         log_loss=np.array([one.log_loss[judged].mean() for one in every]),
         fit_seconds=np.array([one.seconds for one in every]),
         linear=np.array([one.linear for one in every]),
-        failures={name: one.failure for name, one in found.items() if one.failure},
+        failures={name: one.failure for name, one in outcomes.items() if one.failure},
         notes=tuple(notes),
     )
 
@@ -466,13 +460,13 @@ def _judge_all(
     rows: FoldedRows,
     progress: Callable[[str, float], None] | None,
 ) -> dict[str, HeldOut]:
-    """Judge all models; after an interrupt those that are finished."""
-    found: dict[str, HeldOut] = {}
+    """Evaluate all models; after an interrupt those that are finished."""
+    outcomes: dict[str, HeldOut] = {}
     n_folds = len(np.unique(rows.fold[rows.fold >= 0]))
 
     def report(n_done: int, name: str) -> None:
         if progress is not None:
-            progress(name, (len(found) + n_done / n_folds) / len(models))
+            progress(name, (len(outcomes) + n_done / n_folds) / len(models))
 
     # Slow ones come last: whoever loses patience has the others.
     slow = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
@@ -480,28 +474,15 @@ def _judge_all(
     try:
         for name in order:
             report(0, name)
-            one = judge(models[name], rows, partial(report, name=name))
-            if is_singular_qda(models[name], one):
-                again = judge(regularized_qda(), rows, partial(report, name=name))
-                one = replace(again, notes=(SINGULAR, *again.notes))
-            found[name] = one
+            outcomes[name] = judge(models[name], rows, partial(report, name=name))
     except KeyboardInterrupt:
-        if not found:
+        if not outcomes:
             raise
         warnings.warn(
-            f"interrupted after {len(found)} of {len(models)} models: the others are "
-            "shown as not finished",
+            f"interrupted after {len(outcomes)} of {len(models)} models: the others "
+            "are shown as not finished",
             UserWarning,
             stacklevel=3,
         )
     missing = HeldOut.failed(len(rows.codes), NOT_FINISHED)
-    return {name: found.get(name, missing) for name in models}
-
-
-def _never_held_out(labels: NDArray[Any]) -> str:
-    """Return a note about rows on which no model was judged."""
-    return (
-        f"No model was evaluated on {count(len(labels), 'row')} of the classes "
-        f"{named(np.unique(labels))}: these classes are too small to hold out any, so "
-        "their rows are in every training set."
-    )
+    return {name: outcomes.get(name, missing) for name in models}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.base import OTHERS
+from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.wording import amount, count, percent
 from heterolda.inspection.blocks import (
@@ -24,26 +25,26 @@ from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
-from heterolda.inspection.map_page import map_figure
 from heterolda.inspection.model_facts import ModelFacts, PairFacts
-from heterolda.inspection.sentences import (
-    GAP,
-    IF_NORMAL,
-    MISSED,
-    gain_if_normal,
-    record_sentence,
-)
+from heterolda.inspection.projection_text import map_figure
+from heterolda.inspection.sentences import IF_NORMAL
 
-# Rows of a terminal and of a page.
-_MOST_FEATURES = 10, 20
-_MOST_PAIRS = 10, 30
-_MOST_CLASSES = 12, None
-_MOST_WORK = 2e7  # some 0.2 seconds for a line about components
-_MOST_WORK_OF_A_MAP = 1e9  # some ten seconds
+_MOST_FEATURES = 10
+_MOST_PAIRS = 10
+_MOST_CLASSES = 12
+# Pairs of classes times the cube of the number of features, for which a map is drawn:
+# some ten seconds.
+_MOST_WORK = 1e9
+_NO_STATISTICS = (
+    "There are no class statistics, so weights are those of the features as they are, "
+    "and there are no pictures nor other operating points."
+)
 _ABOUT_FEATURES = (
     "The weight of a feature is its share of the coefficients, each times the standard "
     "deviation of its feature within the classes; averaged over all rules."
 )
+_MISSED = "Missed: rows of a class that the rule takes for the other class."
+_GAP = "Gap: no linear rule is better by more than this share (proven)."
 _CAPTIONS = {
     ProjectionDisplay: "Both classes along the direction in which the rule measures: "
     "densities times priors, the threshold, and the shares decided wrongly.",
@@ -63,13 +64,13 @@ def describe_fit(
 
     The lines about the accuracy come first; the remedy is one for small classes.
     """
-    sizes = [count(facts.n_rows, "row"), count(len(facts.features), "feature")]
+    rows, features = count(facts.n_rows, "row"), count(len(facts.features), "feature")
     classes = f"{count(len(facts.classes), 'class')} in {target!r}"
-    head = f"{name}: {', '.join([*sizes, classes])}"
-    below = [*_components(facts), *_search(facts), *facts.notes(remedy)]
+    head = f"{name}: {rows}, {features}, {classes}"
+    below = [*facts.search_lines(), *facts.notes(remedy)]
     return to_lines(
         [
-            Paragraph([head, *facts.reading_lines()]),
+            Paragraph([head, *facts.record_lines()]),
             *([Paragraph(accuracy)] if accuracy else []),
             _classes(facts),
             *_pairs(facts),
@@ -85,9 +86,7 @@ def describe_model(
 
     `tradeoff` adds the rules of the optimal trade-off of each pair.
     """
-    first, *blocks = _blocks(facts, pairs, tradeoff=tradeoff)
-    named = [f"{name}: {first.lines[0]}", *first.lines[1:]]
-    return to_lines([Paragraph(named), *blocks])
+    return to_lines(_blocks(facts, pairs, f"{name}: ", tradeoff=tradeoff))
 
 
 def write_card(
@@ -108,40 +107,40 @@ def write_card(
 def _blocks(
     facts: ModelFacts,
     pairs: Sequence[PairFacts],
+    name: str = "",
     *,
     tradeoff: bool,
     pictures: bool = False,
-) -> Iterator[Any]:
+) -> Iterator[Block]:
     """Yield what there is to say of a model and of the rules of some of its pairs."""
+    lead = [name + facts.sentence, *facts.search_lines(), *facts.accuracy_lines()]
     record = facts.record
-    known = [] if record is None else [record_sentence(record), *facts.reading_lines()]
-    yield Paragraph([facts.sentence, *facts.accuracy_lines(), *known])
-    notes = facts.notes()
-    if facts.statistics is None:
-        notes.append(
-            "There are no class statistics, so weights are those of the features as "
-            "they are, and there are no pictures nor other operating points."
-        )
+    if record is not None:
+        rows = f"{count(record.n_rows, 'row')}, target {record.target!r}"
+        lead.append(f"Fitted to {record.data} ({rows}) on {record.date}.")
+    yield Paragraph([*lead, *facts.record_lines()])
+    notes = facts.notes() + [_NO_STATISTICS] * (facts.statistics is None)
     if notes:
         yield Paragraph(notes, small=True)
     yield Heading("Classes")
     yield _classes(facts)
-    projection = facts.projection(_MOST_WORK_OF_A_MAP) if pictures else None
-    if projection is not None:
-        own = "The model itself decides by the rules below, which use all features."
-        yield map_figure(projection, None, None)
-        yield Paragraph([own], small=True)
+    if pictures:
+        yield from _map(facts)
     if len(facts.pairs) > 1:
         yield Heading("Features that weigh most, over all rules")
         yield Paragraph([_ABOUT_FEATURES], small=True)
-        yield _features(["feature", "weight"], facts.mean_shares())
+        shares = facts.feature_shares
+        means = shares.sum(axis=0) / max(np.count_nonzero(shares.any(axis=1)), 1)
+        order = np.argsort(-means, kind="stable")
+        table = [(facts.features[j], float(means[j])) for j in order]
+        yield Table(["feature", "weight"], table, most=_MOST_FEATURES, bars=True)
     if not facts.has_few_rows and facts.discriminant is not None:
         yield Heading("Rules")
         yield from _pairs(facts)
     n, every = len(pairs), len(facts.pairs)
     if n < every:
-        order = ", the worst first" if n > 1 else ""
-        yield Paragraph([f"Below: {n} of {every} rules{order}."], small=True)
+        order_words = ", the worst first" if n > 1 else ""
+        yield Paragraph([f"Below: {n} of {every} rules{order_words}."], small=True)
     for pair in pairs:
         yield from _rule(facts, pair, tradeoff=tradeoff)
         if pictures:
@@ -149,122 +148,132 @@ def _blocks(
 
 
 def _classes(facts: ModelFacts) -> Table:
-    head, rows = facts.class_table()
-    more = f"and {{}} more of {len(rows)} classes"
-    return Table(
-        head,
-        rows,
-        most=_MOST_CLASSES,
-        more=lambda n: more.format(len(rows) - n),
-    )
+    columns = {"class": facts.classes}
+    if facts.statistics is not None:
+        columns["rows"] = [amount(w) for w in facts.statistics.weights.tolist()]
+    if facts.discriminant is not None:
+        columns["prior"] = [percent(p) for p in facts.discriminant.priors_.tolist()]
+    rows = list(zip(*columns.values(), strict=True))
+    return Table(list(columns), rows, most=_MOST_CLASSES)
 
 
-def _features(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """Return a table of features, the largest shares first."""
-
-    def more(n: int) -> str:
-        rest = sum(share for _, share, *_ in rows[n:])
-        return f"and {count(len(rows) - n, 'more feature')} with {percent(rest)}"
-
-    return Table(head, rows, most=_MOST_FEATURES, more=more, bars=True)
+def _map(facts: ModelFacts) -> Iterator[Block]:
+    """Yield a map of three classes or more, unless it would take long."""
+    k, d = len(facts.classes), len(facts.features)
+    if facts.statistics is None or facts.has_few_rows or k < 3:
+        return
+    if k * (k - 1) / 2 * d**3 > _MOST_WORK:
+        return
+    kind: Any = HeteroscedasticProjection
+    projection = kind(2, priors=facts.discriminant.priors_)
+    try:
+        projection.fit_statistics(facts.statistics)
+    except ValueError:  # there are no two components
+        return
+    yield map_figure(projection, None, None)
+    own = "The model itself decides by the rules below, which use all features."
+    yield Paragraph([own], small=True)
 
 
 def _pairs(facts: ModelFacts) -> list[Block]:
-    """Return the errors of the pairs in a table, and LDA's in a sentence, if any."""
+    """Return the errors of the pairs under the model, compared with LDA's."""
     if facts.has_few_rows:
         return []
-    kind = "Expected costs" if facts.has_costs else "Errors"
-    head, rows = facts.pair_table()
-    every = facts.pairs
+    pairs = facts.pairs
 
-    def more(n: int) -> str:
-        least = facts.cost(every[n].value)
-        return f"and {len(every) - n} more pairs, none with more than {least}"
+    def cost(value: float) -> str:
+        return f"{value:.4g}" if facts.has_costs else percent(value)
 
-    lines = [f"{MISSED} {GAP}" if facts.has_proven_gap else MISSED]
-    if not np.isnan(every[0].rival):
-        lines.append(_gain(facts))
-    title = f"{kind} {IF_NORMAL}, worst pairs first"
-    return [Table(head, rows, title, _MOST_PAIRS, more), Paragraph(lines)]
-
-
-def _gain(facts: ModelFacts) -> str:
-    """Compare the rules with LDA's under the model, in a sentence."""
-    sign = -1 if facts.is_fisher else 1
-    pair = max(facts.pairs, key=lambda pair: sign * (pair.rival - pair.value))
-    best, lda = (pair.value, pair.rival)[::sign]
-    rule = "the best line" if facts.is_optimal or facts.is_fisher else "this rule"
-    between = " and ".join(pair.classes)
-    if not facts.has_costs:
-        return gain_if_normal(best, lda, between, rule)
-    return (
-        f"If the classes were exactly normal, {rule} would cost "
-        f"{max(lda - best, 0.0):.4g} less than LDA's between {between} ({best:.4g} "
-        f"against {lda:.4g})."
-    )
-
-
-def _components(facts: ModelFacts) -> list[str]:
-    """Say how much of the separation of the classes a plane can show."""
-    projection = facts.projection(_MOST_WORK)
-    if projection is None:
-        return []
-    kept = percent(projection.explained_.sum())
-    keep = f"two components keep {kept} of the separation of the classes"
-    return [f"If the classes were exactly normal, {keep}."]
-
-
-def _search(facts: ModelFacts) -> list[str]:
-    """Say what the local search has gained, or which width was taken."""
-    model = facts.model
-    if not hasattr(model, "n_errors_start_"):
-        return [facts.reason.strip()] if facts.reason else []
-    before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
-    return [
-        f"Refined by Algorithm 2: from {amount(before)} to {amount(after)} errors on "
-        "the training rows, over all pairs."
-    ]
+    kind = "expected cost" if facts.has_costs else "error"
+    columns = {
+        "pair": [pair.name for pair in pairs],
+        kind: [cost(pair.value) for pair in pairs],
+    }
+    if not np.isnan(pairs[0].rival):
+        rival = "best line" if facts.is_fisher else "LDA"
+        columns[rival] = [cost(pair.rival) for pair in pairs]
+    has_gap = not all(np.isnan(pair.gap) for pair in pairs)
+    if has_gap:
+        gaps = ["-" if np.isnan(pair.gap) else percent(pair.gap) for pair in pairs]
+        columns["gap"] = gaps
+    columns["missed"] = ["\n".join(pair.missed) for pair in pairs]
+    before = " before the refinement," if facts.is_refined else ""
+    title = f"{kind.capitalize()}s{before} {IF_NORMAL}, worst pairs first"
+    rows = list(zip(*columns.values(), strict=True))
+    about = f"{_MISSED} {_GAP}" if has_gap else _MISSED
+    return [Table(list(columns), rows, title, _MOST_PAIRS), Paragraph([about])]
 
 
 def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> Iterator[Block]:
     """Yield the rule of a pair."""
     first, second = pair.classes
-    lines = [facts.rule_sentence(pair)]
+    coef = facts.model.coef_[pair.index]
+    intercept = float(facts.model.intercept_[pair.index])
+    feature = "feature" if facts.transformation is None else "transformed feature"
+    lines = [
+        f"The answer is {second} if the sum of coefficient times {feature} exceeds "
+        f"{-intercept:.6g}, otherwise {first}."
+    ]
+    if not coef.any():
+        answer = second if intercept > 0 else first
+        lines = [f"The answer is always {answer}: no linear rule does better."]
     if not np.isnan(pair.rates[0]) and not facts.has_few_rows:
         of_first, of_second = pair.missed
+        before = ", before the refinement" if facts.is_refined else ""
         lines.append(
             f"If the classes were exactly normal, {of_first} would be taken for "
-            f"{second} and {of_second} for {first}"
-            + (", before the refinement." if facts.has_local_search else ".")
+            f"{second} and {of_second} for {first}{before}."
         )
     yield Heading(pair.name)
     yield Paragraph(lines)
-    features = facts.coefficients(pair)
-    if features:
-        yield _features(facts.coefficient_head, features)
-    points = facts.operating_points(pair) if tradeoff else []
-    if points:
+    if coef.any():
+        yield _coefficients(facts, pair)
+    # Figures of the model, which has them of pairs of classes only.
+    if tradeoff and facts.statistics is not None and OTHERS not in pair.classes:
+        if facts.has_few_rows:
+            return
+        points = facts.discriminant.frontier_[pair.index]._table()
+        if not facts.is_refined:
+            error = float(facts.discriminant.bayes_error_[pair.index])
+            points = [["this rule", *map(percent, (*pair.rates, error))], *points]
         head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]
         title = "Other error rates to choose from, if the classes were exactly normal"
         yield Table(head, points, title=title, folded=True)
-    elif tradeoff and OTHERS in pair.classes:
-        only = "Only pairs of classes have other operating points."
-        yield Paragraph([only], small=True)
+
+
+def _coefficients(facts: ModelFacts, pair: PairFacts) -> Table:
+    """Return the features of a rule, the largest share first."""
+    head = ["feature", "weight", "coefficient", "std. dev.", "higher values favor"]
+    coef, shares = facts.model.coef_[pair.index], facts.feature_shares[pair.index]
+    rows: list[list[Any]] = []
+    for j in np.argsort(-shares, kind="stable"):
+        deviation = "-"
+        if facts.deviations is not None:
+            deviation = f"{facts.deviations[pair.index, j]:.4g}"
+        favored = "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)]
+        name, share = facts.features[j], float(shares[j])
+        rows.append([name, share, f"{coef[j]:.6g}", deviation, favored])
+        if facts.transformation is not None:
+            rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
+    head += ["power"] * (facts.transformation is not None)
+    return Table(head, rows, most=_MOST_FEATURES, bars=True)
 
 
 def _pictures(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
     """Yield the displays of a pair, as far as it has them."""
-    discriminant = facts.discriminant
-    if facts.statistics is None or facts.has_few_rows or discriminant.pairs_[0, 0] < 0:
+    model = facts.discriminant
+    if facts.statistics is None or facts.has_few_rows or OTHERS in pair.classes:
         return
-    labels = tuple(discriminant.classes_[discriminant.pairs_[pair.index]].tolist())
-    if facts.has_local_search:
+    labels = tuple(model.classes_[model.pairs_[pair.index]].tolist())
+    if facts.is_refined:
         before = "The pictures show the rule before the refinement."
         yield Paragraph([before], small=True)
     for display, caption in _CAPTIONS.items():
+        has_plane = len(facts.features) > 1 and not model.trivial_[pair.index]
+        if display is BoundaryDisplay and not has_plane:
+            continue
 
         def draw(canvas: Any, display: Any = display) -> None:
-            display.from_estimator(discriminant, pair=labels, ax=canvas.subplots())
+            display.from_estimator(model, pair=labels, ax=canvas.subplots())
 
-        # One feature has no plane, a constant answer no normal.
-        yield Figure(draw, caption, pair.name, optional=True)
+        yield Figure(draw, caption, pair.name)

@@ -1,21 +1,35 @@
-"""A projection as plain text: what its components keep, and what they are made of."""
+"""A projection in words and as a page with the map of the classes."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
 from heterolda.foundations.arrays import Array
+from heterolda.foundations.files import written_whole
 from heterolda.foundations.wording import count, percent
-from heterolda.inspection.blocks import Block, Paragraph, Table, to_lines
+from heterolda.inspection.blocks import (
+    Block,
+    Figure,
+    Heading,
+    Paragraph,
+    Table,
+    to_lines,
+    to_page,
+)
+from heterolda.inspection.displays.class_map import ClassMapDisplay
 from heterolda.inspection.model_facts import feature_names
-from heterolda.inspection.sentences import IF_NORMAL, wide_sentence
+from heterolda.inspection.sentences import IF_NORMAL, few_rows_note
 from heterolda.statistics.class_statistics import ClassStatistics
 
-_MOST_COMPONENTS = 10
+_MOST_COMPONENTS = 5  # whose features are listed
 _MOST_FEATURES = 5
-SHARES = f"Shares of the separation, {IF_NORMAL}"
+_ABOUT = (
+    "A component is the sum of scaling times feature, less a constant. Weights are "
+    "shares of the scalings, each times the standard deviation of its feature."
+)
 
 
 def component_names(n_components: int) -> list[str]:
@@ -23,74 +37,122 @@ def component_names(n_components: int) -> list[str]:
     return [f"component_{k}" for k in range(1, n_components + 1)]
 
 
-def feature_shares(projection: Any) -> Array:
-    """Return how much each feature weighs in each component, (components, features).
+def describe_projection(projection: Any, name: str, target: str) -> list[str]:
+    """Return the components of a projection in words."""
+    return to_lines(_blocks(projection, f"{name}: ", f" in {target!r}"))
+
+
+def write_map_page(
+    projection: Any, X: Any, y: Any, path: str | os.PathLike[str], name: str
+) -> None:
+    """Write the page of a fitted projection, which needs nothing else and no network.
+
+    X and y are rows and labels to show on the map, or None; `name` is that of the data.
+    """
+    with written_whole(path) as file:  # before the work, to fail early
+        picture: Block = Paragraph(["A map needs two components: there is only one."])
+        if len(projection.explained_) > 1:
+            picture = map_figure(projection, X, y)
+        lead, *others = _blocks(projection)
+        blocks = [lead, Heading("Map of the classes"), picture, *others]
+        file.write(to_page(f"{name}: map of the classes", name, blocks).encode())
+
+
+def map_figure(projection: Any, X: Any, y: Any) -> Figure:
+    """Return the map of two components, or of three in three panels."""
+    display: Any = ClassMapDisplay
+    n = min(len(projection.explained_), 3)
+
+    def draw(canvas: Any) -> None:
+        axes = np.ravel(canvas.subplots() if n == 2 else canvas.subplots(2, 2))
+        for empty in axes[3:]:
+            empty.set_axis_off()
+        display.from_estimator(projection, X, y, components=n, ax=axes[:3])
+
+    kept = percent(projection.explained_[:n].sum())
+    caption = (
+        f"All classes in {count(n, 'component')}, which keep {kept} of their "
+        "separation. An ellipse holds half of its class if that is normal; the regions "
+        "are those of the quadratic rule in the components shown."
+    )
+    if X is not None:
+        caption += " Points are rows, a sample of them if there are many."
+    size, place = ((8.2, 6.2), "map") if n == 2 else ((11.0, 8.6), "wide")
+    return Figure(draw, caption, "Map of the classes", size, place)
+
+
+def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
+    """Return what there is to say of a projection."""
+    stats, shares = projection.statistics_, projection.explained_
+    rows, features = stats.weights.sum(), stats.n_features
+    together = np.cumsum(shares)
+    kept = percent(together[-1])
+    lead = [
+        f"{name}{count(rows, 'row')}, {count(features, 'feature')}, "
+        f"{count(stats.n_classes, 'class')}{target}",
+        f"{count(len(shares), 'component')} {_origin(projection)}.",
+        f"The components keep {kept} of the separation of the classes, {IF_NORMAL}.",
+    ]
+    if rows < features:
+        lead.append(few_rows_note([], stats.weights, features))
+    return [
+        Paragraph(lead),
+        Heading("Components"),
+        Table(
+            ["component", "share that it adds", "together"],
+            [[k + 1, share, percent(together[k])] for k, share in enumerate(shares)],
+            most=10,
+            bars=True,
+        ),
+        Heading("Features that weigh most"),
+        Paragraph([_ABOUT], small=True),
+        *_features(projection),
+    ]
+
+
+def _origin(projection: Any) -> str:
+    """Return how the components were found, and whether rows have changed them."""
+    method, added = f"by the method {projection.method}", projection.guarded_
+    if added == 1:
+        # LDA has one component less than there are classes; others come after these.
+        is_lda = len(projection.explained_) < len(projection.classes_)
+        lead = "of LDA" if is_lda else "led by those of LDA"
+        return f"{lead}, since training rows are separated badly {method}"
+    if added:
+        method += f" with covariances moved towards the pooled one by {added:g}, since "
+        method += "training rows are separated badly without"
+    return method
+
+
+def _features(projection: Any) -> list[Block]:
+    """Return for each component the features with the largest shares.
 
     A share is that of the coefficient times the standard deviation of the feature in
     all rows, in absolute value. A feature that varies between classes only, perhaps
     because it gives the label away, is seen so.
     """
-    sizes = np.abs(projection.scalings_.T * total_deviations(projection.statistics_))
-    shares: Array = sizes / sizes.sum(axis=1, keepdims=True)
-    return shares
+    names, deviations = feature_names(projection), _deviations(projection.statistics_)
+    n = projection.scalings_.shape[1]
+    blocks: list[Block] = []
+    for k, scalings in enumerate(projection.scalings_.T[:_MOST_COMPONENTS]):
+        sizes = np.abs(scalings * deviations)
+        shares = sizes / sizes.sum()
+        rows = [
+            [names[j], float(shares[j]), f"{scalings[j]:.6g}", f"{deviations[j]:.4g}"]
+            for j in np.argsort(-shares, kind="stable")
+        ]
+        head = ["feature", "weight", "scaling", "deviation"]
+        title = f"Component {k + 1}"
+        blocks.append(Table(head, rows, title, _MOST_FEATURES, bars=True))
+    if n > _MOST_COMPONENTS:
+        blocks.append(Paragraph([f"And {n - _MOST_COMPONENTS} more components."]))
+    return blocks
 
 
-def total_deviations(stats: ClassStatistics) -> Array:
+def _deviations(stats: ClassStatistics) -> Array:
     """Return standard deviations of the features in the rows of all classes."""
     weights, means = stats.weights, stats.means
     shifts = means - weights @ means / weights.sum()
     squares = stats.squares.sum(axis=0) + weights @ shifts**2
     deviations: Array = np.sqrt(squares / (weights.sum() - 1))
     return deviations
-
-
-def describe_projection(projection: Any, name: str, target: str) -> list[str]:
-    """Return the components of a projection in words."""
-    stats, features = projection.statistics_, feature_names(projection)
-    n, d = stats.weights.sum(), stats.n_features
-    sizes = f"{count(n, 'row')}, {count(d, 'feature')}"
-    classes = f"{count(stats.n_classes, 'class')} in {target!r}"
-    names = component_names(len(projection.explained_))
-    shares = dict(zip(names, projection.explained_.tolist(), strict=True))
-    shown = names[:_MOST_COMPONENTS]
-    table = [[one, percent(shares[one])] for one in shown]
-    if len(names) > len(shown):
-        rest = sum(shares[one] for one in names[len(shown) :])
-        table.append([f"{len(names) - len(shown)} more", percent(rest)])
-    table.append(["together", percent(sum(shares.values()))])
-    found = f"{count(len(names), 'component')} {origin(projection)}. {SHARES}"
-    about = "Features that weigh most, in units of their standard deviation"
-    weights = zip(shown, feature_shares(projection), strict=False)
-    blocks: list[Block] = [
-        Paragraph([f"{name}: {sizes}, {classes}"]),
-        Table([], table, title=found),
-        Paragraph([about, *(_weights(one, row, features) for one, row in weights)]),
-    ]
-    if n < d:
-        blocks.append(Paragraph([f"{wide_sentence(n, d)}."]))
-    return to_lines(blocks)
-
-
-def origin(projection: Any) -> str:
-    """Return how the components were found, and whether rows have changed them."""
-    found, added = f"by the method {projection.method}", projection.guarded_
-    if added == 1:
-        # LDA has one component less than there are classes; others come after these.
-        is_lda = len(projection.explained_) < len(projection.classes_)
-        lead = "of LDA" if is_lda else "led by those of LDA"
-        return f"{lead}, since training rows are separated badly {found}"
-    if added:
-        found += f" with covariances moved towards the pooled one by {added:g}, since "
-        found += "training rows are separated badly without"
-    return found
-
-
-def _weights(name: str, shares: Array, features: list[str]) -> str:
-    """Return the features of a component with the largest shares."""
-    order = np.argsort(-shares, kind="stable")
-    most = [f"{features[j]} {percent(shares[j])}" for j in order[:_MOST_FEATURES]]
-    rest = order[_MOST_FEATURES:]
-    if len(rest):
-        more = count(len(rest), "more feature")
-        most.append(f"{more} {percent(shares[rest].sum())}")
-    return f"{name}: {', '.join(most)}"

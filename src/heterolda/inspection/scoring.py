@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from heterolda.foundations.arrays import Array
 
 N_BINS = 10
-# Probabilities below this count as it, so that one row cannot make a loss infinite.
-_LEAST = np.finfo(np.float64).eps
+
+
+def log_losses(chances: Array) -> Array:
+    """Return finite log losses, given the probabilities of the true classes."""
+    return -np.log(np.clip(chances, np.finfo(np.float64).eps, 1.0))
 
 
 class Scores:
@@ -42,8 +45,7 @@ class Scores:
         place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         sums = np.column_stack([w, w * confidence, w * (winner == truth)])
         np.add.at(self.bins.T, place, sums)
-        chance = np.maximum(probabilities[every, truth], _LEAST)
-        self._loss -= float(w @ np.log(chance))
+        self._loss += float(w @ log_losses(probabilities[every, truth]))
 
     @property
     def weight(self) -> float:
@@ -66,17 +68,15 @@ class Scores:
     @property
     def recalls(self) -> Array:
         """For each class the share of its rows that are predicted right, or NaN."""
-        return self._shares_right(axis=1)
+        rows = self.confusion.sum(axis=1)
+        return np.asarray(self.confusion.diagonal() / np.where(rows > 0, rows, np.nan))
 
     @property
     def precisions(self) -> Array:
         """For each class the share of its predictions that are right, or NaN."""
-        return self._shares_right(axis=0)
-
-    def _shares_right(self, axis: int) -> Array:
-        totals = self.confusion.sum(axis=axis)
-        shares: Array = self.confusion.diagonal() / np.where(totals > 0, totals, np.nan)
-        return shares
+        answers = self.confusion.sum(axis=0)
+        shares = self.confusion.diagonal() / np.where(answers > 0, answers, np.nan)
+        return np.asarray(shares)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -110,7 +110,7 @@ class Scores:
         ]
 
     def record(self) -> dict[str, Any]:
-        """Everything as numbers, lists and dictionaries, for JSON."""
+        """Return everything as numbers, lists and dictionaries, for JSON."""
         return {
             "n_rows": self.n_rows,
             "weight": self.weight,
@@ -127,12 +127,12 @@ class Scores:
 
 
 def _or_none(values: Array) -> list[float | None]:
-    """Numbers, with None for NaN, which JSON does not know."""
+    """Return numbers, with None for NaN, which JSON does not know."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """Confidence interval of a share of n, by Wilson's score; 95 % by default."""
+    """Return the confidence interval of a share of n, by Wilson's score."""
     center = share + z * z / (2 * n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n

@@ -1,4 +1,4 @@
-"""What the displays share: axes, rows to show, and those of one pair of classes."""
+"""What the displays share: axes, rows to show, and one pair of classes."""
 
 from __future__ import annotations
 
@@ -37,29 +37,6 @@ def pyplot():
         message = "pictures need matplotlib: pip install matplotlib"
         raise ImportError(message) from error
     return plt
-
-
-def axes_for(n, ax, size):
-    """Return an array of n axes: the given ones, or those of a new figure.
-
-    The figure has at most three columns of panels of this size.
-    """
-    if ax is not None:
-        axes = np.ravel(np.array(ax, dtype=object))
-        if len(axes) != n:
-            raise ValueError(
-                f"ax must have one axes for each of the {n} panels, got {len(axes)}"
-            )
-        return axes
-    columns = min(n, 3)
-    rows = -(-n // columns)
-    size = size[0] * columns, size[1] * rows
-    _, grid = pyplot().subplots(
-        rows, columns, figsize=size, squeeze=False, layout="constrained"
-    )
-    for empty in grid.ravel()[n:]:
-        empty.set_axis_off()
-    return grid.ravel()[:n]
 
 
 def limits_of(means, covariances):
@@ -102,13 +79,28 @@ class Display:
             The display itself.
         """
         panels = self._panels()
-        axes = axes_for(len(panels), ax, self._size)
+        axes = self._new_axes(len(panels)) if ax is None else np.ravel(ax)
+        if len(axes) != len(panels):
+            raise ValueError(
+                f"ax must have one axes for each of the {len(panels)} panels, got "
+                f"{len(axes)}"
+            )
         for one, panel in zip(axes, panels, strict=True):
             one.spines[["top", "right"]].set_visible(False)
             self._draw(one, panel)
         self.ax_ = axes[0] if len(axes) == 1 else axes
         self.figure_ = axes[0].figure
         return self
+
+    def _new_axes(self, n):
+        """Return n axes of a new figure, in at most three columns."""
+        rows, columns = -(-n // 3), min(n, 3)
+        size = self._size[0] * columns, self._size[1] * rows
+        grid = {"figsize": size, "squeeze": False, "layout": "constrained"}
+        axes = pyplot().subplots(rows, columns, **grid)[1].ravel()
+        for empty in axes[n:]:
+            empty.set_axis_off()
+        return axes[:n]
 
 
 class PairDisplay(Display):
@@ -189,7 +181,7 @@ def inside(estimator):
     """Return where the discriminant of a search is, and which rows it sees."""
     given = getattr(estimator, "transformation_", None)
     rows = "" if given is None else " with the rows model.transformation_.apply(X)"
-    return f"model.estimator_{rows}"
+    return f"pass the one inside, model.estimator_{rows}, or use from_statistics"
 
 
 def check_estimator(estimator):
@@ -197,8 +189,7 @@ def check_estimator(estimator):
     if not isinstance(estimator, GaussianLinearDiscriminant):
         raise TypeError(
             "estimator must be a GaussianLinearDiscriminant, got "
-            f"{type(estimator).__name__}: pass the one inside, {inside(estimator)}, or "
-            "use from_statistics"
+            f"{type(estimator).__name__}: {inside(estimator)}"
         )
     estimator._check_ready()
     if estimator.pairs_[0, 0] < 0:
@@ -226,9 +217,8 @@ def is_of_left_out_scores(estimator, k):
 
 def error_name(estimator, k):
     """Return what the error of pair k is called."""
-    if is_of_left_out_scores(estimator, k):
-        return "error of left-out scores"
-    return "error if normal"
+    left_out = is_of_left_out_scores(estimator, k)
+    return "error of left-out scores" if left_out else "error if normal"
 
 
 def check_rows(estimator, X, y):
@@ -236,20 +226,18 @@ def check_rows(estimator, X, y):
     if X is None and y is None:
         return None, None
     if X is None or y is None:
-        missing, given = ("X", "y") if X is None else ("y", "X")
-        raise ValueError(
-            f"{given} without {missing}: pass both rows and labels, or neither"
-        )
+        given = "y without X" if X is None else "X without y"
+        raise ValueError(f"{given}: pass both rows and labels, or neither")
     refuse_device(X, "a display of rows")
     with missing_values_as(None, "rows that have all values"):
         X = validate_more_rows(estimator, X, dtype=np.float64)
     y = column_or_1d(label_array(y))
     check_consistent_length(X, y)
-    known = estimator.classes_.tolist()
-    unseen = [label for label in check_labels(y).tolist() if label not in known]
+    classes = estimator.classes_.tolist()
+    unseen = [label for label in check_labels(y).tolist() if label not in classes]
     if unseen:
         raise ValueError(
-            f"y has labels {unseen} that are not among the classes {known} of the "
+            f"y has labels {unseen} that are not among the classes {classes} of the "
             "fit: leave these rows out"
         )
     return X, y

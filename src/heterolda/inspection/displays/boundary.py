@@ -52,15 +52,13 @@ class BoundaryDisplay(PairDisplay):
     The plane goes through the midpoint of the means. It is spanned by the normal of
     the rule and by the principal direction of the pooled covariance orthogonal to it,
     in units of the pooled deviations of the features. Data and ellipses (one and two
-    standard deviations) are projected onto the plane; rules and the quadratic boundary
-    are drawn where they cut it. So with more than two features only the rule of the
+    standard deviations) are projected onto it; rules and the quadratic boundary are
+    drawn where they cut it. So with more than two features only the rule of the
     discriminant itself divides the projected data exactly as it divides the data.
 
-    The rule of the discriminant is called "GLD", or by the name of its solver if that
-    is not "global". Given training data, the display also draws the rule that the
-    paper's Algorithm 2 finds from it (`LocalNeighborhoodSearch`, key "LNS"). It leaves
-    out rules that do not cut the plane, and LDA where that always gives the same
-    answer.
+    That rule is called "GLD", or by the name of its solver. Given training data, the
+    display adds the rule that the paper's Algorithm 2 finds from it, "LNS". Rules that
+    do not cut the plane are left out, and LDA where it always gives the same answer.
 
     Parameters
     ----------
@@ -127,31 +125,33 @@ class BoundaryDisplay(PairDisplay):
         pencil, span = frontier.pencil, frontier.span
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
 
-        def inside(*rule):  # a rule for what the pencil is about
+        def inner(*rule):  # in the coordinates of the pencil
             return rule if span is None else span.rules_inside(*rule)
 
-        fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
-        name = _name(estimator._settings)
         hyperplanes, errors = {}, {}
+        fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
             errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
             if is_of_left_out_scores(estimator, k):
                 errors["LDA"] = "LDA"  # its error is known under the model only
-        hyperplanes[name] = inside(coef, intercept)
+        name = _name(estimator._settings)
+        hyperplanes[name] = inner(coef, intercept)
         error = percent(estimator.bayes_error_[k])
         errors[name] = f"{name}: {error_name(estimator, k)} {error}"
         if rows is not None and min(map(len, rows)) > 0:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])
             search = paper_search(X, first, None, np.append(intercept, -coef))
-            hyperplanes["LNS"] = inside(-search.v[1:], search.v[0])
+            hyperplanes["LNS"] = inner(-search.v[1:], search.v[0])
             before, after = int(search.errors_start), int(search.errors)
             errors["LNS"] = f"Algorithm 2: {after} errors on the data, {name}: {before}"
-        if rows is not None:
-            rows = [thin(part) for part in rows]
-            rows = rows if span is None else [span.coordinates(part) for part in rows]
         plane = _Plane(pencil, hyperplanes[name][0])
+        points = None
+        if rows is not None:
+            shown = [thin(part) for part in rows]
+            shown = shown if span is None else [span.coordinates(x) for x in shown]
+            points = [plane.project(part) for part in shown]
         return {
             "means": plane.project(pencil.means[0]),
             "covariances": plane.axes.T @ pencil.covariances[0] @ plane.axes,
@@ -159,7 +159,7 @@ class BoundaryDisplay(PairDisplay):
             "errors": errors,
             "quadratic": plane.quadratic(pencil, span and span.statistics.coordinates),
             "classes": frontier.classes,
-            "points": None if rows is None else [plane.project(part) for part in rows],
+            "points": points,
         }
 
     def _draw_pair(self, ax):
@@ -242,7 +242,7 @@ class _Plane:
     def quadratic(self, pencil, coordinates):
         """Return log-odds of the second class on a grid; None if infinite."""
         s, t = np.meshgrid(*self.grid)
-        odds = []
+        terms, odds = np.stack([np.ones_like(s), s, t]), []
         for mean, cov, prior in zip(
             pencil.means[0], pencil.covariances[0], pencil.priors[0], strict=True
         ):
@@ -254,9 +254,7 @@ class _Plane:
                 return None
             # The distance from the mean is a polynomial in s and t.
             z = np.vstack([self.origin - mean, self.inside.T]) / scale @ axes
-            square = (z / values) @ z.T
-            distance = square[0, 0] + square[1, 1] * s**2 + square[2, 2] * t**2
-            distance += 2 * (square[0, 1] * s + square[0, 2] * t + square[1, 2] * s * t)
+            distance = np.einsum("ixy,ij,jxy->xy", terms, (z / values) @ z.T, terms)
             log_det = np.log(values).sum() + 2 * np.log(scale).sum()
             odds.append(np.log(prior) - 0.5 * (distance + log_det))
         # Classes have variances outside of all rows, too, where the plane does not go.

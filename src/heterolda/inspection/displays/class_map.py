@@ -13,7 +13,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.foundations.wording import count, percent
+from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     MOST_POINTS,
     Display,
@@ -52,18 +52,14 @@ class ClassMapDisplay(Display):
     """All classes in the components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
-    name. The pale regions are those of the quadratic rule of the projected classes:
-    where a class has the largest density times prior. A name stands at the mean of its
-    class. If the rule gives that place to another class, it stands at the most probable
-    place of the ellipse within its own region. Names that would overlap are moved, and
-    a line leads back.
+    name at the mean. The pale regions are those of the quadratic rule of the projected
+    classes: where a class has the largest density times prior. If the rule gives the
+    mean to another class, the name stands at the most probable place of the ellipse
+    within its own region. Names that would overlap are moved, and a line leads back.
 
-    Two components make one panel; three make three panels, one for each pair of
-    components, each with the regions of its own rule. A map needs at least two
-    components: for a single feature, use `ProjectionDisplay`.
-
-    With many rows the map shows a sample of at most about 5000 points, with as many
-    points of rare classes as of frequent ones.
+    Two components make one panel; three make a panel for each two of them, with the
+    regions of its own rule. Of many rows the map shows a sample of about 5000, with as
+    many points of rare classes as of frequent ones.
 
     Parameters
     ----------
@@ -139,15 +135,18 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        _check_components(components)
         estimator = host_of(estimator)
         if isinstance(estimator, GaussianLinearDiscriminant):
             estimator._check_ready()
             check_has_statistics(estimator)
             settings = {"priors": estimator.priors_}
             estimator = _projection(estimator.statistics_, components, settings)
-        _check_projection(estimator)
+        elif not isinstance(estimator, HeteroscedasticProjection):
+            _refuse(estimator)
+        estimator._check_ready()
+        check_has_statistics(estimator)
         n = len(estimator.explained_)
+        _check_components(components)
         if n < components:
             raise ValueError(
                 f"components={components}, but the projection has only {n}: fit it "
@@ -160,12 +159,11 @@ class ClassMapDisplay(Display):
             most = max(1, _MOST_IN_ALL // len(estimator.classes_))
             parts = [thin(X[y == label], most) for label in estimator.classes_]
             points = [(rows - estimator.mean_) @ axes for rows in parts]
-        statistics = estimator.statistics_
-        known, span = in_span(statistics, estimator.shrinkage)
+        stats, span = in_span(estimator.statistics_, estimator.shrinkage)
         along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
         return cls(
-            means=(statistics.means - estimator.mean_) @ axes,
-            covariances=along @ known.covariances(estimator.shrinkage) @ along.T,
+            means=(estimator.statistics_.means - estimator.mean_) @ axes,
+            covariances=along @ stats.covariances(estimator.shrinkage) @ along.T,
             priors=estimator.priors_,
             classes=estimator.classes_,
             explained=estimator.explained_[:components],
@@ -201,7 +199,6 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        _check_components(components)
         settings = {"method": method, "shrinkage": shrinkage, "priors": priors}
         projection = _projection(statistics, components, settings)
         return cls.from_estimator(projection, X, y, components=components, ax=ax)
@@ -229,20 +226,19 @@ class ClassMapDisplay(Display):
         means = self.means[:, two]
         covariances = self.covariances[:, two][:, :, two]
         limits = limits_of(means, covariances)
-        ax.set(
-            xlim=limits[0],
-            ylim=limits[1],
-            xlabel=self._axis_label(two[0]),
-            ylabel=self._axis_label(two[1]),
-        )
+        names = [f"component {k + 1} ({percent(self.explained[k])})" for k in two]
+        ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
         # A little more than is shown, so that regions have no edge there.
         wider = limits + 0.01 * np.diff(limits) * [-1, 1]
         s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in wider))
         rule = QuadraticRule(means, covariances, self.priors)
-        found = rule.log_densities(np.column_stack([s.ravel(), t.ravel()]))
-        scores = np.ascontiguousarray(found.T).reshape(len(means), *s.shape)
+        scores = rule.log_densities(np.column_stack([s.ravel(), t.ravel()]))
+        scores = np.ascontiguousarray(scores.T).reshape(len(means), *s.shape)
         margins = _margins(scores)
-        regions, ellipses, scatters = [], [], []
+        drawn = self.regions_, self.ellipses_, self.scatters_, self.labels_
+        for one in drawn:
+            one.append([])
+        regions, ellipses, scatters, labels = (one[-1] for one in drawn)
         for k, (color, marker) in enumerate(zip(colors, markers, strict=True)):
             if margins[k].max() > 0:
                 style = {"colors": [to_rgba(color, 0.2)], "zorder": 0}
@@ -261,18 +257,11 @@ class ClassMapDisplay(Display):
             ellipses.append(ax.add_patch(ellipse))
         places = _label_places(rule, limits, s, t, means, scores, margins)
         size = 9.0 if len(self.explained) == 2 else 7.5
-        labels = write_labels(ax, self.classes.tolist(), places, colors, ink, size)
-        self.regions_.append(regions)
-        self.ellipses_.append(ellipses)
-        self.scatters_.append(scatters)
-        self.labels_.append(labels)
+        labels += write_labels(ax, self.classes.tolist(), places, colors, ink, size)
         if two == [0, 1]:
             n, kept = len(self.explained), percent(sum(self.explained))
-            title = f"{count(n, 'component')} keep {kept} of the separation"
+            title = f"{n} components keep {kept} of the separation"
             ax.set_title(title, fontsize="medium")
-
-    def _axis_label(self, k):
-        return f"component {k + 1} ({percent(self.explained[k])})"
 
 
 def _check_components(components):
@@ -284,33 +273,30 @@ def _check_components(components):
         )
 
 
-def _check_projection(estimator):
-    """Reject what is not a fitted projection with the statistics of its classes."""
+def _refuse(estimator):
+    """Say what to pass in place of what is neither projection nor discriminant."""
+    remedy = inside(estimator)
     if isinstance(estimator, Pipeline):
-        raise TypeError(
-            "estimator must be a projection or a discriminant, got a Pipeline: pass "
-            "the fitted step, such as pipeline[-1], with the rows that this step sees: "
-            "pipeline[:-1].transform(X)"
+        remedy = (
+            "pass the fitted step, such as pipeline[-1], with the rows that this step "
+            "sees: pipeline[:-1].transform(X)"
         )
-    if not isinstance(estimator, HeteroscedasticProjection):
-        raise TypeError(
-            "estimator must be a HeteroscedasticProjection or a "
-            f"GaussianLinearDiscriminant, got {type(estimator).__name__}: pass the "
-            f"one inside, {inside(estimator)}, or use from_statistics"
-        )
-    estimator._check_ready()
-    check_has_statistics(estimator)
+    raise TypeError(
+        "estimator must be a HeteroscedasticProjection or a "
+        f"GaussianLinearDiscriminant, got {type(estimator).__name__}: {remedy}"
+    )
 
 
 def _projection(statistics, components, settings):
     """Return the projection on just so many components."""
-    projection = HeteroscedasticProjection(components, **settings)
+    _check_components(components)
     if getattr(statistics, "n_features", components) < components:
         raise ValueError(
             f"components={components} needs as many features, and there is only "
             f"{statistics.n_features}: ProjectionDisplay draws pairs of classes along "
             "a line"
         )
+    projection = HeteroscedasticProjection(components, **settings)
     return projection.fit_statistics(statistics)
 
 
@@ -319,13 +305,11 @@ def _styles(means):
 
     Of more classes than colors, those that share one are far from each other.
     """
-    colors: list[int] = []
-    markers = []
-    for mean in means:
+    colors, markers = [], []
+    for k, mean in enumerate(means):
         distances = np.full(len(_COLORS), np.inf)
-        for other, color in zip(means, colors, strict=False):
-            distance = np.linalg.norm(mean - other)
-            distances[color] = min(distances[color], distance)
+        apart = np.linalg.norm(means[:k] - mean, axis=1)
+        np.minimum.at(distances, np.array(colors, np.intp), apart)
         best = int(distances.argmax())
         markers.append(_MARKERS[(best + colors.count(best)) % len(_MARKERS)])
         colors.append(best)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.inspection._held_out import failure_word
+from heterolda.inspection._compared_models import failure_word
 from heterolda.inspection.displays.base import COLORS, GREY, INK, pyplot
 
 
@@ -14,6 +14,8 @@ def draw_comparison(comparison, ax=None):
     The thin bars of a model extend one standard error of its difference from the best:
     if they reach the line of the best, the model is as good on these data.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     names = np.array(comparison.names)
     if ax is None:
         size = 6.4, 1.9 + 0.3 * len(names)
@@ -31,45 +33,21 @@ def draw_comparison(comparison, ax=None):
     if not drawn.any():
         return ax
     best, chosen = names == comparison.best, names == comparison.choice
-    ax.axvline(
-        accuracy[best][0], color=GREY, lw=1, ls=(0, (4, 3)), label="the best model"
-    )
-    ax.errorbar(
-        accuracy[drawn],
-        places[drawn],
-        xerr=100 * comparison.standard_error[drawn],
-        fmt="none",
-        ecolor="0.8",
-        elinewidth=7,
-        label="accuracy ± one standard error",
-    )
+    style = {"color": GREY, "lw": 1, "ls": (0, (4, 3)), "label": "the best model"}
+    ax.axvline(accuracy[best][0], **style)
+    error, paired = 100 * comparison.standard_error, 100 * comparison.difference_error
+    style = {"fmt": "none", "ecolor": "0.8", "elinewidth": 7}
+    style["label"] = "accuracy ± one standard error"
+    ax.errorbar(accuracy[drawn], places[drawn], xerr=error[drawn], **style)
     others = drawn & ~best
-    ax.errorbar(
-        accuracy[others],
-        places[others],
-        xerr=100 * comparison.difference_error[others],
-        fmt="none",
-        ecolor=INK,
-        elinewidth=1.2,
-        capsize=3,
-        label="difference from the best ± one standard error",
-    )
+    style = {"fmt": "none", "ecolor": INK, "elinewidth": 1.2, "capsize": 3}
+    style["label"] = "difference from the best ± one standard error"
+    ax.errorbar(accuracy[others], places[others], xerr=paired[others], **style)
     ax.plot(accuracy[drawn], places[drawn], "o", color=COLORS[0], ms=7)
     label = "recommended: the lowest log loss of the models as good as the best"
     ax.plot(accuracy[chosen], places[chosen], "o", color=COLORS[1], ms=7, label=label)
-    _write_legend(ax)
+    # The legend is below the axes at a distance that does not grow with them.
+    below = ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
+    style = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below, "frameon": False}
+    ax.legend(loc="upper center", fontsize="small", **style)
     return ax
-
-
-def _write_legend(ax):
-    """Draw the legend, below the axes at a distance that does not grow with them."""
-    from matplotlib.transforms import ScaledTranslation
-
-    below = ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + below,
-        fontsize="small",
-        frameon=False,
-    )

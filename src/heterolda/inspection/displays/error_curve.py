@@ -108,47 +108,23 @@ class ErrorCurveDisplay(PairDisplay):
     def _draw_pair(self, ax):
         degrees = np.degrees(self.theta)
         (self.line_,) = ax.plot(degrees, self.error, color=COLORS[0], lw=2)
-        self.bound_ = ax.axhspan(
-            0,
-            self.bound,
-            facecolor="none",
-            edgecolor=GREY,
-            hatch="////",
-            lw=0,
-            label=f"no linear rule below {percent(self.bound)}",
-        )
-        ax.axhline(
-            self.trivial,
-            color=GREY,
-            lw=1.2,
-            ls=(0, (1, 2)),
-            label="always the likelier class",
-        )
-        (self.minima_,) = ax.plot(
-            np.degrees(self.minima[:, 0]),
-            self.minima[:, 1],
-            "o",
-            mfc="white",
-            mec=COLORS[0],
-            ms=11,
-            label="local minima",
-        )
+        style = {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "lw": 0}
+        label = f"no linear rule below {percent(self.bound)}"
+        self.bound_ = ax.axhspan(0, self.bound, label=label, **style)
+        style = {"color": GREY, "lw": 1.2, "ls": (0, (1, 2))}
+        ax.axhline(self.trivial, label="always the likelier class", **style)
+        places, errors = self.minima.T
+        style = {"mfc": "white", "mec": COLORS[0], "ms": 11, "label": "local minima"}
+        (self.minima_,) = ax.plot(np.degrees(places), errors, "o", **style)
         self.markers_ = {}
         for (label, (theta, error)), (_, marker) in zip(
             self.landings.items(), _METHODS.values(), strict=True
         ):
-            best = marker == "*"
-            (self.markers_[label],) = ax.plot(
-                [np.degrees(theta)],
-                [error],
-                marker,
-                color=COLORS[1] if best else INK,
-                mew=0 if best else 1.4,
-                ms=17 if best else 8,
-                label=f"{label}: {percent(error)}",
-                zorder=3 if best else 4,
-                clip_on=False,
-            )
+            style = {"color": INK, "mew": 1.4, "ms": 8, "zorder": 4}
+            if marker == "*":
+                style = {"color": COLORS[1], "mew": 0, "ms": 17, "zorder": 3}
+            style |= {"label": f"{label}: {percent(error)}", "clip_on": False}
+            (self.markers_[label],) = ax.plot(np.degrees(theta), error, marker, **style)
         errors = [error for _, error in self.landings.values()]
         highest = max(self.error.max(), self.trivial, *errors)
         ax.set(

@@ -82,18 +82,15 @@ class FrontierDisplay(PairDisplay):
         e1, e2 = frontier._rates(x)
         empirical = None
         if rows is not None:
-            absent = [
-                label
-                for label, part in zip(frontier.classes.tolist(), rows, strict=True)
-                if not len(part)
-            ]
+            labels = frontier.classes.tolist()
+            absent = [labels[i] for i in (0, 1) if not len(rows[i])]
             if absent:
                 raise ValueError(
                     f"y has no rows of the classes {absent}, so their rates on the "
                     "data are unknown: pass data of both classes of the pair, or none"
                 )
-            coef, intercept = frontier._rules(x[1:-1])
-            shares = [_positive_shares(part, coef, intercept) for part in rows]
+            rules = frontier._rules(x[1:-1])
+            shares = [_positive_shares(part, *rules) for part in rows]
             # At the ends all rows are of one class.
             empirical = tuple(np.concatenate([[0.0], s, [1.0]]) for s in shares)
         points = {}
@@ -101,13 +98,11 @@ class FrontierDisplay(PairDisplay):
             first, second = frontier.at(criterion).error_rates
             points[name] = first, 1 - second
         first, second = estimator.error_rates_[k]
-        here = first, 1 - second
+        rates = first, 1 - second
         # Not a second time, where the rule is one of these points.
-        if not any(np.allclose(here, p, rtol=0.01, atol=1e-9) for p in points.values()):
-            name = "this rule"
-            if is_of_left_out_scores(estimator, k):
-                name += ", left-out scores"
-            points[name] = here
+        if not np.isclose([*points.values()], rates, rtol=0.01, atol=1e-9).all(1).any():
+            left_out = is_of_left_out_scores(estimator, k)
+            points["this rule" + ", left-out scores" * left_out] = rates
         return {
             "fpr": e1,
             "tpr": 1 - e2,
@@ -119,13 +114,9 @@ class FrontierDisplay(PairDisplay):
 
     def _draw_pair(self, ax):
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (1, 2)))
-        (self.line_,) = ax.plot(
-            self.fpr,
-            self.tpr,
-            color=COLORS[0],
-            lw=2.2,
-            label=f"optimal linear rules if normal, area {self.auc:.4f}",
-        )
+        label = f"optimal linear rules if normal, area {self.auc:.4f}"
+        style = {"color": COLORS[0], "lw": 2.2, "label": label}
+        (self.line_,) = ax.plot(self.fpr, self.tpr, **style)
         self.empirical_line_ = None
         if self.empirical is not None:
             (self.empirical_line_,) = ax.plot(
@@ -133,18 +124,10 @@ class FrontierDisplay(PairDisplay):
             )
         self.points_ = {}
         for (name, (fpr, tpr)), marker in zip(self.points.items(), "*os", strict=False):
+            style = {"color": COLORS[1], "mec": "white", "zorder": 4, "clip_on": False}
+            style |= {"ms": 13 if marker == "*" else 8}
             label = f"{name}: {percent(fpr)}, {percent(1 - tpr)}"
-            (self.points_[name],) = ax.plot(
-                [fpr],
-                [tpr],
-                marker,
-                color=COLORS[1],
-                mec="white",
-                ms=13 if marker == "*" else 8,
-                label=label,
-                zorder=4,
-                clip_on=False,
-            )
+            (self.points_[name],) = ax.plot(fpr, tpr, marker, label=label, **style)
         first, second = self.classes
         ax.set(
             xlim=(0, 1),
@@ -156,10 +139,7 @@ class FrontierDisplay(PairDisplay):
 
 
 def _positive_shares(rows, coef, intercept):
-    """Return share of the rows that each rule gives to the second class."""
-    normals = np.ascontiguousarray(coef.T)
-    counts = np.zeros(len(intercept))
-    for start in range(0, len(rows), _BLOCK):
-        scores = linear_scores(rows[start : start + _BLOCK], normals, intercept)
-        counts += np.count_nonzero(scores > 0, axis=0)
-    return counts / len(rows)
+    """Return the share of the rows that each rule gives to the second class."""
+    normals, parts = coef.T.copy(), np.array_split(rows, len(rows) // _BLOCK + 1)
+    scores = (linear_scores(part, normals, intercept) for part in parts)
+    return sum(np.count_nonzero(part > 0, axis=0) for part in scores) / len(rows)

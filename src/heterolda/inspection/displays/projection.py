@@ -97,30 +97,9 @@ class ProjectionDisplay(PairDisplay):
         order = np.argsort(-estimator.bayes_error_, kind="stable")[:max_panels]
         if pair is not None:
             order = [choose_pair(estimator, pair)]
-        planes = estimator._committee.planes
         X, y = check_rows(estimator, X, y)
-        panels = []
-        for k in order:
-            two = estimator.pairs_[k]
-            classes, priors = estimator.classes_[two], estimator.priors_[two]
-            rows = rows_of_pair(estimator, k, X, y)
-            coef, intercept = estimator.coef_[k], estimator.intercept_[k]
-            trivial = bool(estimator.trivial_[k])
-            panels.append(
-                {
-                    "classes": classes,
-                    "priors": priors / priors.sum(),
-                    "means": planes.means[k],
-                    "deviations": planes.deviations[k],
-                    "error_rates": estimator.error_rates_[k],
-                    "error": estimator.bayes_error_[k],
-                    "error_name": error_name(estimator, k),
-                    "scores": None
-                    if rows is None or trivial
-                    else [part @ coef + intercept for part in rows],
-                    "answer": classes[int(intercept > 0)] if trivial else None,
-                }
-            )
+        rows = [rows_of_pair(estimator, k, X, y) for k in order]
+        panels = [_panel(estimator, *one) for one in zip(order, rows, strict=True)]
         return cls(panels=panels).plot(ax=ax)
 
     def _panels(self):
@@ -129,58 +108,66 @@ class ProjectionDisplay(PairDisplay):
         return self.panels
 
     def _draw(self, ax, panel):
-        lines, areas, histograms = _draw(panel, ax)
+        lines, areas, histograms = [], [], []
         self.lines_.append(lines)
         self.areas_.append(areas)
         self.histograms_.append(histograms)
+        first, second = panel["classes"]
+        title = f"{first} or {second}: {panel['error_name']} {percent(panel['error'])}"
+        ax.set(title=title, yticks=[])
+        ax.spines["left"].set_visible(False)
+        if panel["answer"] is not None:
+            text = f"always {panel['answer']}:\nno linear rule does better"
+            ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
+            ax.set(xticks=[])
+            return
+        # Scores are shown in units of the mean deviation.
+        unit = np.sqrt(np.mean(panel["deviations"] ** 2))
+        means, deviations = panel["means"] / unit, panel["deviations"] / unit
+        low = min(*(means - _REACH * deviations), 0)
+        high = max(*(means + _REACH * deviations), 0)
+        # Enough points for the narrower of the two.
+        around = means + deviations * np.linspace(-6, 6, 400)[:, None]
+        x = np.unique([0.0, low, high, *around.ravel()])
+        x = x[(low <= x) & (x <= high)]
+        peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
+        tallest = peaks.max()
+        for k, color in enumerate(COLORS):
+            if panel["scores"] is not None and len(panel["scores"][k]):
+                scores = panel["scores"][k] / unit
+                bins = np.clip(int(np.sqrt(len(scores))), 10, 60)
+                height, edges = np.histogram(scores, bins, density=True)
+                height *= panel["priors"][k]
+                tallest = max(tallest, height.max())
+                bars = ax.stairs(height, edges, fill=True, color=color, alpha=0.2)
+                histograms.append(bars)
+            density = peaks[k] * np.exp(-0.5 * ((x - means[k]) / deviations[k]) ** 2)
+            label = f"{panel['classes'][k]}: {percent(panel['error_rates'][k])} wrong"
+            lines += ax.plot(x, density, color=color, lw=1.8, label=label)
+            wrong = x >= 0 if k == 0 else x <= 0
+            style = {"color": color, "alpha": 0.65, "lw": 0, "zorder": 3}
+            areas.append(ax.fill_between(x[wrong], density[wrong], **style))
+        ax.axvline(0, color=INK, lw=1.2)
+        top = 1.3 * min(tallest, _TALLEST * peaks.min())  # with room for the legend
+        ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
+        ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.8")
 
 
-def _draw(panel, ax):
-    """Draw one pair; scores are shown in units of the mean deviation."""
-    first, second = panel["classes"]
-    title = f"{first} or {second}: {panel['error_name']} {percent(panel['error'])}"
-    ax.set(title=title, yticks=[])
-    ax.spines["left"].set_visible(False)
-    if panel["answer"] is not None:
-        text = f"always {panel['answer']}:\nno linear rule does better"
-        ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
-        ax.set(xticks=[])
-        return [], [], []
-    unit = np.sqrt(np.mean(panel["deviations"] ** 2))
-    means, deviations = panel["means"] / unit, panel["deviations"] / unit
-    low = min(*(means - _REACH * deviations), 0)
-    high = max(*(means + _REACH * deviations), 0)
-    # Enough points for the narrower of the two.
-    around = means + deviations * np.linspace(-6, 6, 400)[:, None]
-    x = np.unique([0.0, low, high, *around.ravel()])
-    x = x[(low <= x) & (x <= high)]
-    peaks = panel["priors"] / (deviations * np.sqrt(2 * np.pi))
-    lines, areas, histograms, tallest = [], [], [], 0.0
-    for k, color in enumerate(COLORS):
-        z = (x - means[k]) / deviations[k]
-        density = peaks[k] * np.exp(-0.5 * z * z)
-        wrong = x >= 0 if k == 0 else x <= 0
-        label = f"{panel['classes'][k]}: {percent(panel['error_rates'][k])} wrong"
-        if panel["scores"] is not None and len(panel["scores"][k]):
-            scores = panel["scores"][k] / unit
-            bins = np.clip(int(np.sqrt(len(scores))), 10, 60)
-            weights = np.full(len(scores), panel["priors"][k] / len(scores))
-            height, edges = np.histogram(scores, bins, weights=weights)
-            height = height / np.diff(edges)
-            tallest = max(tallest, height.max())
-            histograms.append(
-                ax.stairs(height, edges, fill=True, color=color, alpha=0.2)
-            )
-        (line,) = ax.plot(x, density, color=color, lw=1.8, label=label)
-        lines.append(line)
-        areas.append(
-            ax.fill_between(
-                x[wrong], density[wrong], color=color, alpha=0.65, lw=0, zorder=3
-            )
-        )
-    ax.axvline(0, color=INK, lw=1.2)
-    # With room for the legend.
-    top = 1.3 * min(max(peaks.max(), tallest), _TALLEST * peaks.min())
-    ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
-    ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.8")
-    return lines, areas, histograms
+def _panel(estimator, k, rows):
+    """Return what the panel of pair k shows."""
+    classes = estimator.classes_[estimator.pairs_[k]]
+    priors, planes = estimator.priors_[estimator.pairs_[k]], estimator._committee.planes
+    coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+    trivial = bool(estimator.trivial_[k])
+    has_scores = rows is not None and not trivial
+    return {
+        "classes": classes,
+        "priors": priors / priors.sum(),
+        "means": planes.means[k],
+        "deviations": planes.deviations[k],
+        "error_rates": estimator.error_rates_[k],
+        "error": estimator.bayes_error_[k],
+        "error_name": error_name(estimator, k),
+        "scores": [part @ coef + intercept for part in rows] if has_scores else None,
+        "answer": classes[int(intercept > 0)] if trivial else None,
+    }

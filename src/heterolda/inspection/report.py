@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
@@ -29,17 +27,16 @@ from heterolda.foundations.validation import (
     missing_values_as,
     validate_more_rows,
 )
-from heterolda.foundations.wording import named
+from heterolda.foundations.wording import named, percent, points
 from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
+from heterolda.inspection.box import BoxTest, box_test, is_singular
 from heterolda.inspection.sentences import (
     IF_NORMAL,
     accuracy_sentence,
     few_rows_note,
-    gain_if_normal,
     guarded_sentence,
     most_frequent,
     verdict_sentence,
-    wide_sentence,
 )
 from heterolda.solvers import Fisher, Global, Moments, solve
 from heterolda.solvers.pencil import Pencil
@@ -49,90 +46,17 @@ from heterolda.statistics.shrinkage import Shrinkage, is_shrunk
 from heterolda.statistics.wide import in_span
 
 _MODEL = GaussianLinearDiscriminant.__name__
-_ABOUT = f"LDA, best: errors {IF_NORMAL}."
+# Samples per feature below which the chi-squared approximation of Box's M rejects
+# equal covariances too often: at the 5 % level in about 24 % of cases with 10 features
+# and 12 samples per class; measured with normal data, two to six classes.
+_SAMPLES_PER_FEATURE = 3
 _CAVEAT = (
     "Box's M assumes normal data: heavy tails make it reject covariances that are "
     "equal, and with many samples it detects differences that do not matter. What "
     "matters is how many errors a better rule avoids."
 )
-# Samples per feature below which the chi-squared approximation of Box's M rejects
-# equal covariances too often; measured with normal data, two to six classes.
-_SAMPLES_PER_FEATURE = 3
-_LIBERAL = (
-    "have fewer than 3 samples per feature. Then Box's M rejects equal covariances "
-    "too often: at the 5 % level in about 24 % of cases with 10 features and 12 "
-    "samples per class, in 12 % with 20 and 30."
-)
-_MOST_PAIRS = 10  # in a notebook
-
-
-@dataclass(frozen=True)
-class BoxTest:
-    """Box's M test of equal covariances.
-
-    Attributes
-    ----------
-    m : float
-        The statistic M.
-    chi2 : float
-        M (1 - C): approximately chi-squared if covariances are equal and data normal.
-    df : int
-        Degrees of freedom.
-    p_value : float
-        Probability of a larger value; NaN if some covariance is singular.
-
-    Examples
-    --------
-    >>> from heterolda import ClassStatistics, heteroscedasticity_report
-    >>> two = ClassStatistics.from_moments([0, 1], [40, 60], [[0], [1]], [[[1]], [[2]]])
-    >>> test = heteroscedasticity_report(two).box
-    >>> test.df, round(test.p_value, 3)
-    (1, 0.022)
-    """
-
-    m: float
-    chi2: float
-    df: int
-    p_value: float
-
-
-def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
-    r"""Box's M test with the chi-squared approximation.
-
-    .. math::
-        M = (N - g) \ln |S| - \sum_k (n_k - 1) \ln |S_k|, \quad
-        C = \frac{2 d^2 + 3 d - 1}{6 (d + 1) (g - 1)}
-            \Bigl(\sum_k \frac1{n_k - 1} - \frac1{N - g}\Bigr)
-
-    for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
-    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom. Covariances
-    may be in fewer coordinates where no class has more than d rows: then there is none.
-
-    References
-    ----------
-    G. E. P. Box (1949), "A general distribution theory for a class of likelihood
-    criteria", Biometrika 36, 317-346.
-    """
-    g = len(covariances)
-    df = d * (d + 1) * (g - 1) // 2
-    if np.any(weights <= d):
-        return BoxTest(np.nan, np.nan, df, np.nan)
-    freedom = weights - 1
-    total = freedom.sum()
-    pooled = np.tensordot(freedom / total, covariances, axes=1)
-    scale = np.sqrt(np.diag(pooled))
-    if np.any(scale == 0):
-        return BoxTest(np.nan, np.nan, df, np.nan)
-    unit = np.outer(scale, scale)  # units cancel, but overflow does not
-    spectra = np.linalg.eigvalsh(np.concatenate([pooled[None], covariances]) / unit)
-    if np.any(spectra[:, 0] <= RANK_TOLERANCE * spectra[:, -1]):
-        return BoxTest(np.nan, np.nan, df, np.nan)
-    logs = np.log(spectra).sum(axis=1)
-    m = total * logs[0] - freedom @ logs[1:]
-    c = (np.sum(1 / freedom) - 1 / total) * (2 * d * d + 3 * d - 1)
-    c /= 6 * (d + 1) * (g - 1)
-    statistic = m * (1 - c)
-    return BoxTest(float(m), float(statistic), df, float(chi2.sf(statistic, df)))
+_NEGLIGIBLE = 1e-3  # share of all decisions
+_MOST_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -246,31 +170,27 @@ class HeteroscedasticityReport:
 
     def _blocks(self) -> list[Block]:
         """Return what `print` and notebooks show."""
-        head, *rows = self._table()
         question = f"Covariances of {len(self.classes)} classes: are they equal?"
+        verdict = Paragraph(self._verdict_lines())
         rated = self.judgement is not None
         return [
             Paragraph([question]),
-            *([Paragraph(self._verdict_lines())] if rated else []),
-            Paragraph(self._test()),
-            Table(head, rows, most=(None, _MOST_PAIRS)),
-            Paragraph([_ABOUT]),
-            Paragraph([self._gain()] if rated else self._verdict_lines()),
+            *([verdict] if rated else []),
+            Paragraph(self._test_lines()),
+            self._table(),
+            Paragraph([self._gain()]) if rated else verdict,
             *(Paragraph([note]) for note in self._notes() if note),
-            Paragraph([_CAVEAT]),
         ]
 
-    def _table(self) -> list[list[str]]:
-        """Return head and rows of the table, most to gain first."""
-        labels = self.classes.tolist()
-        table = [
-            ["pair", "Box's M", "condition", "variance ratio", "LDA", "best", "fewer"]
-        ]
+    def _table(self) -> Table:
+        """Return the pairs, most to gain first."""
+        head = ["pair", "Box's M", "condition", "variance ratio", "LDA", "best"]
+        labels, rows = self.classes.tolist(), []
         for k in np.argsort(-self.excess, kind="stable"):
             i, j = self.pairs[k]
             p_value = self.pair_box[k].p_value
             errors = self.lda_error[k], self.best_error[k], self.excess[k]
-            table.append(
+            rows.append(
                 [
                     f"{labels[i]}, {labels[j]}",
                     "-" if np.isnan(p_value) else _p_value(p_value),
@@ -279,38 +199,42 @@ class HeteroscedasticityReport:
                     *(f"{error:.4f}" for error in errors),
                 ]
             )
-        return table
+        title = f"LDA, best, fewer: errors {IF_NORMAL}, most to gain first"
+        return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
 
     def _notes(self) -> list[str]:
-        """Return which pairs are guarded, and what is small; or empty texts."""
-        labels = self.classes.tolist()
-        guarded = guarded_sentence(
-            [f"{labels[i]!r} and {labels[j]!r}" for i, j in self.pairs[self.guarded]]
-        )
-        n, d = self.weights.sum(), self.n_features
-        remedy = "use more rows or fewer features"
-        if not self.shrunk:
-            remedy = "fit with shrinkage='cv', or use fewer features"
-        small = few_rows_note(labels, self.weights, d, remedy)
-        if n < d:
-            small = f"{wide_sentence(n, d)}."
-        return [guarded, small]
+        """Return which pairs are guarded, what is small, and what the test assumes."""
+        sizes = self.classes.tolist(), self.weights, self.n_features
+        return [
+            guarded_sentence([self._name(pair) for pair in self.pairs[self.guarded]]),
+            few_rows_note(*sizes, shrunk=self.shrunk),
+            _CAVEAT,
+        ]
+
+    def _name(self, pair: Index) -> str:
+        """Return the classes of a pair in words."""
+        labels, (i, j) = self.classes.tolist(), pair
+        return f"{labels[i]!r} and {labels[j]!r}"
 
     @property
     def _small(self) -> NDArray[np.bool_]:
         """Classes with fewer samples than features plus one."""
         return np.asarray(self.weights < self.n_features + 1)
 
-    def _test(self) -> list[str]:
+    def _test_lines(self) -> list[str]:
         """Return what Box's M says, or why it says nothing."""
-        few = self.weights < _SAMPLES_PER_FEATURE * self.n_features
         if not np.isnan(self.box.p_value):
             lines = [
                 f"Box's M: chi2 = {self.box.chi2:.2f} with {self.box.df} degrees of "
                 f"freedom, {_p_value(self.box.p_value)}."
             ]
+            few = self.weights < _SAMPLES_PER_FEATURE * self.n_features
             if few.any():
-                lines.append(f"But classes {named(self.classes[few])} {_LIBERAL}")
+                lines.append(
+                    f"But classes {named(self.classes[few])} have fewer than "
+                    f"{_SAMPLES_PER_FEATURE} samples per feature: then Box's M rejects "
+                    "equal covariances too often."
+                )
             if self.by_em:
                 lines.append(
                     "It counts rows with missing values as complete, so p is too small."
@@ -319,17 +243,16 @@ class HeteroscedasticityReport:
         causes = []
         if self._small.any():
             causes.append(
-                f"classes {named(self.classes[self._small])} have too few samples for "
-                f"{self.n_features} features"
+                f"- classes {named(self.classes[self._small])} have too few samples "
+                f"for {self.n_features} features."
             )
         if self.dependent.any():
             causes.append(
-                "some feature is constant or a combination of others in classes "
-                f"{named(self.classes[self.dependent])}: leave it out"
+                "- some feature is constant or a combination of others in classes "
+                f"{named(self.classes[self.dependent])}: leave it out."
             )
-        causes = causes or ["some covariance is nearly singular"]
-        but = "Box's M needs nonsingular covariances, but"
-        return [but, *(f"- {cause}." for cause in causes)]
+        causes = causes or ["- some covariance is nearly singular."]
+        return ["Box's M needs nonsingular covariances, but", *causes]
 
     @property
     def verdict(self) -> str:
@@ -356,13 +279,17 @@ class HeteroscedasticityReport:
         ]
 
     def _gain(self) -> str:
-        """Return what the model says."""
+        """Say what the best rule gains most over LDA, under the model."""
         k = int(self.excess.argmax())
-        i, j = self.pairs[k]
-        labels = self.classes.tolist()
-        pair = f"{labels[i]!r} and {labels[j]!r}"
-        errors = float(self.best_error[k]), float(self.lda_error[k])
-        return gain_if_normal(*errors, pair, "the best line")
+        lda, best = float(self.lda_error[k]), float(self.best_error[k])
+        gain, pair = points(max(lda - best, 0.0)), self._name(self.pairs[k])
+        start = "If the classes were exactly normal, the best line would make"
+        if lda - best < _NEGLIGIBLE:
+            return f"{start} at most {gain} fewer errors than LDA's in any pair."
+        return (
+            f"{start} {gain} fewer errors than LDA's between {pair} "
+            f"({percent(best)} against {percent(lda)})."
+        )
 
 
 def heteroscedasticity_report(
@@ -394,13 +321,10 @@ def heteroscedasticity_report(
     Returns
     -------
     HeteroscedasticityReport
-        For each pair of classes Box's M test, condition numbers, the range of the
-        ratio of variances, and the errors of linear discriminant analysis and of the
-        best linear rule if the classes were exactly normal. Given rows, the held-out
-        errors decide, and the verdict says which classifier to use. ``print`` shows it
-        as a table, most to gain first; `to_frame` gives a DataFrame. The text says so
-        if classes have fewer than 3 samples per feature, where the test is too
-        liberal, or fewer than 5, where errors of the model are too low.
+        ``print`` shows a table of the pairs, most to gain first, and a verdict: given
+        rows, held-out errors decide. The text says so if classes have fewer than 3
+        samples per feature, where Box's M rejects too often, or fewer than 5, where
+        errors of the model are too low.
 
     Examples
     --------
@@ -427,103 +351,96 @@ def heteroscedasticity_report(
     if isinstance(X, ClassStatistics):
         if y is not None or sample_weight is not None:
             raise TypeError("y and sample_weight are for rows, not for statistics")
-        statistics = X
+        stats = X
     elif y is None:
         raise TypeError(
             "X must be a ClassStatistics object if y is None, got "
             f"{type(X).__name__}: pass rows and labels, or statistics"
         )
     else:
-        X, y, sample_weight = on_host(X, y, sample_weight)
-        way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
-        # What the warnings tell stands in the report.
-        with no_warnings(), missing_values_as(None, way):
-            model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-            model.fit(X, y, sample_weight)
-        X = validate_more_rows(model, X, accept_sparse="csr")
-        labels = label_array(y)
-        weight = check_frequencies(sample_weight, len(labels))
-        with suppress(NotJudgedError):  # some class is too small: no figure of rows
-            judgement, _ = held_out(model, X, labels, weight)
-        statistics = model.statistics_
-    if statistics.n_classes < 2:
+        model, judgement = _fitted(X, y, sample_weight, priors, shrinkage)
+        stats = model.statistics_
+    if stats.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes, got 1")
-    weights = statistics.weights
-    d, (known, span) = statistics.n_features, in_span(statistics, shrinkage)
+    weights, d = stats.weights, stats.n_features
+    inner, span = in_span(stats, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
-    raw = known.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
-    means = known.means
+    raw = inner.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     chosen = getattr(model, "shrinkage_", None)
-    cov = Shrinkage.of(known, shrinkage, chosen).covariances(known)
-    shares = check_priors(priors, statistics.classes, weights)
+    cov = Shrinkage.of(inner, shrinkage, chosen).covariances(inner)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
-    moments = Moments(means, cov, shares, weights, pairs)
+    shares = check_priors(priors, stats.classes, weights)
+    moments = Moments(inner.means, cov, shares, weights, pairs)
     fisher, best = (solve(moments, solver) for solver in (Fisher(), Global()))
-    wide = span is not None
-    spectra = [_spectra(means[p], cov[p], weights[p], wide) for p in pairs]
+    # In the coordinates of a span features are in units of their deviations already.
+    scaled = span is not None
     return HeteroscedasticityReport(
-        classes=statistics.classes,
+        classes=stats.classes,
         pairs=pairs,
         box=box_test(raw, weights, d),
         pair_box=[box_test(raw[pair], weights[pair], d) for pair in pairs],
-        condition=np.array([condition for condition, _ in spectra]),
-        ratio=np.array([ratio for _, ratio in spectra]),
+        condition=np.array([_conditions(cov[p], weights[p], scaled) for p in pairs]),
+        ratio=np.array([_ratios(inner.means[p], cov[p], weights[p]) for p in pairs]),
         lda_error=fisher.error,
         best_error=best.error,
         gap=best.gap,
         weights=weights,
         n_features=d,
-        dependent=np.zeros(len(weights), bool) if wide else _dependent(raw, weights),
+        dependent=np.zeros(len(weights), bool) if scaled else _dependent(raw, weights),
         shrunk=is_shrunk(shrinkage) or chosen is not None,
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
-        by_em=statistics.estimated_by == "EM",
+        by_em=stats.estimated_by == "EM",
     )
+
+
+def _fitted(
+    X: Any, y: Any, sample_weight: Any, priors: Priors, shrinkage: Amount
+) -> tuple[GaussianLinearDiscriminant, Judgement | None]:
+    """Return the model of the rows, and its accuracy on held-out ones, if known."""
+    X, y, sample_weight = on_host(X, y, sample_weight)
+    model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
+    way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
+    with no_warnings(), missing_values_as(None, way):  # the report says the same
+        model.fit(X, y, sample_weight)
+    X = validate_more_rows(model, X, accept_sparse="csr")
+    labels = label_array(y)
+    weight = check_frequencies(sample_weight, len(labels))
+    try:
+        return model, held_out(model, X, labels, weight)[0]
+    except NotJudgedError:  # some class is too small to hold rows out
+        return model, None
 
 
 def _dependent(covariances: Array, weights: Array) -> NDArray[np.bool_]:
     """Return classes that are singular although they have samples enough not to be."""
-    d = covariances.shape[1]
-    freedom = weights - 1
+    d, freedom = covariances.shape[1], weights - 1
     pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-    if freedom.sum() >= d and _singular(pooled):
+    if freedom.sum() >= d and is_singular(pooled):
         return np.ones(len(weights), np.bool_)
-    return np.array(
-        [n >= d + 1 and _singular(c) for n, c in zip(weights, covariances, strict=True)]
-    )
+    return np.array(freedom >= d) & [is_singular(cov) for cov in covariances]
 
 
-def _singular(cov: Array) -> bool:
-    """Return whether a covariance is singular, whatever the units of the features."""
-    scale = np.sqrt(np.diag(cov))
-    if np.any(scale == 0):
-        return True
-    spectrum = np.linalg.eigvalsh(cov / np.outer(scale, scale))
-    return bool(spectrum[0] <= RANK_TOLERANCE * spectrum[-1])
-
-
-def _spectra(
-    means: Array, cov: Array, weights: Array, scaled: bool
-) -> tuple[Array, Array]:
-    """Return condition numbers of two covariances, and the range of their ratio.
-
-    `scaled` says that features are in units of their deviations already.
-    """
-    pooled = np.tensordot(weights / weights.sum(), cov, axes=1)
-    scale = np.sqrt(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
-    scale = np.ones_like(scale) if scaled else scale
+def _conditions(cov: Array, weights: Array, scaled: bool) -> Array:
+    """Return condition numbers of two covariances, in units of pooled deviations."""
+    variance = np.diag(np.tensordot(weights / weights.sum(), cov, axes=1))
+    scale = np.where(scaled | (variance == 0), 1.0, np.sqrt(variance))
     spectrum = np.linalg.eigvalsh(cov / np.outer(scale, scale))
     least, most = spectrum[:, 0], spectrum[:, -1]
     singular = least <= RANK_TOLERANCE * most
-    condition = np.where(singular, np.inf, most / np.where(singular, 1.0, least))
+    return np.where(singular, np.inf, most / np.where(singular, 1.0, least))
+
+
+def _ratios(means: Array, cov: Array, weights: Array) -> Array:
+    """Return the least and the largest ratio of the variances of two classes."""
     even = np.full((1, 2), 0.5)
     pencil = Pencil.from_moments(means[None], cov[None], even, weights[None])
     used = pencil.basis[0].any(axis=0)
+    if not used.any():
+        return np.ones(2)
     with np.errstate(divide="ignore"):
         ratio = pencil.alpha0[0, used] / pencil.beta0[0, used]
-    if not len(ratio):
-        return condition, np.ones(2)
-    return condition, np.array([ratio.min(), ratio.max()])
+    return np.array([ratio.min(), ratio.max()])
 
 
 def _p_value(p: float) -> str:
