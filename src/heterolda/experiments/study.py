@@ -86,7 +86,7 @@ METHODS: dict[str, Any] = {
     "r-hld-2": pure_model("r-hld-2"),
     "algorithm-1": pure_model("fixed-point"),
     "algorithm-2": _search("fixed-point"),
-    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear")),
+    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear", cache_size=10)),
     "gld": pure_model("global"),
     "gld+algorithm-2": _search("global"),
     "lda": LinearDiscriminantAnalysis(),
