@@ -40,20 +40,21 @@ from heterolda import (
     recommended,
 )
 from heterolda.data.categories import Category
-from heterolda.estimators.held_out import held_out
 from heterolda.estimators.votes import Committee
 from heterolda.export import json_file
 from heterolda.export.model_file import from_document, to_document
 from heterolda.export.models import TABLE
 from heterolda.solvers import SOLVERS
 
-# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance, or none helps.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
+]
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guide" / "deploy.md"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
-NEEDED = "include_statistics=True"
 
 GLD, LNS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
 HP = HeteroscedasticProjection
@@ -128,9 +129,19 @@ def same(a, b):
     return a == b or (a != a and b != b)
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
 def copy_of(model, path, **options):
+    """The model of a file; saved once more it gives the same file."""
     heterolda.save(model, path, **options)
-    return heterolda.load(path)
+    content = path.read_bytes()
+    loaded = heterolda.load(path)
+    heterolda.save(loaded, path, **options)
+    assert path.read_bytes() == content
+    return loaded
 
 
 def check_predictions(model, other, X):
@@ -140,11 +151,6 @@ def check_predictions(model, other, X):
     for method in METHODS if hasattr(model, "predict") else ["transform"]:
         one, two = getattr(model, method)(rows), getattr(other, method)(rows)
         assert same(np.asarray(one), np.asarray(two)), method
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.json"
 
 
 def fitted(name, make_classes):
@@ -158,7 +164,6 @@ def fitted(name, make_classes):
     return model, X
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("name", [*FOUR_CLASSES, *TWO_CLASSES])
 def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     model, X = fitted(name, make_classes)
@@ -168,13 +173,6 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert repr(loaded) == repr(model)
     assert same(clone(loaded), clone(model))
     assert same(pickle.loads(pickle.dumps(loaded)), pickle.loads(pickle.dumps(model)))
-    if "projection" in name:
-        components = model.transform(X)
-        back = loaded.inverse_transform(components)
-        assert same(back, model.inverse_transform(components))
-    first = path.read_bytes()
-    heterolda.save(loaded, path)
-    assert path.read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -191,7 +189,7 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
 )
 def test_labels_keep_their_values_and_types(make_classes, path, labels):
     X, y = make_classes(4)
-    model = GaussianLinearDiscriminant().fit(X, labels[y])
+    model = GLD().fit(X, labels[y])
     loaded = copy_of(model, path)
     native = model.classes_.dtype.newbyteorder("=")
     assert loaded.classes_.dtype == loaded.predict(X).dtype == native
@@ -206,24 +204,26 @@ def test_parameters_are_plain_when_loaded(make_classes, path):
     assert model.costs is COSTS
     assert loaded.costs == COSTS.to_dict("index")
     assert same(clone(loaded).fit(X, y).coef_, model.coef_)
-    numbered = pd.DataFrame(1 - np.eye(4))
-    labels = np.array(["d", "c", "b", "a"])[y]
-    loaded = copy_of(GLD(costs=numbered).fit(X, labels), path)
-    assert same(loaded.costs, numbered.to_numpy())
     inside = copy_of(LNS(GLD(costs=COSTS), max_iter=3).fit(X, y), path)
     assert inside.estimator.costs == COSTS.to_dict("index")
-    shares = pd.Series(y).value_counts()
-    assert copy_of(GLD(priors=shares).fit(X, y), path).priors == shares.to_dict()
-    generator = np.random.RandomState(3)
-    model = GLD(solver="r-hld-1", random_state=generator).fit(X, y)
-    loaded = copy_of(model, path)
-    assert loaded.random_state is None
-    check_predictions(model, loaded, X)
-    assert loaded.fit(X, y).score(X, y) > 0.4
-    scalars = RandomSearch(np.int64(2), low=np.float32(0.5)), np.float64(0.25)
-    plain = copy_of(GLD(solver=scalars[0], shrinkage=scalars[1]).fit(X, y), path)
-    assert same(plain.solver, RandomSearch(2, low=0.5))
-    assert same(plain.shrinkage, 0.25)
+    shares, numbered = pd.Series(y).value_counts(), pd.DataFrame(1 - np.eye(4))
+    for given, kept in [
+        ({"priors": shares}, {"priors": shares.to_dict()}),
+        ({"costs": numbered}, {"costs": numbered.to_numpy()}),
+        ({"random_state": np.random.RandomState(3)}, {"random_state": None}),
+        ({"shrinkage": np.float64(0.25)}, {"shrinkage": 0.25}),
+        (
+            {"solver": RandomSearch(np.int64(2), low=np.float32(0.5))},
+            {"solver": RandomSearch(2, low=0.5)},
+        ),
+    ]:
+        model = GLD(**given).fit(
+            X, np.array(["d", "c", "b", "a"])[y] if "costs" in given else y
+        )
+        loaded = copy_of(model, path)
+        check_predictions(model, loaded, X)
+        for name, value in kept.items():
+            assert same(getattr(loaded, name), value)
 
 
 def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
@@ -243,16 +243,19 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
 
 def test_with_statistics_a_loaded_model_goes_on(make_classes, path):
     X, y = make_classes(2)
-    model = GLD().partial_fit(X[:80], y[:80], classes=[0, 1])
-    loaded = copy_of(model, path)
-    bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
-    assert same(*(one.with_operating_point(**bound) for one in (model, loaded)))
-    assert loaded.frontier_[0].auc == model.frontier_[0].auc
-    assert same(loaded.partial_fit(X[80:], y[80:]), model.partial_fit(X[80:], y[80:]))
-    projection = HP(2).partial_fit(X[:80], y[:80])
-    loaded = copy_of(projection, path)
     rest = X[80:], y[80:]
-    assert same(loaded.partial_fit(*rest), projection.partial_fit(*rest))
+    for model in (
+        GLD().partial_fit(X[:80], y[:80], classes=[0, 1]),
+        HP(2).partial_fit(X[:80], y[:80]),
+    ):
+        loaded = copy_of(model, path)
+        if isinstance(model, GLD):
+            bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
+            assert same(*(m.with_operating_point(**bound) for m in (model, loaded)))
+        assert same(loaded.partial_fit(*rest), model.partial_fit(*rest))
+    model, X = fitted("gaps", make_classes)
+    few = model.for_features([0, 2])
+    check_predictions(few, copy_of(few, path), X[~np.isnan(X).any(axis=1)][:, [0, 2]])
 
 
 def test_few_rows_of_many_features_are_kept_as_factors(path):
@@ -262,16 +265,13 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     X[:, :2], X[:, 3] = 7, X[:, 2]  # constant, and a copy
     model = GLD(shrinkage="auto").fit(X, y)
     loaded = copy_of(model, path)
-    first = path.read_bytes()
     check_predictions(model, loaded, X)
-    kept, known = loaded.statistics_, model.statistics_
+    kept, stats = loaded.statistics_, model.statistics_
     assert [part.shape for part in kept.factors] == [(11, 130), (10, 130), (0, 130)]
-    np.testing.assert_allclose(kept.scatters, known.scatters, atol=1e-11)
-    heterolda.save(loaded, path)
-    assert path.read_bytes() == first
+    np.testing.assert_allclose(kept.scatters, stats.scatters, atol=1e-11)
     # Not a row of the data, nor of the deviations; in any order of rows the same.
     numbers = np.array(kept.factors[0])
-    for rows in (X, *known.factors):
+    for rows in (X, *stats.factors):
         assert not np.isin(np.round(rows[rows != 0], 9), np.round(numbers, 9)).any()
     mixed = rng.permutation(24)
     other = copy_of(GLD(shrinkage="auto").fit(X[mixed], y[mixed]), path)
@@ -281,10 +281,6 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     more = rng.normal(size=(9, 130)), np.arange(9) % 3
     after = [m.partial_fit(*more).statistics_ for m in (model, loaded)]
     np.testing.assert_allclose(after[0].scatters, after[1].scatters, atol=1e-11)
-    chosen = GLD().fit(X, y)
-    loaded = copy_of(chosen, path)
-    assert same(loaded.shrinkage_, chosen.shrinkage_)
-    assert held_out(chosen, X, y)[0] == held_out(loaded, X, y)[0]
 
 
 @pytest.mark.parametrize(
@@ -297,59 +293,42 @@ def test_without_statistics_a_model_predicts_and_says_what_it_lacks(
     loaded = copy_of(model, path, include_statistics=False)
     assert "scatters" not in path.read_text()
     check_predictions(model, loaded, X[~np.isnan(X).any(axis=1)])
-    again = path.read_bytes()
     assert same(copy_of(loaded, path), loaded)
-    assert path.read_bytes() == again
     part = loaded[0] if isinstance(loaded, Pipeline) else loaded
     part = getattr(part, "estimator_", part)
     assert not hasattr(part, "statistics_")
-    if name in ("auto", "projection", "frames"):
-        with pytest.raises(NotFittedError, match=NEEDED):
-            part.partial_fit(X, np.arange(len(X)) % 2)
+    lacking = [lambda: part.partial_fit(X, np.arange(len(X)) % 2)]
+    if isinstance(part, GLD):
+        assert not hasattr(part, "frontier_")
+        lacking = [lambda: part.frontier_, part.with_operating_point]
+    for use in lacking:
+        with pytest.raises(NotFittedError, match="include_statistics=True"):
+            use()
     if "gaps" in name:
         needed = "which the prediction of rows with missing values needs: save it with"
         with pytest.raises(NotFittedError, match=needed):
             loaded.predict(X)
-    if isinstance(part, GLD):
-        assert not hasattr(part, "frontier_")
-        for lacking in (lambda: part.frontier_, part.with_operating_point):
-            with pytest.raises(NotFittedError, match=NEEDED):
-                lacking()
-    else:
+    if isinstance(part, HP):
         back = part.inverse_transform(np.eye(len(part.explained_)))
         assert same(back, part.loadings_ + part.mean_)
 
 
-def test_statistics_say_how_they_were_estimated(make_classes, path):
-    model, X = fitted("gaps", make_classes)
-    assert copy_of(model, path).statistics_.estimated_by == "EM"
-    few = model.for_features([0, 2])
-    check_predictions(few, copy_of(few, path), X[~np.isnan(X).any(axis=1)][:, [0, 2]])
-
-
 def test_of_other_initial_estimators_only_the_name_is_kept(make_classes, path):
     X, y = make_classes(4)
-
-    def check(search):
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
+    for start in (LogisticRegression(), frozen):
+        search = LNS(start, max_iter=20).fit(X, y)
         loaded = copy_of(search, path)
         check_predictions(search, loaded, X)
         assert not hasattr(loaded, "estimator_")
         assert "LogisticRegression" in repr(loaded)
-        content = path.read_bytes()
         assert same(copy_of(loaded, path), loaded)
-        assert path.read_bytes() == content
-        return loaded
-
-    search = LNS(LogisticRegression(), max_iter=20).fit(X, y)
-    loaded = check(search)
-    for weight in (None, np.ones(len(y))):
-        with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
-            loaded.fit(X, y, weight)
-    loaded.set_params(estimator=LogisticRegression())
-    assert same(loaded.fit(X, y).coef_, search.coef_)
-    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
-    with pytest.raises(NotFittedError, match="estimator is not fitted"):
-        check(LNS(frozen, max_iter=20).fit(X, y)).fit(X, y)
+        lost = r"LogisticRegression.*set_params|estimator is not fitted"
+        for weight in (None, np.ones(len(y))):
+            with pytest.raises(ValueError, match=lost):
+                loaded.fit(X, y, weight)
+        loaded.set_params(estimator=start)
+        assert same(loaded.fit(X, y).coef_, search.coef_)
 
 
 def test_a_frozen_discriminant_is_kept_as_such(make_classes, path):
@@ -368,10 +347,10 @@ def test_a_frozen_discriminant_is_kept_as_such(make_classes, path):
     loaded = copy_of(model, path)
     assert same(loaded, model)
     assert loaded.bound_.label is True
-    assert loaded.estimator.estimator is loaded.estimator_.estimator
     bare = copy_of(model, path, include_statistics=False)
     check_predictions(model, bare, frame)
-    assert bare.estimator.estimator is bare.estimator_.estimator
+    for one in (loaded, bare):
+        assert one.estimator.estimator is one.estimator_.estimator
     assert hasattr(model.estimator_.estimator, "statistics_")
     for inside in (LogisticRegression(), type("Own", (GLD,), {})()):
         model.set_params(estimator=inside).fit(X, y == 1)
