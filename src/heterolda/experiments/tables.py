@@ -172,8 +172,7 @@ def make_table(results: Results, number: int) -> Table:
     rows = {d: _lines(results, number, d, peer) for d in results.datasets}
     shown = {method for main, *_ in rows.values() for method in main.figures}
     methods = [method for method in results.methods if method in shown]
-    slips = paper.paper_slips(number, results.datasets)
-    notes = [*_notes(results, methods or [peer]), *slips]
+    notes = _notes(results, methods or [peer]) + paper.slips(number, results.datasets)
     title, caption = (text.format(peer=peer) for text in kind[:2])
     return Table(number, title, caption, methods, rows, notes)
 
