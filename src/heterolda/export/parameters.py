@@ -72,15 +72,11 @@ def parameters(cls: type, *names: str) -> Kind:
     generator has no value that would be worth keeping: it becomes None.
     """
     names = names or tuple(signature(cls).parameters)
-
-    def read(value: Any, at: Place, depth: int = 0) -> dict[str, Any]:
-        check_object(value, at, names)
-        return {name: _decoded(value[name], at / name, depth) for name in names}
-
-    def write(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: _encoded(name, values[name]) for name in names}
-
-    return Kind("object of parameters", read, write)
+    return Kind(
+        "object of parameters",
+        lambda value, at: _decoded_object(value, at, names, 0),
+        lambda values: {name: _encoded(name, values[name]) for name in names},
+    )
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
@@ -117,9 +113,9 @@ def _encoded(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return each(value)
     if type(value) in _CLASSES.values():
-        own = parameters(type(value))
-        values = {key: getattr(value, key) for key in signature(type(value)).parameters}
-        return {type(value).__name__: own.write(values)}
+        names = signature(type(value)).parameters
+        own = {one: _encoded(one, getattr(value, one)) for one in names}
+        return {type(value).__name__: own}
     if isinstance(value, FrozenEstimator):
         return {"frozen": _encoded(name, value.estimator)}
     if hasattr(value, "fit"):
@@ -160,8 +156,17 @@ def _decoded(value: Any, at: Place, depth: int) -> Any:
     if tag in _TAGS:
         return _TAGS[tag](_decoded(value[tag], at, depth + 1), at)
     cls: Any = _CLASSES[tag]
-    given = parameters(cls).read(value[tag], at, depth + 1)  # type: ignore[call-arg]
+    names = tuple(signature(cls).parameters)
+    given = _decoded_object(value[tag], at, names, depth + 1)
     return unfitted(cls, given) if hasattr(cls, "fit") else cls(**given)
+
+
+def _decoded_object(
+    value: Any, at: Place, names: tuple[str, ...], depth: int
+) -> dict[str, Any]:
+    """Return parameters by name."""
+    check_object(value, at, names)
+    return {name: _decoded(value[name], at / name, depth) for name in names}
 
 
 def _map(pairs: Any, at: Place) -> dict[Any, Any]:
