@@ -236,6 +236,11 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
     assert same(loaded, model)
     check_predictions(model, loaded, X)
     assert loaded.frontier_[2].auc == model.frontier_[2].auc
+    # Coefficients that somebody has changed are those that predict, and are kept.
+    model.coef_, model.intercept_ = 2 * model.coef_, model.intercept_ + 0.1
+    loaded = copy_of(model, path)
+    assert same([loaded.coef_, loaded.intercept_], [model.coef_, model.intercept_])
+    check_predictions(model, loaded, X)
     model.set_params(voting="loud")
     with pytest.raises(ValueError, match=r"cannot be saved.*voting"):
         heterolda.save(model, path)
