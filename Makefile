@@ -21,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .PHONY: pages stamp test-oldest mutation clean
 
 demo: $(PLOT)
-	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --out build/demo
+	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --jobs 1 --out build/demo
 	$(BIN)/heterolda report build/demo
 
 # Two tiers of tests: what everybody runs, in minutes, and what a release needs besides.

@@ -94,7 +94,7 @@ def test_judging_does_not_change_the_model(frame, tmp_path):
         shown = succeed(*arguments, *options)
         assert ("Held-out accuracy" in shown) == (options != ["--no-accuracy"])
         documents.append(json.loads(path.read_text()))
-        record = documents[-1]["model"].pop("fit_record")
+        record = documents[-1]["model"].pop("fit_record_")
         assert (record["judgement"] is None) == (options == ["--no-accuracy"])
     assert documents[0] == documents[1] == documents[2]
 

@@ -30,6 +30,8 @@ from heterolda.experiments.datasets import (
 from heterolda.experiments.results import Row, read_results
 from heterolda.experiments.study import METHODS, Study, Task, resolve_methods
 
+IRIS = load_iris(return_X_y=True)
+
 
 @pytest.fixture(autouse=True)
 def no_data_folder(monkeypatch, request):
@@ -60,19 +62,6 @@ def test_catalogue_is_complete():
             assert X.flags.c_contiguous
 
 
-def test_drawn_sets_follow_their_seed():
-    first, again, other = (load_dataset("D1", random_state=k)[0] for k in (3, 3, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    X, y = load_dataset("D2-0.53")
-    gap = X[y == 2].mean(axis=0) - X[y == 1].mean(axis=0)
-    assert gap == pytest.approx([0.53] * 4, abs=0.15)
-    study = Study(["D1", "wine"], ["lda"], seed=3)
-    assert np.array_equal(study.data("D1", 0)[0], first)  # a new draw in each trial
-    assert np.array_equal(study.data("D1", 1)[0], load_dataset("D1", random_state=4)[0])
-    assert np.array_equal(study.data("wine", 1)[0], study.data("wine", 0)[0])
-
-
 @pytest.mark.parametrize(
     ("name", "mean", "variance", "shift"),
     [
@@ -83,11 +72,15 @@ def test_drawn_sets_follow_their_seed():
             0.3,
         ),
         ("D2", [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75], 0.75),
+        ("D2-0.53", [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75], 0.53),
     ],
 )
-def test_drawn_sets_have_the_printed_parameters(name, mean, variance, shift):
+def test_drawn_sets_have_the_printed_parameters_and_follow_their_seed(
+    name, mean, variance, shift
+):
     """Equations (42) and (43), within six standard errors."""
-    X, y = load_dataset(name)
+    study = Study([name], ["lda"], seed=3)  # a new draw in each trial
+    X, y = study.data(name, 0)
     for label, m, v in (
         (1, np.array(mean) - shift, 1.0),
         (2, mean, np.array(variance)),
@@ -95,6 +88,10 @@ def test_drawn_sets_have_the_printed_parameters(name, mean, variance, shift):
         rows = X[y == label]
         assert np.all(abs(rows.mean(axis=0) - m) < 6 * np.sqrt(v / len(rows)))
         assert np.all(abs(rows.var(axis=0) / v - 1) < 6 * np.sqrt(2 / len(rows)))
+    assert np.array_equal(X, load_dataset(name, random_state=3)[0])
+    again = study.data(name, 1)[0]
+    assert np.array_equal(again, load_dataset(name, random_state=4)[0])
+    assert not np.array_equal(again, X)
 
 
 @pytest.mark.check
@@ -111,17 +108,18 @@ def test_data_that_are_not_there_or_wrong(tmp_path, monkeypatch):
         raise URLError("no connection")
 
     monkeypatch.setattr(loader.bundled, "fetch_openml", offline)
-    with pytest.raises(OSError, match=r"HETEROLDA_DATA.*OpenML.*no connection.*put li"):
-        load_dataset("liver")
-    with pytest.raises(FileNotFoundError, match=r"satellite\.csv\.gz"):
-        load_dataset("satellite", tmp_path)
-    with pytest.raises(ParameterError, match=r"^data_dir: "):
-        load_dataset("liver", tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="unknown data set 'livers'"):
-        load_dataset("livers")
-    (tmp_path / "liver.csv.gz").write_bytes(b"no data")
-    with pytest.raises(ValueError, match=r"liver\.csv\.gz' is not the .*sha256"):
-        load_dataset("liver", tmp_path)
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    (wrong / "liver.csv.gz").write_bytes(b"no data")
+    for name, folder, error, message in [
+        ("liver", None, OSError, r"HETEROLDA_DATA.*OpenML.*no connection.*put li"),
+        ("satellite", tmp_path, FileNotFoundError, r"satellite\.csv\.gz"),
+        ("liver", tmp_path / "nowhere", ParameterError, r"^data_dir: "),
+        ("livers", None, ValueError, "unknown data set 'livers'"),
+        ("liver", wrong, ValueError, r"liver\.csv\.gz' is not the .*sha256"),
+    ]:
+        with pytest.raises(error, match=message):
+            load_dataset(name, folder)
 
 
 def test_openml_columns_are_chosen_and_counted(monkeypatch):
@@ -152,10 +150,8 @@ def test_names_resolve_in_the_order_of_the_tables():
     assert resolve_methods(["paper"])[-1] == "svm"
     with pytest.raises(ValueError, match=r"unknown method 'QDA'.*c-hld.*groups all"):
         resolve_methods(["QDA"])
-    shown = " ".join(
-        re.sub(r"[│╭╰─╮╯]", " ", invoke("reproduce", "--help").stdout).split()
-    )
-    assert ", ".join(METHODS) in shown
+    shown = re.sub(r"[│╭╰─╮╯]", " ", invoke("reproduce", "--help").stdout)
+    assert ", ".join(METHODS) in " ".join(shown.split())
 
 
 def test_tasks_are_what_is_not_done():
@@ -168,18 +164,16 @@ def test_tasks_are_what_is_not_done():
     assert [t.trial for t in tasks] == sorted(t.trial for t in tasks)
 
 
-@pytest.mark.parametrize("name", ["D1", "iris", "breast_cancer"])
+@pytest.mark.parametrize("name", ["D1", "iris"])
 def test_every_method_gives_a_row(name):
     task = Task(name, 1, 2, tuple(METHODS))
     rows, failures = Study([name], list(METHODS), folds=5).evaluate(task)
-    assert [r.method for r in rows] == list(METHODS)
+    assert [r.key for r in rows] == [(name, method, 1, 2) for method in METHODS]
     assert failures == []
     for r in rows:
-        assert (r.dataset, r.trial, r.fold) == (name, 1, 2)
         assert r.n_train + r.n_test == CATALOGUE[name].n
         assert r.n_correct > 0.6 * r.n_test
         assert r.fit_seconds > 0
-        assert Row.parse(r.line().strip().split(",")).line() == r.line()
     error = {r.method: r.bayes_error for r in rows}
     assert error["gld"] <= error["algorithm-1"] <= error["pairwise-lda"]
     assert np.isnan([error["algorithm-2"], error["svm"]]).all()
@@ -195,9 +189,8 @@ def test_random_methods_follow_the_seed_of_the_trial():
 def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(rng):
     X, y = rng.normal(size=(44, 2)), np.repeat([0, 1, 2, 3], [20, 15, 6, 3])
     study = Study({"mine": (X, y)}, ["lda"], folds=5)
-    splits = [study.split(Task("mine", 0, fold, ())) for fold in range(5)]
-    assert sum(len(split.y_test) for split in splits) == 44
-    assert sum(np.sum(split.y_test == 3) for split in splits) == 3
+    tested = [study.split(Task("mine", 0, fold, ()))[3] for fold in range(5)]
+    assert sorted(np.concatenate(tested)) == sorted(y)
 
 
 class Fails(BaseEstimator):
@@ -209,7 +202,7 @@ class Fails(BaseEstimator):
 
 def test_own_data_and_methods(tmp_path):
     study = Study(
-        datasets={"mine, all": load_iris(return_X_y=True), "wine": None},
+        datasets={"mine, all": IRIS, "wine": None},
         methods={"svm": SVC(kernel="linear"), "gld": None, "fails": Fails()},
         folds=3,
     )
@@ -229,26 +222,18 @@ def test_own_data_and_methods(tmp_path):
 
 
 def test_mistakes_come_before_the_work(tmp_path):
-    data = {"mine": load_iris(return_X_y=True)}
-    with pytest.raises(ValueError, match="unknown method 'mine'"):
-        Study(data, {"mine": None}).run(tmp_path)
-    with pytest.raises(ValueError, match="unknown data set 'mine'"):
-        Study(["mine"], ["lda"]).run(tmp_path)
-    with pytest.raises(ValueError, match="not a name that can be printed"):
-        Study({"a\nb": data["mine"]}, ["lda"]).run(tmp_path)
-    with pytest.raises(ParameterError, match="largest class has 50 rows"):
-        small(folds=51).run(tmp_path)
+    for datasets, methods, folds, message in [
+        ({"mine": IRIS}, {"mine": None}, 10, "unknown method 'mine'"),
+        (["mine"], ["lda"], 10, "unknown data set 'mine'"),
+        ({"a\nb": IRIS}, ["lda"], 10, "not a name that can be printed"),
+        (["iris"], ["lda"], 51, "largest class has 50 rows"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Study(datasets, methods, folds=folds).run(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 # Processes
-
-
-def without_times(folder):
-    return [
-        (r.key, r.n_train, r.n_correct, repr(r.bayes_error), repr(r.iterations))
-        for r in sorted(read_results(folder).rows, key=lambda r: r.key)
-    ]
 
 
 class Dies(BaseEstimator):
@@ -288,8 +273,13 @@ def test_a_run_that_is_ended_goes_on_to_the_same_results(tmp_path, end):
         assert last == "heterolda: interrupted"
     assert 20 <= len(read_results(cut).rows) < 2 * 2 * 5 * 6
     study = Study(["wine", "iris"], ["c-hld", "gld"], trials=6, folds=5)
-    study.run(whole)
-    study.run(cut)
+
+    def without_times(folder):
+        return sorted(
+            (*row[:7], repr(row.bayes_error), repr(row.iterations))
+            for row in study.run(folder).rows
+        )
+
     assert without_times(cut) == without_times(whole)
 
 
@@ -299,9 +289,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_results(tmp_path, end):
 def test_a_folder_is_extended(tmp_path):
     small().run(tmp_path)
     before = (tmp_path / "results.csv").read_text()
-    Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
+    results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
     assert (tmp_path / "results.csv").read_text().startswith(before)
-    results = read_results(tmp_path)
     both = {"pairwise-lda": 2, "lda": 2}
     assert results.run["plan"] == {"iris": both, "wine": both}
     assert all(cell.complete for cell in results.cells.values())
@@ -314,42 +303,41 @@ def test_a_folder_is_extended(tmp_path):
 
 
 def test_a_line_cut_in_the_middle_is_computed_again(tmp_path):
-    small().run(tmp_path)
+    first = small().run(tmp_path).rows
     path = tmp_path / "results.csv"
     path.write_bytes(path.read_bytes()[:-9])
     assert len(read_results(tmp_path).rows) == 1
-    small().run(tmp_path)
-    assert [r.fold for r in read_results(tmp_path).rows] == [0, 1]
+    assert [r.n_correct for r in small().run(tmp_path).rows] == [
+        r.n_correct for r in first
+    ]
 
 
 def test_other_folds_seeds_and_versions(tmp_path):
     small().run(tmp_path)
-    with pytest.raises(ValueError, match="holds results with folds = 2"):
-        small(folds=5).run(tmp_path)
-    with pytest.raises(ValueError, match="holds results with seed = 0"):
-        small(seed=7).run(tmp_path)
+    for key, old in {"folds": 2, "seed": 0}.items():
+        with pytest.raises(ValueError, match=f"holds results with {key} = {old}"):
+            small(**{key: 5}).run(tmp_path)
     run = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(run | {"versions": {}}))
     with pytest.warns(UserWarning, match="other versions"):
         small().run(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
+def test_foreign_files_are_refused_and_kept(tmp_path):
+    small().run(tmp_path)
+    for name, content, message in [
         ("results.csv", "my notes", "not a file of results"),
-        ("results.csv", f"{','.join(Row.header())}\niris,lda\n", "line 2: it has 2"),
+        ("results.csv", f"{','.join(Row._fields)}\niris,lda\n", "line 2: it has 2"),
         ("run.json", "{", "not the description"),
         ("run.json", "{}", "lacks 'folds'"),
         ("run.json", "[]", "not a JSON object"),
-    ],
-)
-def test_foreign_files_are_refused_and_kept(tmp_path, name, content, message):
-    small().run(tmp_path)
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
-        small().run(tmp_path)
-    assert (tmp_path / name).read_text() == content
+    ]:
+        before = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ValueError, match=message):
+            small().run(tmp_path)
+        assert (tmp_path / name).read_text() == content
+        (tmp_path / name).write_text(before)
 
 
 # Command line
@@ -365,13 +353,9 @@ def test_foreign_files_are_refused_and_kept(tmp_path, name, content, message):
         (
             "--data iris.csv -t y --datasets iris",
             2,
-            "two data sets have the name 'iris'",
+            "two data sets have the name 'iris",
         ),
-        (
-            "--methods sklearn.svm:SVC,sklearn.svm:SVC",
-            2,
-            "two methods have the name 'SVC'",
-        ),
+        ("--methods sklearn.svm:SVC,sklearn.svm:SVC", 2, "two methods have the name"),
         ("--folds 1", 2, "--folds"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
         ("--format latex", 2, "--format"),
@@ -392,10 +376,13 @@ def test_data_sets_are_listed_with_what_is_available(tmp_path):
     (tmp_path / "liver.csv.gz").write_bytes(b"")
     result = invoke("datasets", "--details", "--data-dir", tmp_path)
     assert result.exit_code == 0
-    assert re.search(r"^iris .* yes: in scikit-learn$", result.stdout, re.MULTILINE)
-    assert re.search(r"^liver +\(c\) .* yes: file$", result.stdout, re.MULTILINE)
-    assert re.search(r"^letters .* no: needs a file, or OpenML", result.stdout, re.M)
-    assert "CC BY 4.0" in result.stdout
+    for line in (
+        r"^iris .* yes: in scikit-learn$",
+        r"^liver +\(c\) .* yes: file$",
+        r"^letters .* no: needs a file, or OpenML",
+        r"CC BY 4.0",
+    ):
+        assert re.search(line, result.stdout, re.MULTILINE)
 
 
 def test_only_methods_that_fail_now_are_an_error(tmp_path, monkeypatch):

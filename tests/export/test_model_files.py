@@ -40,20 +40,21 @@ from heterolda import (
     recommended,
 )
 from heterolda.data.categories import Category
-from heterolda.estimators.held_out import held_out
 from heterolda.estimators.votes import Committee
 from heterolda.export import json_file
 from heterolda.export.model_file import from_document, to_document
 from heterolda.export.models import TABLE
 from heterolda.solvers import SOLVERS
 
-# Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+# Few rows of drawn classes: sometimes Fisher's rule is better by chance, or none helps.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
+]
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guide" / "deploy.md"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
-NEEDED = "include_statistics=True"
 
 GLD, LNS = GaussianLinearDiscriminant, LocalNeighborhoodSearch
 HP = HeteroscedasticProjection
@@ -128,9 +129,19 @@ def same(a, b):
     return a == b or (a != a and b != b)
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
 def copy_of(model, path, **options):
+    """The model of a file; saved once more it gives the same file."""
     heterolda.save(model, path, **options)
-    return heterolda.load(path)
+    content = path.read_bytes()
+    loaded = heterolda.load(path)
+    heterolda.save(loaded, path, **options)
+    assert path.read_bytes() == content
+    return loaded
 
 
 def check_predictions(model, other, X):
@@ -140,11 +151,6 @@ def check_predictions(model, other, X):
     for method in METHODS if hasattr(model, "predict") else ["transform"]:
         one, two = getattr(model, method)(rows), getattr(other, method)(rows)
         assert same(np.asarray(one), np.asarray(two)), method
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.json"
 
 
 def fitted(name, make_classes):
@@ -158,7 +164,6 @@ def fitted(name, make_classes):
     return model, X
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("name", [*FOUR_CLASSES, *TWO_CLASSES])
 def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     model, X = fitted(name, make_classes)
@@ -168,13 +173,6 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert repr(loaded) == repr(model)
     assert same(clone(loaded), clone(model))
     assert same(pickle.loads(pickle.dumps(loaded)), pickle.loads(pickle.dumps(model)))
-    if "projection" in name:
-        components = model.transform(X)
-        back = loaded.inverse_transform(components)
-        assert same(back, model.inverse_transform(components))
-    first = path.read_bytes()
-    heterolda.save(loaded, path)
-    assert path.read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -191,7 +189,7 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
 )
 def test_labels_keep_their_values_and_types(make_classes, path, labels):
     X, y = make_classes(4)
-    model = GaussianLinearDiscriminant().fit(X, labels[y])
+    model = GLD().fit(X, labels[y])
     loaded = copy_of(model, path)
     native = model.classes_.dtype.newbyteorder("=")
     assert loaded.classes_.dtype == loaded.predict(X).dtype == native
@@ -206,24 +204,26 @@ def test_parameters_are_plain_when_loaded(make_classes, path):
     assert model.costs is COSTS
     assert loaded.costs == COSTS.to_dict("index")
     assert same(clone(loaded).fit(X, y).coef_, model.coef_)
-    numbered = pd.DataFrame(1 - np.eye(4))
-    labels = np.array(["d", "c", "b", "a"])[y]
-    loaded = copy_of(GLD(costs=numbered).fit(X, labels), path)
-    assert same(loaded.costs, numbered.to_numpy())
     inside = copy_of(LNS(GLD(costs=COSTS), max_iter=3).fit(X, y), path)
     assert inside.estimator.costs == COSTS.to_dict("index")
-    shares = pd.Series(y).value_counts()
-    assert copy_of(GLD(priors=shares).fit(X, y), path).priors == shares.to_dict()
-    generator = np.random.RandomState(3)
-    model = GLD(solver="r-hld-1", random_state=generator).fit(X, y)
-    loaded = copy_of(model, path)
-    assert loaded.random_state is None
-    check_predictions(model, loaded, X)
-    assert loaded.fit(X, y).score(X, y) > 0.4
-    scalars = RandomSearch(np.int64(2), low=np.float32(0.5)), np.float64(0.25)
-    plain = copy_of(GLD(solver=scalars[0], shrinkage=scalars[1]).fit(X, y), path)
-    assert same(plain.solver, RandomSearch(2, low=0.5))
-    assert same(plain.shrinkage, 0.25)
+    shares, numbered = pd.Series(y).value_counts(), pd.DataFrame(1 - np.eye(4))
+    for given, kept in [
+        ({"priors": shares}, {"priors": shares.to_dict()}),
+        ({"costs": numbered}, {"costs": numbered.to_numpy()}),
+        ({"random_state": np.random.RandomState(3)}, {"random_state": None}),
+        ({"shrinkage": np.float64(0.25)}, {"shrinkage": 0.25}),
+        (
+            {"solver": RandomSearch(np.int64(2), low=np.float32(0.5))},
+            {"solver": RandomSearch(2, low=0.5)},
+        ),
+    ]:
+        model = GLD(**given).fit(
+            X, np.array(["d", "c", "b", "a"])[y] if "costs" in given else y
+        )
+        loaded = copy_of(model, path)
+        check_predictions(model, loaded, X)
+        for name, value in kept.items():
+            assert same(getattr(loaded, name), value)
 
 
 def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
@@ -236,6 +236,11 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
     assert same(loaded, model)
     check_predictions(model, loaded, X)
     assert loaded.frontier_[2].auc == model.frontier_[2].auc
+    # Coefficients that somebody has changed are those that predict, and are kept.
+    model.coef_, model.intercept_ = 2 * model.coef_, model.intercept_ + 0.1
+    loaded = copy_of(model, path)
+    assert same([loaded.coef_, loaded.intercept_], [model.coef_, model.intercept_])
+    check_predictions(model, loaded, X)
     model.set_params(voting="loud")
     with pytest.raises(ValueError, match=r"cannot be saved.*voting"):
         heterolda.save(model, path)
@@ -243,16 +248,19 @@ def test_what_was_fitted_is_kept_apart_from_parameters_that_were_set_later(
 
 def test_with_statistics_a_loaded_model_goes_on(make_classes, path):
     X, y = make_classes(2)
-    model = GLD().partial_fit(X[:80], y[:80], classes=[0, 1])
-    loaded = copy_of(model, path)
-    bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
-    assert same(*(one.with_operating_point(**bound) for one in (model, loaded)))
-    assert loaded.frontier_[0].auc == model.frontier_[0].auc
-    assert same(loaded.partial_fit(X[80:], y[80:]), model.partial_fit(X[80:], y[80:]))
-    projection = HP(2).partial_fit(X[:80], y[:80])
-    loaded = copy_of(projection, path)
     rest = X[80:], y[80:]
-    assert same(loaded.partial_fit(*rest), projection.partial_fit(*rest))
+    for model in (
+        GLD().partial_fit(X[:80], y[:80], classes=[0, 1]),
+        HP(2).partial_fit(X[:80], y[:80]),
+    ):
+        loaded = copy_of(model, path)
+        if isinstance(model, GLD):
+            bound = {"criterion": "neyman-pearson", "max_error": {0: 0.1}}
+            assert same(*(m.with_operating_point(**bound) for m in (model, loaded)))
+        assert same(loaded.partial_fit(*rest), model.partial_fit(*rest))
+    model, X = fitted("gaps", make_classes)
+    few = model.for_features([0, 2])
+    check_predictions(few, copy_of(few, path), X[~np.isnan(X).any(axis=1)][:, [0, 2]])
 
 
 def test_few_rows_of_many_features_are_kept_as_factors(path):
@@ -262,16 +270,13 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     X[:, :2], X[:, 3] = 7, X[:, 2]  # constant, and a copy
     model = GLD(shrinkage="auto").fit(X, y)
     loaded = copy_of(model, path)
-    first = path.read_bytes()
     check_predictions(model, loaded, X)
-    kept, known = loaded.statistics_, model.statistics_
+    kept, stats = loaded.statistics_, model.statistics_
     assert [part.shape for part in kept.factors] == [(11, 130), (10, 130), (0, 130)]
-    np.testing.assert_allclose(kept.scatters, known.scatters, atol=1e-11)
-    heterolda.save(loaded, path)
-    assert path.read_bytes() == first
+    np.testing.assert_allclose(kept.scatters, stats.scatters, atol=1e-11)
     # Not a row of the data, nor of the deviations; in any order of rows the same.
     numbers = np.array(kept.factors[0])
-    for rows in (X, *known.factors):
+    for rows in (X, *stats.factors):
         assert not np.isin(np.round(rows[rows != 0], 9), np.round(numbers, 9)).any()
     mixed = rng.permutation(24)
     other = copy_of(GLD(shrinkage="auto").fit(X[mixed], y[mixed]), path)
@@ -281,10 +286,6 @@ def test_few_rows_of_many_features_are_kept_as_factors(path):
     more = rng.normal(size=(9, 130)), np.arange(9) % 3
     after = [m.partial_fit(*more).statistics_ for m in (model, loaded)]
     np.testing.assert_allclose(after[0].scatters, after[1].scatters, atol=1e-11)
-    chosen = GLD().fit(X, y)
-    loaded = copy_of(chosen, path)
-    assert same(loaded.shrinkage_, chosen.shrinkage_)
-    assert held_out(chosen, X, y)[0] == held_out(loaded, X, y)[0]
 
 
 @pytest.mark.parametrize(
@@ -295,61 +296,44 @@ def test_without_statistics_a_model_predicts_and_says_what_it_lacks(
 ):
     model, X = fitted(name, make_classes)
     loaded = copy_of(model, path, include_statistics=False)
-    assert "scatters" not in path.read_text().replace('"scatters": null', "")
+    assert "scatters" not in path.read_text()
     check_predictions(model, loaded, X[~np.isnan(X).any(axis=1)])
-    again = path.read_bytes()
     assert same(copy_of(loaded, path), loaded)
-    assert path.read_bytes() == again
     part = loaded[0] if isinstance(loaded, Pipeline) else loaded
     part = getattr(part, "estimator_", part)
     assert not hasattr(part, "statistics_")
-    if name in ("auto", "projection", "frames"):
-        with pytest.raises(NotFittedError, match=NEEDED):
-            part.partial_fit(X, np.arange(len(X)) % 2)
+    lacking = [lambda: part.partial_fit(X, np.arange(len(X)) % 2)]
+    if isinstance(part, GLD):
+        assert not hasattr(part, "frontier_")
+        lacking = [lambda: part.frontier_, part.with_operating_point]
+    for use in lacking:
+        with pytest.raises(NotFittedError, match="include_statistics=True"):
+            use()
     if "gaps" in name:
         needed = "which the prediction of rows with missing values needs: save it with"
         with pytest.raises(NotFittedError, match=needed):
             loaded.predict(X)
-    if isinstance(part, GLD):
-        assert not hasattr(part, "frontier_")
-        for lacking in (lambda: part.frontier_, part.with_operating_point):
-            with pytest.raises(NotFittedError, match=NEEDED):
-                lacking()
-    else:
+    if isinstance(part, HP):
         back = part.inverse_transform(np.eye(len(part.explained_)))
         assert same(back, part.loadings_ + part.mean_)
 
 
-def test_statistics_say_how_they_were_estimated(make_classes, path):
-    model, X = fitted("gaps", make_classes)
-    assert copy_of(model, path).statistics_.estimated_by == "EM"
-    few = model.for_features([0, 2])
-    check_predictions(few, copy_of(few, path), X[~np.isnan(X).any(axis=1)][:, [0, 2]])
-
-
 def test_of_other_initial_estimators_only_the_name_is_kept(make_classes, path):
     X, y = make_classes(4)
-
-    def check(search):
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
+    for start in (LogisticRegression(), frozen):
+        search = LNS(start, max_iter=20).fit(X, y)
         loaded = copy_of(search, path)
         check_predictions(search, loaded, X)
         assert not hasattr(loaded, "estimator_")
         assert "LogisticRegression" in repr(loaded)
-        content = path.read_bytes()
         assert same(copy_of(loaded, path), loaded)
-        assert path.read_bytes() == content
-        return loaded
-
-    search = LNS(LogisticRegression(), max_iter=20).fit(X, y)
-    loaded = check(search)
-    for weight in (None, np.ones(len(y))):
-        with pytest.raises(ValueError, match=r"LogisticRegression.*set_params"):
-            loaded.fit(X, y, weight)
-    loaded.set_params(estimator=LogisticRegression())
-    assert same(loaded.fit(X, y).coef_, search.coef_)
-    frozen = FrozenEstimator(LogisticRegression().fit(X, y))
-    with pytest.raises(NotFittedError, match="estimator is not fitted"):
-        check(LNS(frozen, max_iter=20).fit(X, y)).fit(X, y)
+        lost = r"LogisticRegression.*set_params|estimator is not fitted"
+        for weight in (None, np.ones(len(y))):
+            with pytest.raises(ValueError, match=lost):
+                loaded.fit(X, y, weight)
+        loaded.set_params(estimator=start)
+        assert same(loaded.fit(X, y).coef_, search.coef_)
 
 
 def test_a_frozen_discriminant_is_kept_as_such(make_classes, path):
@@ -368,10 +352,10 @@ def test_a_frozen_discriminant_is_kept_as_such(make_classes, path):
     loaded = copy_of(model, path)
     assert same(loaded, model)
     assert loaded.bound_.label is True
-    assert loaded.estimator.estimator is loaded.estimator_.estimator
     bare = copy_of(model, path, include_statistics=False)
     check_predictions(model, bare, frame)
-    assert bare.estimator.estimator is bare.estimator_.estimator
+    for one in (loaded, bare):
+        assert one.estimator.estimator is one.estimator_.estimator
     assert hasattr(model.estimator_.estimator, "statistics_")
     for inside in (LogisticRegression(), type("Own", (GLD,), {})()):
         model.set_params(estimator=inside).fit(X, y == 1)
@@ -548,7 +532,7 @@ def nested_solver(depth):
     rest = {"tol_error": None, "tol_norm": None, "patience": 1, "keep": "best"}
     solver = None
     for _ in range(depth):
-        solver = {"settings": "FixedPoint", "max_iter": 1, "tol": solver, **rest}
+        solver = {"FixedPoint": {"max_iter": 1, "tol": solver, **rest}}
     return solver
 
 
@@ -564,9 +548,9 @@ EDITS = {
         ("estimator", "Ridge", "must be one of"),
         ("parameters", [], "parameters must be an object"),
         ("parameters.solver", "newton", "solver must be one of"),
-        ("parameters.solver", {"settings": "Global", "gap": 9.0}, "gap must be"),
-        ("parameters.solver", {"settings": "os.system"}, "must be one of"),
-        ("parameters.solver", {"settings": "Fisher", "x": 1}, "unknown key 'x'"),
+        ("parameters.solver", {"Global": {"gap": 9.0}}, "gap must be"),
+        ("parameters.solver", {"os.system": {}}, "must be one of"),
+        ("parameters.solver", {"Fisher": {"x": 1}}, "unknown key 'x'"),
         ("parameters.solver", nested_solver(300), "nested too deeply"),
         ("parameters.solver", {"not_kept": "Mine()"}, "solver must be"),
         ("parameters.shrinkage", 2, "'shrinkage' parameter"),
@@ -579,31 +563,31 @@ EDITS = {
         ("parameters.missing", "drop", "'missing' parameter"),
         ("parameters.priors", "even", "priors"),
         ("parameters.covariance_estimator", 1, "covariance_estimator"),
-        ("classes.labels", [0, 1, 3, 2], "sorted and distinct"),
-        ("classes.labels", [0, 1, 2], "priors must have 3 entries"),
-        ("classes.labels", list(range(100_000)), "must have 100000 entries"),
-        ("classes.labels", [0], "two or more"),
-        ("classes.labels", [], "one entry or more"),
-        ("classes.labels", [0, 1, 2, 2**63], "labels of int64"),
-        ("classes.labels", [False, 1, 2, 3], "labels of int64"),
-        ("classes", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "float64"),
-        ("classes", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "float64"),
-        ("classes.type", "U4", "must be text"),
-        ("classes", {"type": "U99999999", "labels": [*"abcd"]}, "too long"),
-        ("classes", {"type": "U1", "labels": ["a", "b", "c", "dd"]}, "labels of U1"),
-        ("classes", {"type": "S1", "labels": [*"abcd"]}, "unknown type"),
-        ("n_features_in", 0, "integer from 1"),
-        ("n_features_in", 10**12, TOO_MANY),
-        ("feature_names_in", ["a", "b", 3], "must be text"),
+        ("classes_.labels", [0, 1, 3, 2], "sorted and distinct"),
+        ("classes_.labels", [0, 1, 2], "priors_ must have 3 entries"),
+        ("classes_.labels", list(range(100_000)), "must have 100000 entries"),
+        ("classes_.labels", [0], "two or more"),
+        ("classes_.labels", [], "one entry or more"),
+        ("classes_.labels", [0, 1, 2, 2**63], "labels of int64"),
+        ("classes_.labels", [False, 1, 2, 3], "labels of int64"),
+        ("classes_", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "float64"),
+        ("classes_", {"type": "float64", "labels": [0.0, 0.5, 1.0, 2.0]}, "float64"),
+        ("classes_.type", "str", "must be text"),
+        ("classes_", {"type": "str", "labels": [*"abc", "d" * 2**23]}, "too long"),
+        ("classes_", {"type": "str", "labels": [*"abc", "d\0"]}, "labels of str"),
+        ("classes_", {"type": "S1", "labels": [*"abcd"]}, "must be one of"),
+        ("n_features_in_", 0, "integer from 1"),
+        ("n_features_in_", 10**12, TOO_MANY),
+        ("feature_names_in_", ["a", "b", 3], "must be text"),
         ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
         ("rules.coef.0.0", float("inf"), "finite"),
         ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
         ("rules.coef.0.0", True, "numbers only"),
         ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
         ("rules.n_iter.0", 1.5, "integers only"),
-        ("pairs", [[0, 1]] * 6, "pairs are not those of 4 classes"),
-        ("pairs.0", [1, 0], "pairs are not those of 4 classes"),
-        ("pairs", [[-1, k] for k in range(4)], "must have 4 entries, got 6"),
+        ("pairs_", [[0, 1]] * 6, "pairs_ are not those of 4 classes"),
+        ("pairs_.0", [1, 0], "pairs_ are not those of 4 classes"),
+        ("pairs_", [[-1, k] for k in range(4)], "must have 4 entries, got 6"),
         ("rules.error.0", 1.5, "from 0 to 1"),
         ("rules.status.0", "lucky", "must be one of"),
         ("rules.deviations.0.0", 0, "positive"),
@@ -611,60 +595,60 @@ EDITS = {
         ("votes.voting", None, "must say how to vote"),
         ("votes.temperature", 0, "temperature must be"),
         ("votes.log_odds", ODDS, "slope"),
-        ("priors", [0.5, 0.5, 0.5, 0.5], "sum to one"),
-        ("priors", [0.0, 0.5, 0.25, 0.25], "positive"),
-        ("risk.0", -1.0, "from 0 to"),
-        ("shrinkage", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
+        ("priors_", [0.5, 0.5, 0.5, 0.5], "sum to one"),
+        ("priors_", [0.0, 0.5, 0.25, 0.25], "positive"),
+        ("risk_.0", -1.0, "from 0 to"),
+        ("shrinkage_", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
         ("fitted_with.criterion", "best", "criterion"),
         ("fitted_with.shrinkage", [0.5, 2], "two numbers in"),
         ("fitted_with.solver", None, "solver must be"),
-        ("guarded.0", 1, "true or false"),
-        ("statistics.weights.0", 0, "must be positive"),
-        ("statistics.given", 0, "true or false"),
-        ("statistics.scatters.0.0.0", -1.0, "negative variance"),
-        ("statistics.scatters.0.1.0", 1e9, "not symmetric"),
-        ("statistics.scatters.0", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "indefinite"),
+        ("guarded_.0", 1, "true or false"),
+        ("statistics_.weights.0", 0, "must be positive"),
+        ("statistics_.given", 0, "true or false"),
+        ("statistics_.scatters.0.0.0", -1.0, "negative variance"),
+        ("statistics_.scatters.0.1.0", 1e9, "not symmetric"),
+        ("statistics_.scatters.0", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "indefinite"),
     ],
     "ova": [("votes.voting", "weighted", "must be null")],
     "wide": [
-        ("statistics.factors", None, "either scatters or factors"),
-        ("statistics.scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or"),
-        ("statistics.factors", [], "one entry or more"),
-        ("statistics.factors.0", None, "must be text"),
-        ("statistics.factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
-        ("statistics.factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
-        ("statistics.factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
-        ("statistics.factors.0", packed([1e160] * 8), "of feature 0 are so large"),
+        ("statistics_.factors", None, "either scatters or factors"),
+        ("statistics_.scatters", np.zeros((3, 8, 8)).tolist(), "either scatters or"),
+        ("statistics_.factors", [], "one entry or more"),
+        ("statistics_.factors.0", None, "must be text"),
+        ("statistics_.factors.0", "AAAA*AAA", "rows of 8 numbers in base64"),
+        ("statistics_.factors.0", packed([0.0] * 7), "rows of 8 numbers in base64"),
+        ("statistics_.factors.0", packed([np.nan] * 8), "finite numbers, got nan"),
+        ("statistics_.factors.0", packed([1e160] * 8), "of feature 0 are so large"),
     ],
     "paper": [
         ("estimator_.frozen", None, "true or false"),
-        ("estimator_.model.classes.labels", [0, 1, 2, 4], "other classes"),
+        ("estimator_.model.classes_.labels", [0, 1, 2, 4], "other classes"),
         ("estimator_.model.estimator", "LocalNeighborhoodSearch", "must be one of"),
         ("parameters.estimator", {"frozen": None}, "frozen, and not saved"),
-        ("parameters.estimator", {"discriminant": {}}, "lacks solver"),
+        ("parameters.estimator", {"GaussianLinearDiscriminant": {}}, "lacks solver"),
         ("parameters.step", 2, "step"),
-        ("n_errors.0", -1, "from 0"),
-        ("history.0", [1.0] * 999, "entries"),
-        ("history", [], "one entry or more"),
+        ("n_errors_.0", -1, "from 0"),
+        ("history_.0", [1.0] * 999, "entries"),
+        ("history_", [], "one entry or more"),
     ],
     "powers": [
         ("estimator_", None, "must be an object"),
-        ("estimator_.model.classes.labels", [0, 1, 2, 4], "other classes"),
+        ("estimator_.model.classes_.labels", [0, 1, 2, 4], "other classes"),
         ("parameters.width", 2, "width"),
         ("parameters.transformation", "log", "transformation"),
-        ("transformation.centre", [0.0], "entries"),
-        ("transformation.scale.1", 0.0, "finite numbers from"),
-        ("transformation.lambdas.1", 4.5, "from -2 to 4"),
-        ("priors.0", 0.0, "positive"),
-        ("width", 1.5, "from 0 to 1"),
-        ("held_out_error", "NaN", "a number"),
-        ("path.0", [], "must be an object"),
-        ("path.0.weight", 1.5, "from 0 to 1"),
+        ("transformation_.centre", [0.0], "entries"),
+        ("transformation_.scale.1", 0.0, "finite numbers from"),
+        ("transformation_.lambdas.1", 4.5, "from -2 to 4"),
+        ("priors_.0", 0.0, "positive"),
+        ("width_", 1.5, "from 0 to 1"),
+        ("held_out_error_", "NaN", "a number"),
+        ("path_.0", [], "must be an object"),
+        ("path_.0.weight", 1.5, "from 0 to 1"),
     ],
     "bounded": [
-        ("bound.rank", 999, "rank is larger"),
-        ("bound.label", "third", "label must be"),
-        ("estimator_.model.rules.intercept", [-1.7e308], "threshold is too large"),
+        ("bound_.rank", 999, "rank that is larger"),
+        ("bound_.label", "third", "label must be"),
+        ("estimator_.model.rules.intercept", [-1.7e308], "threshold_ is too large"),
         ("parameters.confidence", 2, "confidence"),
     ],
     "frames": [
@@ -673,16 +657,24 @@ EDITS = {
         ("steps.1.name", "heteroscedasticprojection-1", "distinct names"),
         ("steps.1.name", "a__b", "distinct names"),
         ("steps.1.name", "memory", "distinct names"),
-        ("steps.2.model.feature_names_in", ["one", "two"], "not those of components"),
+        ("steps.2.model.feature_names_in_", ["one", "two"], "not those of components"),
         ("steps.0.model.parameters.method", "best", "'method' parameter"),
         ("steps.0.model.parameters.n_components", 0, "'n_components' parameter"),
-        ("steps.0.model.n_features_in", 10**12, TOO_MANY),
+        ("steps.0.model.n_features_in_", 10**12, TOO_MANY),
         ("steps.0.model.output", "numpy", "must be one of"),
-        ("steps.0.model.priors", [0.5] * 4, "sum to one"),
-        ("steps.0.model.scalings", [[1e308] * 3] * 3, "scalings has numbers that are"),
-        ("steps.0.model.loadings", [[1e308] * 3] * 3, "loadings has numbers that are"),
-        ("steps.0.model.explained.0", -0.1, "from 0 to"),
-        ("steps.0.model.explained.0", 1.1, "at most one in all"),
+        ("steps.0.model.priors_", [0.5] * 4, "sum to one"),
+        (
+            "steps.0.model.scalings_",
+            [[1e308] * 3] * 3,
+            "scalings_ has numbers that are",
+        ),
+        (
+            "steps.0.model.loadings_",
+            [[1e308] * 3] * 3,
+            "loadings_ has numbers that are",
+        ),
+        ("steps.0.model.explained_.0", -0.1, "from 0 to"),
+        ("steps.0.model.explained_.0", 1.1, "at most one in all"),
     ],
 }
 
@@ -718,7 +710,7 @@ def test_what_does_not_fit_together_is_refused(name, make_classes):
     else:
         document = to_document(fitted(name, make_classes)[0])
     if name == "bounded":
-        document["model"]["threshold"] = 1.7e308
+        document["model"]["threshold_"] = 1.7e308
     from_document(copy.deepcopy(document))
     for edit in EDITS[name]:
         check_refused(document, *edit)
@@ -734,8 +726,8 @@ def test_steps_that_do_not_follow_each_other_are_refused(make_classes):
     ]:
         check_refused(document, "steps", value, message)
     wide = steps[0]["model"]
-    wide |= {"scalings": [[1.0] * 4] * 3, "loadings": [[1.0] * 3] * 4}
-    document["model"] = wide | {"explained": [0] * 4}
+    wide |= {"scalings_": [[1.0] * 4] * 3, "loadings_": [[1.0] * 3] * 4}
+    document["model"] = wide | {"explained_": [0] * 4}
     with pytest.raises(ValueError, match="more than there are features"):
         from_document(document)
 
@@ -845,4 +837,4 @@ def test_columns_of_categories_must_be_features_of_the_model():
         ("target", None, "must be text"),
         ("judgement.accuracy", 1.5, "from 0 to 1"),
     ]:
-        check_refused(document, f"fit_record.{key}", value, message)
+        check_refused(document, f"fit_record_.{key}", value, message)

@@ -84,13 +84,6 @@ def test_probabilities_of_transformed_features(n_classes, rng):
         np.testing.assert_allclose(p[clear], expected, atol=10 * tolerance)
 
 
-def test_probabilities_of_a_bounded_discriminant(make_classes):
-    X, y = make_classes(2)
-    model = BoundedErrorClassifier(max_error={0: 0.2}).fit(X, y)
-    p = run_graph(to_onnx(model, dtype="float64"), X)[1]
-    np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-9)
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("factor", [1e-14, 1e4])
 def test_log_odds_have_their_limits(name, factor, rng):
@@ -164,9 +157,11 @@ def test_labels_that_are_numbers_become_integers(labels, make_classes):
     assert label.dtype == np.int64
     np.testing.assert_array_equal(label, model.predict(X))
     X, y = make_classes(n_classes=2)
-    model = GaussianLinearDiscriminant().fit(X, y == 1)
-    label = run_graph(to_onnx(model, dtype="float64"), X)[0]
-    np.testing.assert_array_equal(label, model.predict(X).astype(int))
+    for model in (GaussianLinearDiscriminant(), BoundedErrorClassifier(max_error=0.2)):
+        model.fit(X, y == 1)
+        label, p = run_graph(to_onnx(model, dtype="float64"), X)
+        np.testing.assert_array_equal(label, model.predict(X).astype(int))
+        np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-9)
 
 
 def test_skl2onnx_converts_with_its_own_options(rng):

@@ -26,22 +26,19 @@ from heterolda.export.rules import describe
 from heterolda.solvers import all_pairs
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
+GLD = GaussianLinearDiscriminant
 
 # D1 has two classes; the ten of the digits have names, and four of them numbers. No
 # threshold tells the inner ones of four classes on a line from the others.
 MODELS = {
-    "d1": lambda: GaussianLinearDiscriminant(),
+    "d1": lambda: GLD(),
     "d1-search": lambda: LocalNeighborhoodSearch(max_iter=30),
     "d1-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
-    "digits": lambda: GaussianLinearDiscriminant(shrinkage=0.1),
-    "digits-majority": lambda: GaussianLinearDiscriminant(
-        shrinkage=0.1, voting="majority"
-    ),
-    "digits-ova": lambda: GaussianLinearDiscriminant(shrinkage=0.1, multiclass="ova"),
-    "line-ova": lambda: GaussianLinearDiscriminant(multiclass="ova"),
-    "digits-search": lambda: LocalNeighborhoodSearch(
-        GaussianLinearDiscriminant(shrinkage=0.1), max_iter=5
-    ),
+    "digits": lambda: GLD(shrinkage=0.1),
+    "digits-majority": lambda: GLD(shrinkage=0.1, voting="majority"),
+    "digits-ova": lambda: GLD(shrinkage=0.1, multiclass="ova"),
+    "line-ova": lambda: GLD(multiclass="ova"),
+    "digits-search": lambda: LocalNeighborhoodSearch(GLD(shrinkage=0.1), max_iter=5),
     "four-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
 }
 
@@ -152,6 +149,19 @@ class Exporter:
         ]
         return np.array([known.index(x) if x in known else -1 for x in labels])
 
+    def check(self, model, X, share=0.9, **exact):
+        """Labels are those of predict where rounding cannot change them.
+
+        These must be a share of the rows at least. Returns the places of all rows.
+        """
+        place = self.places(model, X)
+        later = SINGLE if self.single and self.form == "C" else DOUBLE
+        clear = certain(model, X, self.errors(model, X, **exact), later)
+        assert clear.mean() > share
+        label = model.classes_[place[clear]]
+        np.testing.assert_array_equal(label, model.predict(X[clear]))
+        return place
+
     def write(self, model):
         """The header or the graph of a model."""
         if self.form == "C":
@@ -217,18 +227,17 @@ def errors_in_double(model, X):
 
 
 def errors_in_single(model, X, *, exact_rows=False):
-    """Bounds on the errors of scores in single precision, with centred features.
+    """Bounds on the errors of scores in single precision, with centered features.
 
     Rounding x moves the score by |w| |x| u, unless x is exact already. Then x - c, w,
     w (x - c) and each of d sums are rounded; the offset is, and so is adding it.
     """
-    centre, _, offset = (a.astype(float) for a in describe(model).centered())
+    center, _, offset = (a.astype(float) for a in describe(model).centered())
     w, d = np.abs(model.coef_).T, X.shape[1]
-    moved = 0.0 if exact_rows else SINGLE * np.abs(X)
-    terms = (np.abs(X - centre) + moved) @ w
-    single = moved @ w if not exact_rows else 0.0
-    single = single + (d + 3) * SINGLE * terms + 2 * SINGLE * np.abs(offset)
-    both = errors_in_double(model, X) + errors_in_double(model, centre[None])
+    moved = 0 * X if exact_rows else SINGLE * np.abs(X)
+    terms = (np.abs(X - center) + moved) @ w
+    single = moved @ w + (d + 3) * SINGLE * terms + 2 * SINGLE * np.abs(offset)
+    both = errors_in_double(model, X) + errors_in_double(model, center[None])
     return 1.01 * single + both
 
 
@@ -241,7 +250,10 @@ def certain(model, X, errors, unit=DOUBLE):
     committee = model._committee
     sure = (np.abs(scores) > errors).all(axis=1)
     if isinstance(committee, OneVsAll):
-        return _largest_is_clear(*_log_odds(committee, scores, errors, unit))
+        low, high = _log_odds(committee, scores, errors, unit)
+        rows, winner = np.arange(len(low)), low.argmax(axis=1)
+        high[rows, winner] = -np.inf
+        return low[rows, winner] > high.max(axis=1)
     if not isinstance(committee, OneVsOne):
         return sure
     votes = committee.votes(scores)
@@ -264,10 +276,3 @@ def _log_odds(committee, scores, errors, unit):
         s = np.clip(scores, log_odds.low, log_odds.high)
         slack += 16 * unit * (np.abs(log_odds.bend) * s**2 + np.abs(log_odds.slope * s))
     return low - slack, high + slack
-
-
-def _largest_is_clear(low, high):
-    rows, winner = np.arange(len(low)), low.argmax(axis=1)
-    others = high.copy()
-    others[rows, winner] = -np.inf
-    return low[rows, winner] > others.max(axis=1)

@@ -14,7 +14,7 @@ _MODULES = {
         "make_d2",
         "write_sample",
     ],
-    "paper": ["paper_slips", "printed_figure"],
+    "paper": ["printed_figure"],
     "ranks": ["compare_ranks", "critical_difference"],
     "report": ["write_report"],
     "results": ["Results", "read_results"],

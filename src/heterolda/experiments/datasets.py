@@ -345,42 +345,35 @@ def _labels(text: NDArray[Any]) -> NDArray[Any]:
 def _fetch(row: DataSet, path: Path | None) -> Data:
     """Return features and labels from OpenML, or from scikit-learn's copy of them."""
     problem = f"the data set {row.name} is not available: " + (
-        f"there is no file {str(path)!r}"
-        if path is not None
-        else f"neither data_dir nor {VARIABLE} names a folder of files"
+        f"neither data_dir nor {VARIABLE} names a folder of files"
+        if path is None
+        else f"there is no file {str(path)!r}"
     )
     if row.openml is None:
         raise FileNotFoundError(
             f"{problem}, and OpenML does not have it in this form; put "
             f"{row.name}.csv.gz into such a folder"
         )
-    try:
-        return _fetch_openml(**row.openml)
-    except Exception as error:  # a failed download raises almost anything
-        raise OSError(
-            f"{problem}, and fetching it from OpenML (data set "
-            f"{row.openml['data_id']}) failed: {error}; put {row.name}.csv.gz into "
-            "such a folder, or try again with a connection"
-        ) from error
-
-
-def _fetch_openml(
-    data_id: int, target: str = "default-target", features: str = ""
-) -> Data:
-    """Return features and labels of a set of OpenML, without pandas."""
+    settings: dict[str, Any] = {"as_frame": False, "parser": "liac-arff"}  # no pandas
     with warnings.catch_warnings():
         # The labels of liver-disorders are a column that OpenML would ignore.
         warnings.filterwarnings("ignore", ".*has flag is_ignore", UserWarning)
         warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
-        fetched = bundled.fetch_openml(
-            data_id=data_id,
-            target_column=target,
-            as_frame=False,
-            parser="liac-arff",
-            n_retries=1,
-        )
-    names = fetched.feature_names
-    columns = [k for k, name in enumerate(names) if name.startswith(features)]
+        try:
+            fetched = bundled.fetch_openml(
+                data_id=row.openml["data_id"],
+                target_column=row.openml.get("target", "default-target"),
+                n_retries=1,
+                **settings,
+            )
+        except Exception as error:  # a failed download raises almost anything
+            raise OSError(
+                f"{problem}, and fetching it from OpenML (data set "
+                f"{row.openml['data_id']}) failed: {error}; put {row.name}.csv.gz into "
+                "such a folder, or try again with a connection"
+            ) from error
+    prefix = row.openml.get("features", "")
+    columns = [k for k, x in enumerate(fetched.feature_names) if x.startswith(prefix)]
     return fetched.data[:, columns], _labels(np.asarray(fetched.target))
 
 

@@ -1,6 +1,6 @@
 """The printed tables of the paper, quoted as they stand in ``paper.toml``.
 
-`paper_slips` says where the tables cannot mean what they print.
+`slips` says where the tables cannot mean what they print.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["METHODS", "TABLES", "paper_slips", "printed_figure", "printed_row"]
+__all__ = ["METHODS", "TABLES", "printed_figure", "printed_row", "slips"]
 
 _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
@@ -19,25 +19,11 @@ TABLES = {int(number): rows for number, rows in _PAPER["table"].items()}
 _VARIANTS = {"D2-0.53": "D2"}
 
 
-def paper_slips(table: int, datasets: Sequence[str]) -> list[str]:
-    """Return what to know about the paper's figures when comparing with them.
-
-    Parameters
-    ----------
-    table : {2, 3, 4}
-        Number of the table.
-    datasets : sequence of str
-        The sets that are compared.
-
-    Returns
-    -------
-    list of str
-        One or two sentences each; none if none of the sets is in the paper.
-    """
+def slips(table: int, datasets: Sequence[str]) -> list[str]:
+    """Return what to know about the figures of a table when comparing with them."""
     if not any(printed_row(table, name) for name in datasets):
         return []
-    slips = _PAPER["slips"]
-    notes = slips[str(table)] | slips["any"]
+    notes = _PAPER["slips"][str(table)] | _PAPER["slips"]["any"]
     return [text for name, text in notes.items() if name in ("all", *datasets)]
 
 

@@ -8,15 +8,14 @@ incomplete, and everything that is made from the results says so.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import os
 from collections import defaultdict
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
@@ -25,17 +24,13 @@ from heterolda.foundations.arrays import Array
 __all__ = ["Cell", "Results", "Row", "read_results"]
 
 RESULTS, RUN = "results.csv", "run.json"
+Key = tuple[str, str, int, int]
 # Nobody has more trials or rows than this.
 _LARGEST = 10**12
-_PARSERS: dict[str, Any] = {
-    "str": str,
-    "int": int,
-    "float": lambda text: float(text or "nan"),
-}
+_RUN = {"folds": int, "seed": int, "plan": dict, "versions": dict, "machine": dict}
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What a method did on a fold; trials and folds count from 0.
 
     A method without a Bayes error or without iterations has NaN there.
@@ -54,60 +49,44 @@ class Row:
     iterations: float
 
     @property
-    def key(self) -> tuple[str, str, int, int]:
+    def key(self) -> Key:
         """What identifies a row."""
-        return self.dataset, self.method, self.trial, self.fold
+        return self[:4]
 
-    @classmethod
-    def header(cls) -> list[str]:
-        """Return the names of the fields."""
-        return [field.name for field in fields(cls)]
 
-    def line(self) -> str:
-        """Return the row as text, with its end of line."""
-        entries = [
-            value if not isinstance(value, float) else f"{value:.9g}".replace("nan", "")
-            for value in map(self.__getattribute__, self.header())
-        ]
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerow(entries)
-        return file.getvalue()
+_KINDS: list[Any] = [str] * 2 + [int] * 5 + [float] * 4  # of the fields
 
-    @classmethod
-    def parse(cls, record: list[str]) -> Row:
-        """Return the row of a record of text.
 
-        Raises
-        ------
-        ValueError
-            If the record is not that of a row; the message says what is wrong.
-        """
-        wanted = fields(cls)
-        if len(record) != len(wanted):
-            raise ValueError(f"it has {len(record)} fields instead of {len(wanted)}")
-        values: dict[str, Any] = {}
-        for field, text in zip(wanted, record, strict=True):
-            try:
-                values[field.name] = _PARSERS[str(field.type)](text)
-            except ValueError:
-                raise ValueError(
-                    f"{field.name} is {text[:50]!r}, not a number"
-                ) from None
-        row = cls(**values)
-        names = row.dataset, row.method
-        counts = row.trial, row.fold, row.n_train, row.n_test, row.n_correct
-        times = row.fit_seconds, row.predict_seconds
-        if not all(name and name.isprintable() for name in names):
-            raise ValueError("it names no data set or no method")
-        if not all(0 <= number <= _LARGEST for number in counts):
-            raise ValueError("a count is negative or very large")
-        if row.n_correct > row.n_test or row.n_test == 0:
-            raise ValueError(f"{row.n_correct} of {row.n_test} rows are correct")
-        if not all(0 <= seconds < math.inf for seconds in times):
-            raise ValueError("a time is negative or not finite")
-        if row.bayes_error < 0 or row.bayes_error > 1:
-            raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
-        return row
+def write_rows(rows: list[Row], file: TextIO) -> None:
+    """Write rows as lines of a CSV file; NaN is an empty field."""
+    csv.writer(file, lineterminator="\n").writerows(
+        [f"{v:.9g}".replace("nan", "") if isinstance(v, float) else v for v in row]
+        for row in rows
+    )
+
+
+def _parsed(record: list[str]) -> Row:
+    """Return the row of a record of text; a ValueError says what is wrong with it."""
+    if len(record) != len(Row._fields):
+        raise ValueError(f"it has {len(record)} fields instead of {len(Row._fields)}")
+    values: list[Any] = []
+    for name, kind, text in zip(Row._fields, _KINDS, record, strict=True):
+        try:
+            values.append(kind(text or "nan") if kind is float else kind(text))
+        except ValueError:
+            raise ValueError(f"{name} is {text[:50]!r}, not a number") from None
+    row = Row(*values)
+    if not all(name and name.isprintable() for name in row[:2]):
+        raise ValueError("it names no data set or no method")
+    if not all(0 <= number <= _LARGEST for number in row[2:7]):
+        raise ValueError("a count is negative or very large")
+    if row.n_correct > row.n_test or row.n_test == 0:
+        raise ValueError(f"{row.n_correct} of {row.n_test} rows are correct")
+    if not all(0 <= time < math.inf for time in (row.fit_seconds, row.predict_seconds)):
+        raise ValueError("a time is negative or not finite")
+    if row.bayes_error < 0 or row.bayes_error > 1:
+        raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
+    return row
 
 
 @dataclass(frozen=True)
@@ -118,7 +97,7 @@ class Cell:
     that the study has for any method and set.
     """
 
-    rows: tuple[Row, ...]
+    rows: list[Row]
     folds: int
     trials: int
     most_trials: int
@@ -131,12 +110,8 @@ class Cell:
     @property
     def complete(self) -> bool:
         """Whether every fold of every trial is there."""
-        wanted = [
-            row
-            for row in self.rows
-            if row.trial < self.trials and row.fold < self.folds
-        ]
-        return len(wanted) == self.trials * self.folds  # keys are unique
+        wanted = (r.trial < self.trials and r.fold < self.folds for r in self.rows)
+        return sum(wanted) == self.trials * self.folds  # keys are unique
 
     @property
     def n(self) -> int:
@@ -189,7 +164,7 @@ class Results:
     ----------
     folder : Path
         Where they are.
-    rows : tuple of Row
+    rows : list of Row
         In the order of the file.
     run : dict
         The content of ``run.json``: ``folds``, ``seed``, ``versions``, ``machine`` and
@@ -197,7 +172,7 @@ class Results:
     """
 
     folder: Path
-    rows: tuple[Row, ...]
+    rows: list[Row]
     run: dict[str, Any]
 
     @property
@@ -228,14 +203,10 @@ class Results:
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in sorted(self.rows, key=lambda row: (row.trial, row.fold)):
             rows[row.dataset, row.method].append(row)
+        plan, most = self.run["plan"], self.trials
         return {
-            (dataset, method): Cell(
-                tuple(some),
-                self.folds,
-                self.run["plan"].get(dataset, {}).get(method, self.trials),
-                self.trials,
-            )
-            for (dataset, method), some in rows.items()
+            (d, m): Cell(some, self.folds, plan.get(d, {}).get(m, most), most)
+            for (d, m), some in rows.items()
         }
 
     @property
@@ -267,17 +238,17 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
     run = _read_run(folder / RUN)
-    return Results(folder, tuple(_read_rows(folder / RESULTS)), run)
+    return Results(folder, _read_rows(folder / RESULTS), run)
 
 
 def _read_run(path: Path) -> dict[str, Any]:
     """Return what was asked for."""
+    text = _text(path)
     try:
-        run = json.loads(_text(path))
+        run = json.loads(text)
         if not isinstance(run, dict):
             raise ValueError("it is not a JSON object")
-        kinds = {"folds": int, "seed": int, "plan": dict, "versions": dict}
-        for key, kind in (kinds | {"machine": dict}).items():
+        for key, kind in _RUN.items():
             if not isinstance(run.get(key), kind):
                 raise ValueError(f"it lacks {key!r}")
         plan = list(run["plan"].values())
@@ -294,17 +265,17 @@ def _read_run(path: Path) -> dict[str, Any]:
 def _read_rows(path: Path) -> list[Row]:
     """Return the rows, without a last line that a crash has cut."""
     lines = _text(path).splitlines(keepends=True)
-    header = ",".join(Row.header())
+    header = ",".join(Row._fields)
     if not lines or lines[0].rstrip("\r\n") != header:
         raise ValueError(
             f"{path}: not a file of results, whose first line is {header!r}"
         )
     if not lines[-1].endswith("\n"):
         lines.pop()
-    rows: dict[tuple[str, str, int, int], Row] = {}
+    rows: dict[Key, Row] = {}
     for number, record in enumerate(csv.reader(lines[1:]), start=2):
         try:
-            row = Row.parse(record)
+            row = _parsed(record)
             if row.key in rows:
                 raise ValueError("the same fold is on an earlier line")
         except ValueError as error:

@@ -54,18 +54,21 @@ from heterolda.experiments.datasets import (
 from heterolda.experiments.results import (
     RESULTS,
     RUN,
+    Key,
     Results,
     Row,
     read_results,
+    write_rows,
 )
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.threads import Progress
 from heterolda.foundations.wording import count
 from heterolda.kernels import in_use
 
-__all__ = ["METHODS", "Split", "Study", "Task", "resolve_methods"]
+__all__ = ["METHODS", "Study", "Task", "resolve_methods"]
 
-# Is called with what is being done and the share of the work that is done.
+# Rows and labels to train with, and those to test with.
+Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def pure_model(solver: str) -> Any:
@@ -78,7 +81,8 @@ def _search(solver: str) -> Any:
     return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
 
 
-# The paper's seven, then two of ours and three of scikit-learn.
+# The paper's seven, then two of ours and three of scikit-learn. The answers of the SVM
+# do not depend on its cache; the default of 200 MB costs memory and gains no time.
 METHODS: dict[str, Any] = {
     "pairwise-lda": pure_model("fisher"),
     "c-hld": pure_model("c-hld"),
@@ -86,7 +90,7 @@ METHODS: dict[str, Any] = {
     "r-hld-2": pure_model("r-hld-2"),
     "algorithm-1": pure_model("fixed-point"),
     "algorithm-2": _search("fixed-point"),
-    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear")),
+    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear", cache_size=10)),
     "gld": pure_model("global"),
     "gld+algorithm-2": _search("global"),
     "lda": LinearDiscriminantAnalysis(),
@@ -110,15 +114,6 @@ class Task(NamedTuple):
     trial: int
     fold: int
     methods: tuple[str, ...]
-
-
-class Split(NamedTuple):
-    """Rows to train with and rows to test with."""
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[Any]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[Any]
 
 
 @dataclass
@@ -158,14 +153,20 @@ class Study:
     97.3
     """
 
-    datasets: Mapping[str, Data | None] | Sequence[str]
-    methods: Mapping[str, Any] | Sequence[str]
+    datasets: Any
+    methods: Any
     trials: int = 1
     folds: int = 10
     seed: int = 0
     data_dir: DataDir = None
 
-    def tasks(self, done: Container[tuple[str, str, int, int]] = ()) -> list[Task]:
+    def __post_init__(self) -> None:
+        if not isinstance(self.datasets, Mapping):
+            self.datasets = dict.fromkeys(self.datasets)
+        if not isinstance(self.methods, Mapping):
+            self.methods = dict.fromkeys(self.methods)
+
+    def tasks(self, done: Container[Key] = ()) -> list[Task]:
         """Return what remains to be computed, trial after trial.
 
         `done` has the keys of the rows that are there.
@@ -180,7 +181,7 @@ class Study:
 
     def data(self, name: str, trial: int) -> Data:
         """Return the rows and labels of a data set in a trial."""
-        given = self.datasets[name] if isinstance(self.datasets, Mapping) else None
+        given = self.datasets[name]
         if given is not None:
             X, y = check_X_y(*given, dtype=np.float64)
             return X, y
@@ -190,10 +191,9 @@ class Study:
 
     def model(self, name: str, trial: int) -> Any:
         """Return a new classifier for a trial."""
-        given = self.methods[name] if isinstance(self.methods, Mapping) else None
+        given = self.methods[name]
         if given is None:
-            (name,) = resolve_methods([name])
-            given = METHODS[name]
+            given = METHODS[resolve_methods([name])[0]]
         model = clone(given)
         seeds = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
         return model.set_params(**dict.fromkeys(seeds, self.seed + trial))
@@ -207,12 +207,12 @@ class Study:
             # Classes with fewer rows than folds: see the head of this module.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             train, test = list(folds.split(X, y))[task.fold]
-        return Split(X[train], y[train], X[test], y[test])
+        return X[train], y[train], X[test], y[test]
 
     def evaluate(self, task: Task) -> tuple[list[Row], list[tuple[str, str]]]:
         """Run the methods of a task; return rows, and methods that failed and why."""
         split = self.split(task)
-        sizes = len(split.y_train), len(split.y_test)
+        sizes = len(split[1]), len(split[3])
         rows, failures = [], []
         with threadpool_limits(1):
             for method in task.methods:
@@ -261,7 +261,7 @@ class Study:
                 zip(tasks, results, strict=True), start=1
             ):
                 with open(folder / RESULTS, "a", encoding="utf-8") as file:
-                    file.writelines(row.line() for row in rows)
+                    write_rows(rows, file)
                 failures.update(
                     f"{method} failed on {task.dataset}: {reason}"
                     for method, reason in failed
@@ -324,18 +324,19 @@ class Study:
 
 def _measured(model: Any, split: Split) -> dict[str, Any]:
     """Train a model, test it, and return the figures of its row."""
+    X_train, y_train, X_test, y_test = split
     with warnings.catch_warnings():
         # Pairs without a useful rule belong to the paper's data.
         warnings.simplefilter("ignore", TrivialRuleWarning)
         begin = time.perf_counter()
-        model.fit(split.X_train, split.y_train)
+        model.fit(X_train, y_train)
         fitted = time.perf_counter()
-    predicted = model.predict(split.X_test)
+    predicted = model.predict(X_test)
     end = time.perf_counter()
     last = model[-1] if isinstance(model, Pipeline) else model
     errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
     return {
-        "n_correct": int(np.sum(predicted == split.y_test)),
+        "n_correct": int(np.sum(predicted == y_test)),
         "bayes_error": math.nan if errors is None else float(np.mean(errors)),
         "fit_seconds": float(f"{fitted - begin:.3g}"),
         "predict_seconds": float(f"{end - fitted:.3g}"),
@@ -346,7 +347,7 @@ def _measured(model: Any, split: Split) -> dict[str, Any]:
 _loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
 
 
-def _open_folder(folder: Path, run: dict[str, Any]) -> set[tuple[str, str, int, int]]:
+def _open_folder(folder: Path, run: dict[str, Any]) -> set[Key]:
     """Make a folder ready for further rows; return the keys of those it has.
 
     `run` is what ``run.json`` shall say; the plan of results that are there is
@@ -359,19 +360,17 @@ def _open_folder(folder: Path, run: dict[str, Any]) -> set[tuple[str, str, int, 
             f"cannot write results to {str(folder)!r}: {error.strerror or error}"
         ) from error
     path = folder / RESULTS
-    rows: tuple[Row, ...] = ()
-    if path.exists():
-        old = read_results(folder)
-        rows = old.rows
-        run = _extended(old, run) if rows else run
+    old = read_results(folder) if path.exists() else None
+    if old and old.rows:
+        run = _extended(old, run)
     with written_whole(folder / RUN) as file:
         file.write(json.dumps(run, indent=2).encode() + b"\n")
-    if rows:
-        with open(path, "r+b") as file:  # without a line that a crash has cut
-            file.truncate(file.read().rfind(b"\n") + 1)
-    else:
-        path.write_text(",".join(Row.header()) + "\n", encoding="utf-8")
-    return {row.key for row in rows}
+    if not old or not old.rows:
+        path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
+        return set()
+    with open(path, "r+b") as file:  # without a line that a crash has cut
+        file.truncate(file.read().rfind(b"\n") + 1)
+    return {row.key for row in old.rows}
 
 
 def _extended(old: Results, run: dict[str, Any]) -> dict[str, Any]:

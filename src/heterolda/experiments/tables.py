@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from heterolda.experiments import paper
@@ -32,9 +32,9 @@ class Line:
     heading: str
     figures: Figures
     digits: int | None = None
-    signed: bool = False
+    missing: str = ""
     best: frozenset[str] = frozenset()
-    marks: dict[str, str] | None = None  # of the main line only
+    marks: dict[str, str] = field(default_factory=dict)
 
     def text(self, value: float) -> str:
         """Return a figure as it is printed."""
@@ -42,18 +42,16 @@ class Line:
         if digits is None:
             size = math.floor(math.log10(abs(value))) if value else 0
             digits = max(0, 2 - size)
-        text = f"{value:.{digits}f}"
-        if float(text) == 0:
-            return text.lstrip("-")
-        return f"+{text}" if self.signed and value > 0 else text
+        text = f"{value:{'+' if self.heading == 'difference' else ''}.{digits}f}"
+        return text if float(text) else text.lstrip("+-")
 
     def entry(self, method: str, best: Callable[[str], str]) -> str:
         """Return the entry of a method, made prominent by `best` if it is the best."""
         if method not in self.figures:
-            return "" if self.marks is None else MISSING
+            return self.missing
         text = self.text(self.figures[method])
         text = best(text) if method in self.best else text
-        return text + (self.marks or {}).get(method, "")
+        return text + self.marks.get(method, "")
 
 
 @dataclass(frozen=True)
@@ -89,8 +87,7 @@ class _Kind(NamedTuple):
 
 
 def _bayes_errors(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
-    errors = {m: cell.bayes_error for m, cell in cells.items()}
-    errors = {m: error for m, error in errors.items() if not math.isnan(error)}
+    errors = _known({m: cell.bayes_error for m, cell in cells.items()})
     scaled = {m: 1000 * error / cells[m].n for m, error in errors.items() if printed}
     return [
         Line("ours, %", {m: 100 * error for m, error in errors.items()}, 3),
@@ -110,26 +107,29 @@ def _accuracies(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Lin
     ]
 
 
+def _times(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
+    other = cells.get(peer)
+    ratios = _known({m: c.time_ratio(other) for m, c in cells.items() if other})
+    theirs = {
+        m: printed[m] / printed[peer] for m in ratios if {m, peer} <= printed.keys()
+    }
+    return [
+        Line("ours", ratios),
+        Line("paper", theirs),
+        Line("ours / paper", {m: ratios[m] / ratio for m, ratio in theirs.items()}),
+    ]
+
+
+def _known(figures: Figures) -> Figures:
+    return {method: value for method, value in figures.items() if value == value}
+
+
 def _compared(ours: Figures, printed: Figures, digits: int) -> list[Line]:
     """Return the lines of the paper's figures, and of the differences from them."""
     differences = {m: ours[m] - printed[m] for m in ours if m in printed}
     return [
         Line("paper", {m: printed[m] for m in differences}, digits),
-        Line("difference", differences, digits, signed=True),
-    ]
-
-
-def _times(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
-    ratios = {
-        m: cell.time_ratio(cells[peer]) for m, cell in cells.items() if peer in cells
-    }
-    ratios = {m: ratio for m, ratio in ratios.items() if not math.isnan(ratio)}
-    both = [m for m in ratios if m in printed and peer in printed]
-    theirs = {m: printed[m] / printed[peer] for m in both}
-    return [
-        Line("ours", ratios),
-        Line("paper", theirs),
-        Line("ours / paper", {m: ratios[m] / theirs[m] for m in both}),
+        Line("difference", differences, digits),
     ]
 
 
@@ -169,41 +169,31 @@ def make_table(results: Results, number: int) -> Table:
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
     kind = _KINDS[number]
     peer = _PEER if _PEER in results.methods else results.methods[0]
-    rows = {}
-    for dataset in results.datasets:
-        cells = {
-            method: results.cells[dataset, method]
-            for method in results.methods
-            if (dataset, method) in results.cells
-        }
-        printed = paper.printed_row(number, dataset)
-        main, *others = kind.lines(cells, printed, peer)
-        whole = {m: v for m, v in main.figures.items() if cells[m].complete}
-        marks = {m: _sign(cell) for m, cell in cells.items() if cell.remark()}
-        best = _best({m: main.text(v) for m, v in whole.items()}, kind.best)
-        rows[dataset] = [replace(main, best=best, marks=marks)]
-        best = _best({m: str(v) for m, v in printed.items()}, kind.best)
-        rows[dataset] += [
-            replace(line, best=best) if line.heading == "paper" else line
+    rows = {d: _lines(results, number, d, peer) for d in results.datasets}
+    shown = {method for main, *_ in rows.values() for method in main.figures}
+    methods = [method for method in results.methods if method in shown]
+    notes = _notes(results, methods or [peer]) + paper.slips(number, results.datasets)
+    title, caption = (text.format(peer=peer) for text in kind[:2])
+    return Table(number, title, caption, methods, rows, notes)
+
+
+def _lines(results: Results, number: int, dataset: str, peer: str) -> list[Line]:
+    """Return the lines of a data set, with marks and with the best figures."""
+    kind, printed = _KINDS[number], paper.printed_row(number, dataset)
+    cells = {m: cell for (d, m), cell in results.cells.items() if d == dataset}
+    main, *others = kind.lines(cells, printed, peer)
+    whole = {m: main.text(v) for m, v in main.figures.items() if cells[m].complete}
+    marks = {m: _sign(cell) for m, cell in cells.items() if cell.remark()}
+    best = _best(whole, kind.best)
+    paper_best = _best({m: str(v) for m, v in printed.items()}, kind.best)
+    return [
+        replace(main, best=best, marks=marks, missing=MISSING),
+        *(
+            replace(line, best=paper_best) if line.heading == "paper" else line
             for line in others
             if line.figures
-        ]
-    methods = [
-        m
-        for m in results.methods
-        if any(m in lines[0].figures for lines in rows.values())
+        ),
     ]
-    return Table(
-        number,
-        kind.title.format(peer=peer),
-        kind.caption.format(peer=peer),
-        methods,
-        rows,
-        [
-            *_notes(results, methods or [peer]),
-            *paper.paper_slips(number, results.datasets),
-        ],
-    )
 
 
 def _best(texts: dict[str, str], choose: Callable[..., str]) -> frozenset[str]:
@@ -219,20 +209,22 @@ def _sign(cell: Cell) -> str:
 def _notes(results: Results, methods: list[str]) -> list[str]:
     """Return what is missing, what is incomplete and what was limited."""
     missing: list[str] = []
-    remarks: dict[tuple[str, str], list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for dataset in results.datasets:
         for method in methods:
             cell = results.cells.get((dataset, method))
             if cell is None:
                 missing.append(f"{method} on {dataset}")
             elif remark := cell.remark():
-                text = f"on {dataset}: {remark}."
-                remarks.setdefault((_sign(cell), text), []).append(method)
+                text = f"{_sign(cell)} {{}} on {dataset}: {remark}."
+                remarks.setdefault(text, []).append(method)
     notes = []
-    for (sign, text), names in remarks.items():
+    for text, names in remarks.items():
         everyone = names == methods and len(names) > 1
-        notes.append(f"{sign} {'All methods' if everyone else ', '.join(names)} {text}")
-    if any(sign == INCOMPLETE for sign, _ in remarks):
+        notes.append(
+            text.replace("{}", "All methods" if everyone else ", ".join(names), 1)
+        )
+    if any(note.startswith(INCOMPLETE) for note in notes):
         notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
     if missing:
         notes.append(f"{MISSING} No results: {', '.join(missing)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -191,54 +191,42 @@ def _read_templates() -> dict[str, Template]:
 _TEMPLATES = _read_templates()
 
 
-@dataclass
 class _Source:
     """The code of a header while it is being written, with its size and its cost."""
 
-    name: str
-    dtype: str
-    rules: Description
-    constant_bytes: int = 0
-    multiplications: int = 0
-    words: dict[str, str] = field(default_factory=dict)
-    blocks: list[str] = field(default_factory=list)
-
-    def code(self) -> str:
-        """Return labels, constants and functions, between guards."""
-        rules, exact = self.rules, self.dtype == "double"
+    def __init__(self, name: str, dtype: str, rules: Description) -> None:
         n_rules, d = rules.coef.shape
-        real = _TYPES[self.dtype]
+        self.rules, self.dtype = rules, dtype
+        self.constant_bytes, self.multiplications = 0, n_rules * d
+        self.blocks: list[str] = []
         self.words = {
-            "name": self.name,
+            "name": name,
             "d": str(d),
             "k": str(len(rules.classes)),
             "p": str(n_rules),
             "last": str(d - 1),
-            "real": self.dtype,
+            "real": dtype,
             "feature": "x[j]",
             "decide": "decide" if rules.powers else "predict",
             "weight": "1",
-            **{key: number(real(value)) for key, value in _REALS.items()},
+            **{key: number(_TYPES[dtype](value)) for key, value in _REALS.items()},
         }
-        self.multiplications = n_rules * d
-        self._add("begin")
-        if rules.powers:
-            self._add("begin-transformed")
-        if exact:
-            self._add("begin-exact")
-        self._add("sizes")
-        self.blocks.append(label_table(f"{self.name}_classes", rules.classes))
+
+    def code(self) -> str:
+        """Return labels, constants and functions, between guards."""
+        rules, exact = self.rules, self.dtype == "double"
+        self._add("begin", *["begin-transformed"] * bool(rules.powers))
+        self._add(*["begin-exact"] * exact, "sizes")
+        self.blocks.append(label_table(f"{self.words['name']}_classes", rules.classes))
         self._add_scores()
         if rules.kind == "votes":
             self._add_vote_weights()
-        elif rules.kind != "binary":
+        elif rules.kind == "one-vs-all":
             self._add_log_odds()
         self._add(rules.kind)
         if rules.powers:
             self._add_powers(rules.powers)
-        if exact:
-            self._add("end-exact")
-        self._add("end")
+        self._add(*["end-exact"] * exact, "end")
         return "\n\n".join(block.strip("\n") for block in self.blocks) + "\n"
 
     def comment(self, model: Any) -> str:
@@ -267,14 +255,27 @@ class _Source:
         lines = _TEMPLATES["comment"].substitute(self.words).split("\n")
         return comment([*lines, *(shown or ["    without names"])])
 
-    def _add(self, name: str) -> None:
-        """Add a block of the templates."""
-        self.blocks.append(_TEMPLATES[name].substitute(self.words))
+    def _add(self, *names: str) -> None:
+        """Add blocks of the templates."""
+        self.blocks += [_TEMPLATES[name].substitute(self.words) for name in names]
 
-    def _add_table(self, kind: str, name: str, values: NDArray[Any]) -> None:
-        """Add constants that decisions need."""
-        self.blocks.append(table(kind, f"{self.name}_{name}", values))
-        self.constant_bytes += (4 if kind == "float" else 8) * values.size
+    def _add_table(self, name: str, values: NDArray[Any]) -> str:
+        """Add constants that decisions need, and return their name.
+
+        Numbers get the type of the features, or an error says that they do not fit.
+        """
+        if values.dtype.kind == "f":
+            kind = self.dtype
+            with np.errstate(over="ignore", under="ignore"):
+                values = values.astype(_TYPES[kind])
+            if not np.isfinite(values).all():
+                raise ValueError(_TOO_LARGE)
+        else:
+            kind = "uint64_t"
+        full = f"{self.words['name']}_{name}"
+        self.blocks.append(table(kind, full, values))
+        self.constant_bytes += values.nbytes
+        return full
 
     def _add_scores(self) -> None:
         coef: NDArray[Any] = self.rules.coef
@@ -282,57 +283,46 @@ class _Source:
         if self.dtype == "float":
             center, coef, offset = self.rules.centered()
             if center.any():
-                self._add_table("float", "center", center)
-                self.words["feature"] = f"(x[j] - {self.name}_center[j])"
-        self._add_table(self.dtype, "coef", coef)
-        self._add_table(self.dtype, "offset", offset)
+                name = self._add_table("center", center)
+                self.words["feature"] = f"(x[j] - {name}[j])"
+        self._add_table("coef", coef)
+        self._add_table("offset", offset)
         self._add("score")
 
     def _add_powers(self, powers: PowerTransformation) -> None:
-        unit = f"(x - {self.name}_center[j]) / {self.name}_scale[j]"
-        center, scale, lambdas = powers.centre, powers.scale, powers.lambdas
-        tables = {"center": center, "scale": scale, "lambda": lambdas}
-        suffix = ""
-        if self.dtype == "float":
-            unit, suffix = f"{unit} + {self.name}_shift[j]", "f"
-            single = _single(center)
-            tables["shift"] = (single - center) / scale
-            tables = {key: _single(values) for key, values in tables.items()}
-            if (tables["scale"] < np.finfo(np.float32).tiny).any():
-                raise ValueError(_TOO_LARGE)
-        for key, values in tables.items():
-            self._add_table(self.dtype, key, values)
+        center, scale = powers.centre, powers.scale
+        suffix = "f" if self.dtype == "float" else ""
+        if suffix and (scale < np.finfo(np.float32).tiny).any():
+            raise ValueError(_TOO_LARGE)
+        names = self._add_table("center", center), self._add_table("scale", scale)
+        unit = "(x - {}[j]) / {}[j]".format(*names)
+        self._add_table("lambda", powers.lambdas)
+        if suffix:
+            with np.errstate(over="ignore"):
+                rounded = center.astype(np.float32).astype(np.float64)
+            shift = self._add_table("shift", (rounded - center) / scale)
+            unit = f"{unit} + {shift}[j]"
         functions = {one: f"{one}{suffix}" for one in ("log1p", "expm1")}
         self.words |= {"unit": unit, **functions}
         self._add("transformed")
-        self.multiplications += 3 * len(lambdas)
+        self.multiplications += 3 * len(center)
 
     def _add_vote_weights(self) -> None:
         # Whole numbers, so that sums are exact, and ties are ties, in any format.
         whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
         whole //= max(np.gcd.reduce(whole), 1)
         if np.any(whole != 1):
-            self._add_table("uint64_t", "weight", whole)
-            self.words["weight"] = f"{self.name}_weight[rule]"
+            self.words["weight"] = f"{self._add_table('weight', whole)}[rule]"
 
     def _add_log_odds(self) -> None:
         curve = self.rules.curve
         tails = [-curve.low, curve.high]
         sides = np.array([curve.offset, curve.slope, tails, curve.step])
         values = np.vstack([curve.bend, np.swapaxes(sides, 0, 1).reshape(8, -1)]).T
-        values = np.minimum(values, float(np.finfo(_TYPES[self.dtype]).max))
-        values = _single(values) if self.dtype == "float" else values
-        if (values[:, [3, 7]] == 0).any():
+        real = np.finfo(_TYPES[self.dtype])
+        values = np.minimum(values, float(real.max))
+        if (values[:, [3, 7]] <= float(real.smallest_subnormal) / 2).any():
             raise ValueError(_TOO_LARGE)
-        self._add_table(self.dtype, "posterior", values)
+        self._add_table("posterior", values)
         self._add("log-odds")
         self.multiplications += 5 * len(values)
-
-
-def _single(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in single precision, or say that they do not fit."""
-    with np.errstate(over="ignore", under="ignore"):
-        single = values.astype(np.float32)
-    if not np.isfinite(single).all():
-        raise ValueError(_TOO_LARGE)
-    return single

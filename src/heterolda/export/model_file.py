@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.placement import host_of
 from heterolda.export.json_file import read_json, write_json
-from heterolda.export.models import MODEL, TABLE, own_steps, without_statistics
+from heterolda.export.models import MODEL, TABLE, own_steps
 from heterolda.export.schema import Place, check_object, shown, text
 from heterolda.foundations.files import unreadable
 
@@ -127,13 +127,23 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
         )
     for estimator in models:
         estimator._check_ready()
-    kept = model if include_statistics else without_statistics(model)
+    document = MODEL.write(model)
     return {
         "format": FORMAT,
         "version": VERSION,
         "heterolda": sys.modules["heterolda"].__version__,
-        "model": MODEL.write(kept),
+        "model": document if include_statistics else _without_statistics(document),
     }
+
+
+def _without_statistics(value: Any) -> Any:
+    """Return a JSON value without class statistics at any depth."""
+    if isinstance(value, list):
+        return [_without_statistics(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    bare = {key: _without_statistics(one) for key, one in value.items()}
+    return bare | {"statistics_": None} if "statistics_" in bare else bare
 
 
 def from_document(document: Any) -> Any:

@@ -1,13 +1,12 @@
 """What a model file says of a fitted model: one table, read and written.
 
-`TABLE` has the kinds of all values, in the order in which they are written. A key is
-the name of an attribute without its underscore, but for a few that `_values` and the
-makers explain. What no table can say, whether values belong together, the makers check.
+`TABLE` has the kinds of all values, in the order in which they are written. A key with
+an underscore at its end is an attribute of the model. Of the others `_values` says how
+they are written, and `assembly` what becomes of them.
 """
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +15,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from heterolda.data.categories import (
-    Category,
-)
+from heterolda.data.categories import Category
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
@@ -27,13 +24,14 @@ from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
-from heterolda.export.assembly import CLASSIFIERS, MAKERS, Values, attribute
-from heterolda.export.parameters import names_of, parameters
+from heterolda.export.assembly import CLASSIFIERS, MAKERS, Values
+from heterolda.export.parameters import parameters
 from heterolda.export.schema import (
     Kind,
     Place,
     array,
     boolean,
+    checked,
     choice,
     count,
     labels,
@@ -69,44 +67,23 @@ def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
     return list(model.steps)
 
 
-def without_statistics(model: Any) -> Any:
-    """Return a copy of a model that has no class statistics, nor has a part of it."""
-    bare = copy(model)
-    vars(bare).pop("statistics_", None)
-    if isinstance(model, Pipeline):
-        bare.steps = [(name, without_statistics(step)) for name, step in model.steps]
-    start = getattr(model, "estimator_", None)
-    if start is not None:
-        bare.estimator_ = without_statistics(unfrozen(start))
-        if isinstance(start, FrozenEstimator):
-            bare.estimator_ = FrozenEstimator(bare.estimator_)
-        if unfrozen(getattr(model, "estimator", None)) is unfrozen(start):
-            bare.estimator = bare.estimator_
-    return bare
-
-
 def _fitted(*classes: type) -> Kind:
     """Describe a fitted estimator, one of these."""
+    names = choice(**{cls.__name__: cls for cls in classes})
 
     def read(value: Any, at: Place) -> Any:
         name = value.get("estimator") if isinstance(value, dict) else None
-        cls = choice({c.__name__: c for c in classes}).read(name, at / "estimator")
+        cls = names.read(name, at / "estimator")
         at = Place(at.name)  # with lengths of its own
-        values = _kind(cls).read(value, at)
+        values = record({"estimator": names, **TABLE[cls]}).read(value, at)
+        del values["estimator"]
         return MAKERS[cls](cls, values, at)
 
-    def write(model: Any) -> Values:
-        kind: Values = _kind(type(model)).write(_values(model))
-        return kind
+    def write(model: Any) -> Any:
+        kinds = {"estimator": names, **TABLE[type(model)]}
+        return record(kinds).write({"estimator": type(model), **_values(model)})
 
     return Kind("a model", read, write)
-
-
-def _kind(cls: type) -> Kind:
-    """Return the record of an estimator."""
-    kept = record({"verbose": boolean()})  # of a pipeline
-    kept = kept if cls is Pipeline else parameters(*names_of(cls))
-    return record({"estimator": text(), "parameters": kept, **TABLE[cls]})
 
 
 def _start() -> Kind:
@@ -114,8 +91,8 @@ def _start() -> Kind:
     kind = record({"frozen": boolean(), "model": _fitted(GaussianLinearDiscriminant)})
 
     def read(value: Any, at: Place) -> Any:
-        found = kind.read(value, at)
-        return FrozenEstimator(found["model"]) if found["frozen"] else found["model"]
+        frozen, model = kind.read(value, at).values()
+        return FrozenEstimator(model) if frozen else model
 
     def write(start: Any) -> Any:
         frozen = isinstance(start, FrozenEstimator)
@@ -124,17 +101,20 @@ def _start() -> Kind:
     return Kind(kind.words, read, write)
 
 
-def _checked_categories(categories: list[Category]) -> tuple[Category, ...]:
-    """Return columns of categories, each of them once, whose levels are one thing."""
-    for one in categories:
-        every, features = [one.reference, *one.levels, *one.merged], one.features
-        if len(one.place_of) < len(every) or len(set(features)) < len(features):
-            raise ValueError(f"fit_record.categories must have each level once: {one}")
-        if not features:
-            raise ValueError(f"fit_record.categories must have a feature: {one}")
-    if len({one.column for one in categories}) < len(categories):
-        raise ValueError("fit_record.categories must be different columns")
-    return tuple(categories)
+def _has_each_level_once(one: Category) -> bool:
+    every, features = [one.reference, *one.levels, *one.merged], one.features
+    return len(one.place_of) == len(every) and len(set(features)) == len(features)
+
+
+def _has_different_columns(categories: tuple[Category, ...]) -> bool:
+    return len({one.column for one in categories}) == len(categories)
+
+
+def _has_finite_scores(rules: Rules) -> bool:
+    """Return whether rows of ones have finite scores, whatever their signs."""
+    with np.errstate(over="ignore"):
+        reach = np.abs(rules.coef).sum(axis=1) + np.abs(rules.intercept)
+    return bool(np.isfinite(reach).all())
 
 
 def _names(names: list[str]) -> NDArray[Any]:
@@ -143,13 +123,18 @@ def _names(names: list[str]) -> NDArray[Any]:
 
 
 _TEXTS = list_of(text(), make=tuple)
-_CATEGORY = {
-    "column": text(),
-    "reference": text(),
-    "levels": _TEXTS,
-    "merged": _TEXTS,
-    "other": optional(text()),
-}
+_CATEGORY = record(
+    {
+        "column": text(),
+        "reference": text(),
+        "levels": _TEXTS,
+        "merged": _TEXTS,
+        "other": optional(text()),
+    },
+    Category,
+)
+_CATEGORY = checked(_CATEGORY, "have each level once", _has_each_level_once)
+_CATEGORY = checked(_CATEGORY, "have a feature", lambda one: one.features)
 _JUDGEMENT = {
     "method": text(),
     "n_rows": number(0),
@@ -163,13 +148,15 @@ _FIT_RECORD = {
     "date": text(),
     "n_rows": number(0),
     "judgement": optional(record(_JUDGEMENT, Judgement)),
-    "categories": list_of(record(_CATEGORY, Category), make=_checked_categories),
+    "categories": checked(
+        list_of(_CATEGORY, make=tuple), "be different columns", _has_different_columns
+    ),
     "marks": _TEXTS,
     "n_columns": optional(count()),
 }
 _STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 _RULES = {
-    "status": list_of(choice(_STATUS), "rules", np.array),
+    "status": list_of(choice(**_STATUS), "rules", np.array),
     "intercept": array("rules"),
     "coef": array("rules", "features"),
     "error": array("rules", low=0, high=1),
@@ -180,7 +167,7 @@ _RULES = {
 }
 _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
-    "voting": optional(text("weighted", "majority")),
+    "voting": optional(choice("weighted", "majority")),
     "temperature": number(1e-9, 1e9),
     "log_odds": optional(record(_LOG_ODDS, SidedLogOdds)),
 }
@@ -189,7 +176,7 @@ _STATISTICS = {
     "named": boolean(),
     "given": boolean(),
     "estimated_by": optional(text()),
-    "weights": array("classes"),
+    "weights": checked(array("classes"), "be positive", lambda w: (w > 0).all()),
     "means": array("classes", "features"),
     # One of the two is null: few rows of many features have factors.
     "scatters": optional(array("classes", "features", "features")),
@@ -208,124 +195,137 @@ _POWERS = {
     "lambdas": array("features", low=LEAST_POWER, high=MOST_POWER),
 }
 _BOUND = {
-    "label": choice({"first": 0, "second": 1}),  # of the two classes
+    "label": choice(first=0, second=1),  # of the two classes
     "max_error": number(0, 1),
     "confidence": number(0, 1),
     "n_rows": count(),
     "rank": count(),
 }
-_RECORD = {"fit_record": optional(record(_FIT_RECORD, FitRecord))}
+_RECORD = {"fit_record_": optional(record(_FIT_RECORD, FitRecord))}
 _DATA = {
-    "classes": labels(),
-    "n_features_in": count("features"),
-    "feature_names_in": optional(list_of(text(), "features", _names)),
+    "classes_": labels(),
+    "n_features_in_": count("features"),
+    "feature_names_in_": optional(list_of(text(), "features", _names)),
 }
 _CLASSIFIER = {
     **_RECORD,
     **_DATA,
-    "pairs": array("rules", 2, low=-1, high=2**53, dtype=int),
-    "rules": record(_RULES, Rules),
+    "pairs_": array("rules", 2, low=-1, high=2**53, dtype=int),
+    "rules": checked(
+        record(_RULES, Rules), "not have numbers that are too large", _has_finite_scores
+    ),
     "votes": record(_VOTES),
 }
-_PRIORS = array("classes", low=0, high=1)
-_STEP = record(
-    {"name": text(), "model": _fitted(HeteroscedasticProjection, *CLASSIFIERS)}
+_PRIORS = checked(
+    array("classes", low=0, high=1),
+    "be positive and sum to one",
+    lambda priors: priors.min() > 0 and abs(priors.sum() - 1) < 1e-6,
 )
+_STEP = {"name": text(), "model": _fitted(HeteroscedasticProjection, *CLASSIFIERS)}
 TABLE: dict[type, dict[str, Kind]] = {
     GaussianLinearDiscriminant: {
+        "parameters": parameters(GaussianLinearDiscriminant),
         **_CLASSIFIER,
-        "priors": _PRIORS,
-        "error_rates": array("rules", 2, low=0, high=1),
-        "risk": array("rules", low=0),
-        "guarded": array("rules", dtype=bool),
-        "shrinkage": optional(record(_SHRINKAGE, Shrinkage)),
-        "fitted_with": parameters("solver", "shrinkage", "criterion", "costs"),
-        "statistics": optional(record(_STATISTICS)),
+        "priors_": _PRIORS,
+        "error_rates_": array("rules", 2, low=0, high=1),
+        "risk_": array("rules", low=0),
+        "guarded_": array("rules", dtype=bool),
+        "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
+        "fitted_with": parameters(
+            GaussianLinearDiscriminant, "solver", "shrinkage", "criterion", "costs"
+        ),
+        "statistics_": optional(record(_STATISTICS)),
     },
     SmoothedLinearDiscriminant: {
+        "parameters": parameters(SmoothedLinearDiscriminant),
         **_CLASSIFIER,
         "estimator_": _start(),
-        "transformation": optional(record(_POWERS, PowerTransformation)),
-        "priors": _PRIORS,
-        "width": number(0, 1),
-        "path": list_of(record(_CANDIDATE)),
-        "held_out_error": number(0, 1, missing=True),
+        "transformation_": optional(record(_POWERS, PowerTransformation)),
+        "priors_": _PRIORS,
+        "width_": number(0, 1),
+        "path_": list_of(record(_CANDIDATE)),
+        "held_out_error_": number(0, 1, missing=True),
     },
     LocalNeighborhoodSearch: {
+        "parameters": parameters(LocalNeighborhoodSearch),
         **_CLASSIFIER,
         "estimator_": optional(_start()),
-        "n_errors": array("rules", low=0, dtype=None),
-        "n_errors_start": array("rules", low=0, dtype=None),
-        "history": list_of(array(None, low=0), "rules"),
+        "n_errors_": array("rules", low=0, dtype=None),
+        "n_errors_start_": array("rules", low=0, dtype=None),
+        "history_": list_of(array(None, low=0), "rules"),
     },
     BoundedErrorClassifier: {
+        "parameters": parameters(BoundedErrorClassifier),
         **_RECORD,
         "estimator_": _start(),
-        "threshold": number(),
-        "bound": record(_BOUND),
+        "threshold_": number(),
+        "bound_": checked(
+            record(_BOUND),
+            "not have a rank that is larger than n_rows",
+            lambda bound: bound["rank"] <= bound["n_rows"],
+        ),
     },
     HeteroscedasticProjection: {
+        "parameters": parameters(HeteroscedasticProjection),
         **_DATA,
-        "priors": _PRIORS,
-        "mean": array("features"),
-        "scalings": array("features", "components"),
-        "loadings": array("components", "features"),
-        "explained": array("components", low=0),
-        "guarded": number(0, 1),
+        "priors_": _PRIORS,
+        "mean_": array("features"),
+        "scalings_": array("features", "components"),
+        "loadings_": array("components", "features"),
+        "explained_": checked(
+            array("components", low=0),
+            "be shares, of at most one in all",
+            lambda shares: shares.sum() <= 1 + 1e-6,
+        ),
+        "guarded_": number(0, 1),
         # What `set_output` was told: names of the features of a next step depend on it.
-        "output": optional(text("default", "pandas", "polars")),
-        "statistics": optional(record(_STATISTICS)),
+        "output": optional(choice("default", "pandas", "polars")),
+        "statistics_": optional(record(_STATISTICS)),
     },
-    Pipeline: {"steps": list_of(_STEP, "steps")},
+    Pipeline: {
+        "parameters": record({"verbose": boolean()}),
+        "steps": list_of(record(_STEP), "steps"),
+    },
 }
 MODEL = _fitted(*TABLE)
 
 
 def _values(model: Any) -> Values:
     """Return what a file says of a fitted model, by key."""
-    cls = type(model)
-    if cls is Pipeline:
-        return {
-            "estimator": "Pipeline",
-            "parameters": {"verbose": bool(model.verbose)},
-            "steps": [{"name": name, "model": step} for name, step in model.steps],
-        }
+    if type(model) is Pipeline:
+        steps = [{"name": name, "model": step} for name, step in model.steps]
+        return {"parameters": vars(model), "steps": steps}
     given = model.get_params(deep=False)
-    values: Values = {"estimator": cls.__name__, "parameters": given}
-    values |= {key: getattr(model, attribute(key), None) for key in TABLE[cls]}
+    values = {key: getattr(model, key, None) for key in TABLE[type(model)]}
+    values["parameters"] = given
     start = unfrozen(values.get("estimator_"))
     if type(start) is not GaussianLinearDiscriminant:
         values["estimator_"] = None
     elif unfrozen(given.get("estimator")) is start:
         given["estimator"] = FrozenEstimator(None)  # it is the start
-    if "statistics" in values:
-        values["statistics"] = _statistics_values(values["statistics"])
-    if "rules" in values:
+    stats = values.get("statistics_")
+    if stats is not None:
+        values["statistics_"] = _statistics_values(stats)
+    if isinstance(model, CLASSIFIERS):
         committee = model._committee
         values["rules"] = replace(
             committee.planes, coef=model.coef_, intercept=model.intercept_
         )
         values["votes"] = {
-            "voting": getattr(committee, "voting", None),
-            "temperature": committee.temperature,
-            "log_odds": getattr(committee, "log_odds", None),
+            key: getattr(committee, key, None)
+            for key in ("voting", "temperature", "log_odds")
         }
-    if cls is GaussianLinearDiscriminant:
-        values["fitted_with"] = model._settings
-    if cls is HeteroscedasticProjection:
-        configured = getattr(model, "_sklearn_output_config", {})
-        values["output"] = configured.get("transform")
-    if cls is BoundedErrorClassifier:
+    values["fitted_with"] = getattr(model, "_settings", None)
+    values["output"] = getattr(model, "_sklearn_output_config", {}).get("transform")
+    if isinstance(model, BoundedErrorClassifier):
         linear_form(model)  # says what cannot be kept
         place = model.classes_.tolist().index(model.bound_.label)
-        values["bound"] = {**vars(model.bound_), "label": place}
+        values["bound_"] = {**vars(model.bound_), "label": place}
     return values
 
 
-def _statistics_values(stats: ClassStatistics | None) -> Values | None:
+def _statistics_values(stats: ClassStatistics) -> Values:
     """Return class statistics, without what the model says anyway."""
-    if stats is None:
-        return None
     factors = stats.factors
     parts = {
         "scatters": stats.scatters if factors is None else None,

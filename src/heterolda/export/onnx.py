@@ -1,12 +1,21 @@
-"""ONNX graphs of fitted estimators, by converters for skl2onnx."""
+"""ONNX graphs of fitted estimators, by converters for skl2onnx.
+
+Graphs have standard operators of opset 13 or newer. Scores and components are computed
+in the format of the input, but scores of transformed features in double precision. What
+follows from scores is little; it is in double, too, by the formulas of
+:mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from itertools import count
 from json import dumps
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -14,21 +23,24 @@ from sklearn.utils.validation import check_is_fitted
 from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.export.onnx_graph import (
-    convert,
-    convert_projection,
-    label_values,
-    no_label,
-    projection_shapes,
+from heterolda.export.rules import (
+    EXPORTED,
+    Description,
+    describe,
+    in_single,
+    incomplete_rows,
 )
-from heterolda.export.rules import EXPORTED, incomplete_rows
 from heterolda.foundations.files import written_whole
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.statistics.power import FARTHEST, PowerTransformation
 
+_OLDEST_OPSET = 13
 _OPTIONS = {
     "zipmap": [True, False, "columns"],
     "nocl": [True, False],
     "output_class_labels": [False, True],
 }
+_COLUMNS = np.array([1])  # the axis
 
 
 def to_onnx(
@@ -123,13 +135,13 @@ def _of_incomplete_rows(graph: Any, model: Any) -> str:
     """Return what the graph of a classifier does with rows that are not complete."""
     from onnx import TensorProto
 
-    labels = label_values(model.classes_)
+    labels = _label_values(model.classes_)
     kind = graph.graph.output[0].type.tensor_type.elem_type
     if labels.dtype.kind == "O" and kind != TensorProto.STRING:  # the option "nocl"
         labels = np.arange(len(labels))
     return (
         "A row with NaN or infinity has no class: its probabilities are NaN, and its "
-        f"label is {dumps(no_label(labels))}. {incomplete_rows(model)}"
+        f"label is {dumps(_no_label(labels))}. {incomplete_rows(model)}"
     ).rstrip()
 
 
@@ -148,12 +160,291 @@ def register() -> None:
             classifier,
             f"Heterolda{classifier.__name__}",
             calculate_linear_classifier_output_shapes,
-            convert,
+            _convert,
             options=_OPTIONS,
         )
     update_registered_converter(
         HeteroscedasticProjection,
         f"Heterolda{HeteroscedasticProjection.__name__}",
-        projection_shapes,
-        convert_projection,
+        _projection_shapes,
+        _convert_projection,
     )
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What a node of a graph returns; arithmetic adds nodes."""
+
+    graph: _Graph
+    name: str
+
+    def __add__(self, other: Any) -> _Node:
+        return self.graph("Add", self, other)
+
+    def __sub__(self, other: Any) -> _Node:
+        return self.graph("Sub", self, other)
+
+    def __mul__(self, other: Any) -> _Node:
+        return self.graph("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> _Node:
+        return self.graph("Div", self, other)
+
+    def __matmul__(self, other: Any) -> _Node:
+        return self.graph("MatMul", self, other)
+
+    def __neg__(self) -> _Node:
+        return self.graph("Neg", self)
+
+    def clip(self, low: Any, high: Any) -> _Node:
+        return self.graph("Min", self.graph("Max", self, low), high)
+
+    def sum(self, axis: int = 1, keepdims: int = 1) -> _Node:
+        return self.graph("ReduceSum", self, np.array([axis]), keepdims=keepdims)
+
+    def exp(self) -> _Node:
+        return self.graph("Exp", self)
+
+    def astype(self, kind: Any) -> _Node:
+        from onnx.helper import np_dtype_to_tensor_dtype
+
+        to = np_dtype_to_tensor_dtype(np.dtype(kind))
+        return self.graph("Cast", self, to=to)
+
+    def largest(self) -> tuple[_Node, _Node]:
+        """Return the largest of each row and its column, the first of equals."""
+        values, columns = self.graph.add("TopK", [self, np.array([1])], 2, axis=1)
+        return values, columns
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Adds nodes to a graph; numbers and arrays among their inputs become constants."""
+
+    scope: Any
+    container: Any
+
+    def __call__(
+        self, op: str, *inputs: Any, output: str | None = None, **attributes: Any
+    ) -> _Node:
+        """Add a node with one output."""
+        return self.add(op, list(inputs), 1, output, **attributes)[0]
+
+    def add(
+        self,
+        op: str,
+        inputs: list[Any],
+        n: int,
+        output: str | None = None,
+        **options: Any,
+    ) -> list[_Node]:
+        """Add a node with n outputs, which get new names unless there is one."""
+        names = [x.name if isinstance(x, _Node) else self._constant(x) for x in inputs]
+        new = self.scope.get_unique_variable_name
+        outputs = [output or new(op.lower()) for _ in range(n)]
+        name = self.scope.get_unique_operator_name(op)
+        self.container.add_node(op, names, outputs, name=name, **options)
+        return [_Node(self, one) for one in outputs]
+
+    def features(self, operator: Any) -> tuple[_Node, np.dtype[Any]]:
+        """Return the input of an operator, and its precision: single or double."""
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+        given = operator.inputs[0]
+        x, double = (
+            _Node(self, given.full_name),
+            isinstance(given.type, DoubleTensorType),
+        )
+        kind = np.dtype(np.float64 if double else np.float32)
+        real = double or isinstance(given.type, FloatTensorType)
+        return x if real else x.astype(kind), kind
+
+    def _constant(self, given: NDArray[Any] | float) -> str:
+        from onnx.helper import np_dtype_to_tensor_dtype
+
+        value = np.atleast_1d(given)
+        name: str = self.scope.get_unique_variable_name("constant")
+        kind = np_dtype_to_tensor_dtype(value.dtype)
+        content = value.ravel().tolist()
+        if value.dtype.kind == "O":
+            content = [text.encode() for text in content]
+        self.container.add_initializer(name, kind, list(value.shape), content)
+        return name
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the graph of a classifier, as skl2onnx asks for it."""
+    if container.target_opset < _OLDEST_OPSET:
+        raise ValueError(
+            f"target_opset must be at least {_OLDEST_OPSET} for "
+            f"{type(operator.raw_operator).__name__}, got {container.target_opset}"
+        )
+    rules = describe(operator.raw_operator)
+    nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
+    labels = np.arange(len(rules.classes)) if nocl else _label_values(rules.classes)
+    graph = _Graph(scope, container)
+    x, kind = graph.features(operator)
+    scores = _scores(graph, rules, x, kind == np.float64).astype(np.float64)
+    # Zero, or NaN where a score is not finite: such rows have no class.
+    nothing = (scores * 0.0).sum()
+    lost = graph("IsNaN", nothing)
+    winner, p = _decide(graph, rules, graph("Where", lost, 0.0, scores))
+    label, probabilities = (output.full_name for output in operator.outputs)
+    winners = graph("Gather", labels, graph("Squeeze", winner, _COLUMNS))
+    none = np.array([_no_label(labels)], labels.dtype)
+    graph("Where", graph("Squeeze", lost, _COLUMNS), none, winners, output=label)
+    p = _with_largest_at(graph, p.astype(kind), winner, kind)
+    graph("Add", p, nothing.astype(kind), output=probabilities)
+
+
+def _convert_projection(scope: Any, operator: Any, container: Any) -> None:
+    """Add the graph of a projection: it centers rows before it multiplies them."""
+    model = operator.raw_operator
+    model._check_ready()
+    graph = _Graph(scope, container)
+    x, kind = graph.features(operator)
+    output = operator.outputs[0].full_name
+    if kind == np.float64:
+        graph("MatMul", x - model.mean_, model.scalings_, output=output)
+        return
+    coef = model.scalings_.T
+    center, coef32, offset = in_single(model.mean_, coef, -coef @ model.mean_)
+    graph("Add", (x - center) @ coef32.T, offset, output=output)
+
+
+def _projection_shapes(operator: Any) -> None:
+    """Say what the graph of a projection returns, as skl2onnx asks for it."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    given = operator.inputs[0].type
+    double = isinstance(given, DoubleTensorType)
+    kind = DoubleTensorType if double else FloatTensorType
+    operator.raw_operator._check_ready()
+    n = operator.raw_operator.scalings_.shape[1]
+    operator.outputs[0].type = kind([given.shape[0], n])
+
+
+def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as strings or 64-bit integers, the only kinds that ONNX knows."""
+    values = classes.tolist()
+    if all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object)
+    whole = all(isinstance(v, int | float) and v == int(v) for v in values)
+    if not whole or not all(-(2**63) <= v < 2**63 for v in values):
+        raise ValueError(
+            f"classes_ has labels {values} that ONNX cannot hold: fit with strings, or "
+            "with integers of at most 64 bits"
+        )
+    return np.array([int(value) for value in values], dtype=np.int64)
+
+
+def _no_label(labels: NDArray[Any]) -> str | int:
+    """Return what stands in rows without a class: the empty string or -2^63.
+
+    If that is a label, then the next that is not.
+    """
+    text = labels.dtype.kind == "O"
+    wanted = ("?" * n if text else n - 2**63 for n in count())
+    return next(one for one in wanted if one not in labels.tolist())
+
+
+def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
+    """Return scores in the format of x; those of transformed features in double."""
+    if rules.powers:
+        x, double = _transformed(graph, rules.powers, x.astype(np.float64)), True
+    if double:
+        return x @ rules.coef.T + rules.intercept
+    center, coef, offset = rules.centered()
+    return (x - center if center.any() else x) @ coef.T + offset
+
+
+def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
+    """Return features by `PowerTransformation.apply`."""
+    z = ((x - given.centre) / given.scale).clip(-FARTHEST, FARTHEST)
+    size = graph("Log", graph("Abs", z) + 1.0)
+    sides = []
+    for power in (2 - given.lambdas, given.lambdas):
+        flat = power == 0
+        bent = ((size * power).exp() - 1.0) / np.where(flat, 1.0, power)
+        sides.append(graph("Where", flat, size, bent) if flat.any() else bent)
+    bent = graph("Where", graph("Less", z, 0.0), -sides[0], sides[1])
+    return bent + x * 0.0  # not finite if x is not
+
+
+def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _Node]:
+    """Return columns of the winning classes and their probabilities, from scores."""
+    positive = graph("Greater", scores, 0.0)
+    log_odds = _log_odds(graph, rules, scores, positive)
+    if rules.kind == "one-vs-all":
+        winner = log_odds.largest()[1]
+        return winner, _probabilities(graph, rules, (-log_odds).exp())
+    # The columns of each class, of pairs as first, then as second.
+    columns = rules.pairs.T.ravel()
+    members = np.array(
+        [np.flatnonzero(columns == k) for k in range(len(rules.classes))]
+    )
+
+    def by_class(first: _Node, second: _Node) -> _Node:
+        """Return sums over the pairs of each class of what its side holds."""
+        each = graph("Gather", graph("Concat", first, second, axis=1), members, axis=1)
+        return each.sum(axis=2, keepdims=0)
+
+    against = by_class(log_odds.exp(), (-log_odds).exp())
+    p = _probabilities(graph, rules, against)
+    if rules.kind == "binary":
+        return positive.astype(np.int64), p
+    # The class of most votes; exact ties go to the larger sum of scores.
+    weights = rules.vote_weights
+    first = graph("Where", positive, 0.0, weights)
+    votes = by_class(first, graph("Where", positive, weights, 0.0))
+    tied = graph("Equal", votes, votes.largest()[0])
+    sums = graph("Where", tied, by_class(-scores, scores), -np.inf)
+    return sums.largest()[1], p
+
+
+def _log_odds(
+    graph: _Graph, rules: Description, scores: _Node, positive: _Node
+) -> _Node:
+    """Return log-odds as a function of the score, see `Curve`."""
+    curve = rules.curve
+    s = scores.clip(curve.low, curve.high)
+    ratio = graph("Max", scores * (1 / curve.low), scores * (1 / curve.high), 1.0)
+    # How often a score doubles beyond its limit, linear between powers of two.
+    whole = graph("Floor", graph("Log", ratio) * (1 / np.log(2)))
+    times = whole + (ratio / (whole * np.log(2)).exp() - 1.0)
+    below, above = (
+        s * (s * curve.bend + curve.slope[side])
+        + sign * curve.offset[side]
+        + times * (sign * curve.step[side])
+        for side, sign in enumerate((-1, 1))
+    )
+    least = graph("Max", above, 0.0) * 0.5 + LEAST_LOG_ODDS
+    above = graph("Min", graph("Max", above, least), MOST_LOG_ODDS)
+    return graph("Where", positive, above, below.clip(-MOST_LOG_ODDS, 0.0))
+
+
+def _probabilities(graph: _Graph, rules: Description, against: _Node) -> _Node:
+    """Return probabilities from odds against, by `votes.tempered`."""
+    p = graph("Reciprocal", against + 1.0)
+    if rules.temperature != 1:
+        raised = graph("Pow", p / p.largest()[0], 1 / rules.temperature)
+        p = graph("Max", raised, float(np.finfo(np.float64).tiny))
+    return p / p.sum()
+
+
+def _with_largest_at(graph: _Graph, p: _Node, winner: _Node, kind: Any) -> _Node:
+    """Return probabilities with the largest at the winner, as the votes have them.
+
+    In single precision this also parts what became equal by rounding.
+    """
+
+    def put(p: _Node, column: _Node, values: _Node) -> _Node:
+        return graph("ScatterElements", p, column, values, axis=1)
+
+    highest, leader = p.largest()
+    p = put(p, leader, graph("GatherElements", p, winner, axis=1))
+    p = put(p, winner, highest)
+    held = graph("Equal", p.largest()[1], winner)
+    # Three quarters of a unit in the last place of 1 step to the next number from any.
+    step = np.array([0.75 * np.finfo(kind).eps], dtype=kind)
+    return put(p, winner, graph("Where", held, highest, highest + highest * step))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable
 from inspect import signature
 from math import isfinite
 from numbers import Integral, Real
@@ -33,8 +33,13 @@ from heterolda.solvers import (
     resolve_solver,
 )
 
-_SOLVERS = {
-    cls.__name__: cls for cls in (Fisher, FixedPoint, Global, Grid, RandomSearch)
+# The classes whose instances are kept, as their names and their own parameters.
+_CLASSES = {
+    cls.__name__: cls
+    for cls in (
+        *(Fisher, FixedPoint, Global, Grid, RandomSearch),
+        GaussianLinearDiscriminant,
+    )
 }
 # The initial estimator of a search with a nested dictionary is five levels deep.
 _DEEPEST = 8
@@ -57,29 +62,21 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def parameters(*names: str) -> Kind:
-    """Describe parameters: numbers, text, lists and what one-key objects stand for.
+def parameters(cls: type, *names: str) -> Kind:
+    """Describe the parameters of a class, or some of them.
 
-    These are ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``,
-    ``{"array": [...]}``, ``{"settings": "Grid", "step": 0.01}`` for a solver,
-    ``{"discriminant": {...}}`` and ``{"frozen": ...}`` for estimators, and
-    ``{"not_kept": "Ridge()"}`` for what is not kept. A random generator has no value
-    that would be worth keeping: it becomes None.
+    They are numbers, text, lists and what one-key objects stand for. These are
+    ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``, ``{"array": [...]}``,
+    ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant, ``{"frozen": ...}`` for
+    a `FrozenEstimator`, and ``{"not_kept": "Ridge()"}`` for what is not kept. A random
+    generator has no value that would be worth keeping: it becomes None.
     """
-
-    def read(value: Any, at: Place) -> dict[str, Any]:
-        check_object(value, at, names)
-        return {name: _decoded(value[name], at / name) for name in names}
-
-    def write(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: _encoded(name, values[name]) for name in names}
-
-    return Kind("object of parameters", read, write)
-
-
-def names_of(cls: Any) -> list[str]:
-    """Return the names of the parameters of an estimator."""
-    return list(signature(cls).parameters)
+    names = names or tuple(signature(cls).parameters)
+    return Kind(
+        "object of parameters",
+        lambda value, at: _decoded_object(value, at, names, 0),
+        lambda values: {name: _encoded(name, values[name]) for name in names},
+    )
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
@@ -97,6 +94,8 @@ def _encoded(name: str, value: Any) -> Any:
     def each(values: Any) -> list[Any]:
         return [_encoded(name, one) for one in values]
 
+    if hasattr(value, "to_dict"):  # pandas: by label, unless merely numbered
+        value = _by_label(value)
     if value is None or isinstance(value, RandomState):
         return None
     if isinstance(value, bool | np.bool_):
@@ -107,23 +106,18 @@ def _encoded(name: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, Real) and isfinite(value):
         return float(value)
-    if hasattr(value, "to_dict"):  # pandas: by label, unless merely numbered
-        value = _by_label(value)
     if isinstance(value, dict):
         return {"map": [each(pair) for pair in value.items()]}
     if isinstance(value, tuple):
         return {"tuple": each(value)}
     if isinstance(value, list):
         return each(value)
-    if type(value) in _SOLVERS.values():
-        settings = {
-            f.name: _encoded(name, getattr(value, f.name)) for f in fields(value)
-        }
-        return {"settings": type(value).__name__, **settings}
+    if type(value) in _CLASSES.values():
+        names = signature(type(value)).parameters
+        own = {one: _encoded(one, getattr(value, one)) for one in names}
+        return {type(value).__name__: own}
     if isinstance(value, FrozenEstimator):
         return {"frozen": _encoded(name, value.estimator)}
-    if type(value) is GaussianLinearDiscriminant:
-        return {"discriminant": _DISCRIMINANT.write(value.get_params(deep=False))}
     if hasattr(value, "fit"):
         kept = value.name if isinstance(value, NotKept) else repr(value)
         return {"not_kept": " ".join(kept.split())}
@@ -144,55 +138,41 @@ def _by_label(value: Any) -> Any:
     return value.to_dict("index")
 
 
-def _decoded(value: Any, at: Place, depth: int = 0) -> Any:
+def _decoded(value: Any, at: Place, depth: int) -> Any:
     """Return the parameter of a JSON value."""
     if depth > _DEEPEST:
         raise ValueError(f"{at.name} is nested too deeply")
-
-    def each(values: Any) -> list[Any]:
-        return [_decoded(one, at, depth + 1) for one in check_list(values, at)]
 
     if isinstance(value, str):
         return text().read(value, at)
     if isinstance(value, int | float) and not abs(value) <= _LARGEST[type(value)]:
         raise ValueError(f"{at.name} has a number that is too large")
     if isinstance(value, list):
-        return each(value)
+        return [_decoded(one, at, depth + 1) for one in value]
     if not isinstance(value, dict):
         return value
-    if "settings" in value:
-        cls = choice(_SOLVERS).read(value["settings"], at)
-        names = [field.name for field in fields(cls)]
-        check_object(value, at, ["settings", *names])
-        return cls(*each([value[name] for name in names]))
-    kind = next(iter(value), "")
-    text("tuple", "map", "array", "frozen", "discriminant", "not_kept").read(kind, at)
-    check_object(value, at, [kind])
-    content = value[kind]
-    if kind == "tuple":
-        return tuple(each(content))
-    if kind == "map":
-        return _decoded_map(each(content), at)
-    if kind == "array":
-        rows = check_list(content, at)
-        nested = bool(rows) and isinstance(rows[0], list)
-        return array(None, *([len(rows[0])] if nested else []), dtype=None).read(
-            rows, at
-        )
-    if kind == "not_kept":
-        return NotKept(text().read(content, at), at.name.rpartition(".")[2])
-    if kind == "frozen":
-        return FrozenEstimator(_decoded(content, at, depth + 1))
-    names = names_of(GaussianLinearDiscriminant)
-    check_object(content, at, names)
-    values = {name: _decoded(content[name], at / name, depth + 1) for name in names}
-    return unfitted(GaussianLinearDiscriminant, values)
+    tag = choice(*_TAGS, *_CLASSES).read(next(iter(value), ""), at)
+    check_object(value, at, [tag])
+    if tag in _TAGS:
+        return _TAGS[tag](_decoded(value[tag], at, depth + 1), at)
+    cls: Any = _CLASSES[tag]
+    names = tuple(signature(cls).parameters)
+    given = _decoded_object(value[tag], at, names, depth + 1)
+    return unfitted(cls, given) if hasattr(cls, "fit") else cls(**given)
 
 
-def _decoded_map(pairs: list[Any], at: Place) -> dict[Any, Any]:
+def _decoded_object(
+    value: Any, at: Place, names: tuple[str, ...], depth: int
+) -> dict[str, Any]:
+    """Return parameters by name."""
+    check_object(value, at, names)
+    return {name: _decoded(value[name], at / name, depth) for name in names}
+
+
+def _map(pairs: Any, at: Place) -> dict[Any, Any]:
     """Return a dictionary, from pairs of key and value."""
     result = {}
-    for pair in pairs:
+    for pair in check_list(pairs, at):
         ok = isinstance(pair, list) and len(pair) == 2
         if not ok or not isinstance(pair[0], str | int | float):
             raise ValueError(f"{at.name} must have pairs of label and value")
@@ -202,4 +182,19 @@ def _decoded_map(pairs: list[Any], at: Place) -> dict[Any, Any]:
     return result
 
 
-_DISCRIMINANT = parameters(*names_of(GaussianLinearDiscriminant))
+def _array(rows: Any, at: Place) -> Any:
+    """Return an array of one or two dimensions."""
+    nested = isinstance(rows, list) and rows and isinstance(rows[0], list)
+    columns = [len(rows[0])] if nested else []
+    return array(None, *columns, dtype=None).read(rows, at)
+
+
+_TAGS: dict[str, Callable[[Any, Place], Any]] = {
+    "tuple": lambda items, at: tuple(check_list(items, at)),
+    "map": _map,
+    "array": _array,
+    "frozen": lambda estimator, at: FrozenEstimator(estimator),
+    "not_kept": lambda name, at: NotKept(
+        text().read(name, at), at.name.rpartition(".")[2]
+    ),
+}

@@ -6,12 +6,11 @@ stranger: a ValueError names the place and says what is wrong with it.
 
 from __future__ import annotations
 
-import re
 import reprlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -26,7 +25,10 @@ _WRITTEN_AS: dict[type | None, tuple[str, set[type]]] = {
     int: ("integers", {int}),
     bool: ("true or false", {bool}),
 }
-_LABEL_TYPES = re.compile(r"object|U\d{1,8}|bool|u?int(8|16|32|64)|float(16|32|64)")
+_LABEL_TYPES = (
+    *("str", "object", "bool", "float16", "float32", "float64"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
 # An array of text takes the room of its longest entry for each.
 _MOST_CHARACTERS = 1 << 24
 _SHORT = reprlib.Repr()
@@ -58,34 +60,36 @@ class Kind:
     write: Callable[[Any], Any] = lambda value: value
 
 
-def text(*options: str) -> Kind:
-    """Text, perhaps one of some options."""
-    must = f"be one of {list(options)}" if options else "be text"
+def text() -> Kind:
+    """Describe text."""
 
     def read(value: Any, at: Place) -> str:
-        if not isinstance(value, str) or (options and value not in options):
-            raise at.error(must, value)
+        if not isinstance(value, str):
+            raise at.error("be text", value)
         try:
             value.encode()
         except UnicodeEncodeError:
             raise at.error("be valid Unicode", value) from None
         return value
 
-    return Kind(", ".join(f"`{one}`" for one in options) or "text", read, str)
+    return Kind("text", read, str)
 
 
-def choice(values: Mapping[str, Any]) -> Kind:
-    """Describe one of several values, each written as a text."""
-    names, name = {value: name for name, value in values.items()}, text(*values)
-    return Kind(
-        name.words,
-        lambda value, at: values[name.read(value, at)],
-        lambda value: names[value],
-    )
+def choice(*names: str, **values: Any) -> Kind:
+    """Describe one of several texts, or of several values by the text for each."""
+    values |= {name: name for name in names}
+    name_of = {value: name for name, value in values.items()}
+
+    def read(value: Any, at: Place) -> Any:
+        if not isinstance(value, str) or value not in values:
+            raise at.error(f"be one of {list(values)}", value)
+        return values[value]
+
+    return Kind(", ".join(f"`{name}`" for name in values), read, name_of.__getitem__)
 
 
 def boolean() -> Kind:
-    """True or false."""
+    """Describe true or false."""
 
     def read(value: Any, at: Place) -> bool:
         if not isinstance(value, bool):
@@ -199,12 +203,24 @@ def list_of(
 
 
 def optional(kind: Kind) -> Kind:
-    """Another kind, or None."""
+    """Describe a value of another kind, or None."""
     return Kind(
         f"null, or {kind.words}",
         lambda value, at: None if value is None else kind.read(value, at),
         lambda value: None if value is None else kind.write(value),
     )
+
+
+def checked(kind: Kind, must: str, holds: Callable[[Any], Any]) -> Kind:
+    """Describe a value of another kind of which something holds."""
+
+    def read(value: Any, at: Place) -> Any:
+        result = kind.read(value, at)
+        if not holds(result):
+            raise at.error(must, value)
+        return result
+
+    return replace(kind, read=read)
 
 
 def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
@@ -227,43 +243,39 @@ def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
 
 
 def labels() -> Kind:
-    """Two or more labels, sorted and distinct, with their NumPy type."""
+    """Describe two or more labels, sorted and distinct, with their NumPy type."""
+    anything = Kind("labels", lambda value, at: check_list(value, at, "classes"))
+    kind = record({"type": choice(*_LABEL_TYPES), "labels": anything})
 
-    def write(classes: NDArray[Any]) -> dict[str, Any]:
-        kind, width = classes.dtype.name, classes.dtype.itemsize // 4
-        kind = f"U{width}" if classes.dtype.kind == "U" else kind
-        mixed = kind == "object" and not all(isinstance(x, str) for x in classes)
-        if mixed or not _LABEL_TYPES.fullmatch(kind):
+    def write(classes: NDArray[Any]) -> Any:
+        name = "str" if classes.dtype.kind == "U" else classes.dtype.name
+        mixed = name == "object" and not all(isinstance(x, str) for x in classes)
+        if mixed or name not in _LABEL_TYPES:
             raise ValueError(
                 "classes must be numbers, booleans or text to be written without "
                 f"pickle, got dtype {classes.dtype}"
             )
-        return {"type": kind, "labels": classes.tolist()}
+        return kind.write({"type": name, "labels": classes.tolist()})
 
     def read(value: Any, at: Place) -> NDArray[Any]:
-        check_object(value, at, ("type", "labels"))
-        kind = text().read(value["type"], at / "type")
-        given = check_list(value["labels"], at / "labels", "classes")
-        if not _LABEL_TYPES.fullmatch(kind):
-            raise ValueError(f"{at.name} has the unknown type {shown(kind)}")
-        if kind[0] in "oU":
+        name, given = kind.read(value, at).values()
+        if name in ("str", "object"):
             list_of(text()).read(given, at / "labels")
-        if kind[0] == "U" and int(kind[1:]) > _MOST_CHARACTERS // len(given):
-            raise ValueError(f"{at.name} has labels that are too long")
+            if max(map(len, given)) > _MOST_CHARACTERS // len(given):
+                raise ValueError(f"{at.name} has labels that are too long")
         with np.errstate(over="ignore"), suppress(OverflowError, TypeError, ValueError):
-            classes = np.array(given, dtype=kind)
-            same = classes.tolist() == given and len(given) > 1
-            # No type has changed a label, and those that are numbers are whole.
-            same &= list(map(type, classes.tolist())) == list(map(type, given))
-            if classes.dtype.kind == "f":
+            classes = np.array(given, dtype=name)
+            kept = classes.tolist()  # the type must not have changed a label
+            same = kept == given and list(map(type, kept)) == list(map(type, given))
+            if classes.dtype.kind == "f":  # labels that are numbers are whole
                 same &= bool(
                     (np.isfinite(classes) & (classes == np.rint(classes))).all()
                 )
-            if same and np.array_equal(np.unique(classes), classes):
+            if same and len(given) > 1 and np.array_equal(np.unique(classes), classes):
                 return classes
-        raise at.error(f"have two or more labels of {kind}, sorted and distinct", given)
+        raise at.error(f"have two or more labels of {name}, sorted and distinct", given)
 
-    return Kind("object: `type` (of NumPy), `labels`", read, write)
+    return Kind(kind.words, read, write)
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
