@@ -99,24 +99,6 @@ def test_few_rows_are_left_out(rng):
         assert tempered_loss(model, Z, z, model.temperature_) < own - 0.02
 
 
-def test_order_units_and_copies_do_not_matter(rng):
-    X, y = mislabeled(rng, 1500)
-    model = GaussianLinearDiscriminant().fit(X, y)
-    order = rng.permutation(len(y))
-    again = GaussianLinearDiscriminant().fit(X[order], y[order])
-    assert_allclose(again.temperature_, model.temperature_, rtol=1e-9)
-    copies, weight = rng.integers(1, 4, size=len(y)), np.ones(len(y))
-    twice = GaussianLinearDiscriminant().fit(X, y, sample_weight=weight * copies)
-    each = GaussianLinearDiscriminant().fit(
-        np.repeat(X, copies, axis=0), y.repeat(copies)
-    )
-    assert_allclose(twice.temperature_, each.temperature_, rtol=1e-9)
-    X, y = X[::5], y[::5]  # all of them are used
-    some = GaussianLinearDiscriminant().fit(X, y)
-    other = GaussianLinearDiscriminant().fit(3 * X - 7, y)
-    assert_allclose(other.temperature_, some.temperature_, rtol=1e-6)
-
-
 def test_without_rows_or_guard_it_is_one(rng):
     X, y = mislabeled(rng)
     stats = ClassStatistics.from_data(X, y)

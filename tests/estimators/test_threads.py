@@ -15,8 +15,6 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from heterolda import (
-    ClassStatistics,
-    Frontier,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
@@ -63,9 +61,6 @@ def search(**settings):
 
 
 MODELS = {
-    "binary": (GaussianLinearDiscriminant(), 2),
-    "four classes": (GaussianLinearDiscriminant(), 4),
-    "one against all": (GaussianLinearDiscriminant(multiclass="ova"), 4),
     "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
     "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
     "paper": (search(), 4),
@@ -166,14 +161,6 @@ def test_the_first_of_two_threads_leaves_first(context):
         assert (blas_threads(), warnings.filters[0][0]) == before
     if context is no_warnings:
         assert inside == ["ignore"]
-
-
-def test_many_threads_share_a_frontier(rng):
-    X, y = draw(rng, 2)
-    statistics = ClassStatistics.from_data(X, y)
-    serial, shared = (Frontier.from_statistics(statistics) for _ in range(2))
-    for found in at_once(lambda _: (shared.auc, *shared.theta_range)):
-        assert found == (serial.auc, *serial.theta_range)
 
 
 FRESH = """

@@ -1,7 +1,5 @@
 """The diagonal form, against naive formulas, and what rounding leaves of it."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,7 +12,7 @@ from heterolda.solvers import all_pairs
 from heterolda.solvers.pencil import Pencil
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 12])
+@pytest.mark.parametrize("d", [1, 6])
 def test_basis_diagonalises_both_covariances(rng, d):
     means, cov, priors, weights = random_pairs(rng, 6, d)
     pencil = Pencil.from_moments(means, cov, priors, weights)
@@ -99,7 +97,7 @@ def two_features(cov, delta):
     return Pencil.from_moments(means, np.array(cov)[None], even, 100 * even)
 
 
-@pytest.mark.parametrize("size", [1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("size", [1e-5, 1e-7])
 def test_the_difference_of_nearly_equal_features_is_resolved(rng, size):
     """Features a and a + e are the same as a and e, which are of condition one.
 
@@ -153,7 +151,13 @@ def test_constant_features_are_no_directions_beside_a_singular_pair():
 
 @pytest.mark.parametrize(
     ("kind", "offset"),
-    [("float32", 0.0), *product(["sum", "copies", "mixtures"], [0.0, 1e3, 1e10])],
+    [
+        ("float32", 0.0),
+        ("sum", 1e10),
+        ("copies", 1e3),
+        ("mixtures", 0),
+        ("mixtures", 1e10),
+    ],
 )
 def test_rounding_is_no_direction(rng, kind, offset):
     """Features that depend on others add nothing but rounding errors."""

@@ -74,7 +74,7 @@ def largest_likelihood(X):
     return mean, root @ root.T
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_moments_are_those_of_largest_likelihood(seed):
     X, y = incomplete(seed, n=80, d=2 + seed % 3, share=0.1 + 0.1 * seed)
     stats = em(X, y)
@@ -100,11 +100,10 @@ def likelihood_of(X, y, k, n_added=0.0, **more):
     return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_likelihood_never_falls(seed, share, shared):
-    X, y = incomplete(seed, n=90, d=5, share=share)
+def test_the_likelihood_never_falls(share, shared):
+    X, y = incomplete(0, n=90, d=5, share=share)
     start = np.tile(np.vstack([np.zeros(5), np.eye(5)]), (2, 1, 1))
     likelihood = likelihood_of(X, y, 2, n_added=5.0, shared=shared)
     _, _, values, _ = likelihood.climb(start, np.ones(2, bool))

@@ -42,8 +42,9 @@ def draw(rng, n=400):
     return X, rng.integers(4, size=n)
 
 
-@pytest.mark.parametrize("weights", [None, "whole", "spread"])
-@pytest.mark.parametrize("block", [1 << 20, 17])
+@pytest.mark.parametrize(
+    ("weights", "block"), [(None, 17), ("whole", 1 << 20), ("spread", 17)]
+)
 def test_equals_the_definitions(rng, weights, block, monkeypatch):
     monkeypatch.setattr(moments, "_BLOCK", block)
     X, codes = draw(rng)
