@@ -294,7 +294,7 @@ ESTIMATORS = {
         BY_FEATURE,
         1e-2,
     ),
-    "smoothed": (SmoothedLinearDiscriminant(), BY_FEATURE - {"names"}, 2e-2),
+    "smoothed": (SmoothedLinearDiscriminant(), BY_FEATURE, 2e-2),
     "projection": (
         HeteroscedasticProjection(1, shrinkage=0.1),
         {"affine", "units", "order", "names"},

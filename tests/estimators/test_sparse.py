@@ -1,7 +1,5 @@
 """Sparse rows and nullable columns give the answers of the same numbers in arrays."""
 
-from functools import partial
-
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -65,29 +63,6 @@ def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monke
             found = getattr(one, name)(form)
             assert_array_equal(found, getattr(one, name)(X))  # to the bit
     assert model.__sklearn_tags__().input_tags.sparse
-
-
-def test_blocks_chunks_and_scores(counts, monkeypatch):
-    X, y = counts
-    sparse, model = sp.csr_array(X), GLD().fit(X, y)
-    expected = model.predict_proba(X)
-    monkeypatch.setattr("heterolda.estimators.base._BLOCK_SIZE", 1)
-    assert_allclose(model.predict_proba(sparse), expected, rtol=1e-12)
-    assert model.score(sparse, y) == model.score(X, y)
-    for kind in (GLD, partial(HP, method="fisher")):
-        whole, chunked = kind(guard=False).fit(X, y), kind()
-        classes = {"classes": np.unique(y)} if kind is GLD else {}
-        order = np.argsort(y, kind="stable")  # chunks have one or two classes
-        for rows in np.array_split(order, 7):
-            chunked.partial_fit(sparse[rows], y[rows], **classes)
-        chunked.partial_fit(sparse[:0], y[:0], **classes)
-        assert_allclose(
-            chunked.statistics_.scatters, whole.statistics_.scatters, atol=1e-7
-        )
-    assert_array_equal(
-        GLD(guard=False).fit(X, y).predict(X),
-        GLD().fit_statistics(ClassStatistics.from_data(sparse, y)).predict(sparse),
-    )
 
 
 def test_frames_and_dask(counts):

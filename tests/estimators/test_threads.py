@@ -1,7 +1,6 @@
 """Threads and processes at once: the same results, and nothing left behind."""
 
 import pickle
-import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -161,45 +160,3 @@ def test_the_first_of_two_threads_leaves_first(context):
         assert (blas_threads(), warnings.filters[0][0]) == before
     if context is no_warnings:
         assert inside == ["ignore"]
-
-
-FRESH = """
-import os, sys, threading
-from concurrent.futures import ThreadPoolExecutor
-
-sys.setswitchinterval(1e-6)
-together = threading.Barrier(16)
-NAMES = ["GaussianLinearDiscriminant", "LocalNeighborhoodSearch", "ClassStatistics"]
-
-
-def work(k):
-    together.wait()
-    import heterolda
-
-    names = NAMES[k % 3:] + NAMES[: k % 3]
-    found = {name: getattr(heterolda, name) for name in names}
-    X = [[(7 * i % 11) + i % 4, (5 * i % 13) - i % 4] for i in range(60)]
-    y = [i % 4 for i in range(60)]
-    search = found["LocalNeighborhoodSearch"]().fit(X, y)
-    return search.coef_.tobytes() + search.predict_proba(X).tobytes()
-
-
-with ThreadPoolExecutor(16) as pool:
-    results = set(pool.map(work, range(16)))
-assert len(results) == 1, "threads differ"
-if hasattr(os, "fork"):
-    together = threading.Barrier(1)
-    child = os.fork()
-    if not child:
-        os._exit(0 if {work(0)} == results else 1)
-    assert os.waitpid(child, 0)[1] == 0, "a forked process differs"
-"""
-
-
-@pytest.mark.check
-def test_first_calls_in_threads_of_a_fresh_process():
-    """Names are imported, loops are compiled or loaded, and the process is forked."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr

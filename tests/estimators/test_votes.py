@@ -1,6 +1,5 @@
 """Votes, ties, coupling and probabilities against naive loops."""
 
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -10,13 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import norm
-from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
-from sklearn.metrics import roc_auc_score
 
 from helpers.problems import on_a_line
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
 )
 from heterolda.estimators.posterior import LogOdds
@@ -28,7 +24,6 @@ from heterolda.estimators.votes import (
     tempered,
     vote_weights,
 )
-from heterolda.exceptions import TrivialRuleWarning
 from heterolda.kernels.coupling import couple, couple_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.solvers.rules import Rules, Status
@@ -102,21 +97,6 @@ def test_coupling_equals_its_formula(rng):
                     total += 1 / (q if i == b else 1 - q)
             p[i] = 1 / (total - (4 - 2))
         assert_allclose(got, p / p.sum(), rtol=1e-12)
-
-
-def test_two_classes_decide_by_the_sign_of_the_score():
-    scores = np.array([[-2.0], [0.0], [1e-300], [3.0]])
-    # Deviations and means of equal size: the log-odds are twice the score.
-    for committee in (
-        Binary(make_planes([0.2])),
-        Binary(make_planes([0.2]), log_odds=lambda s: 2 * s),
-    ):
-        assert_array_equal(committee.decisions(scores), scores[:, 0])
-        assert_array_equal(committee.winners(scores), [0, 0, 1, 1])
-        p = committee.probabilities(scores)
-        # A posterior next to one half is moved off it, by less than this.
-        assert_allclose(p[:, 1], expit(2 * scores[:, 0]), rtol=1e-8)
-        assert_allclose(p[:, 0], expit(-2 * scores[:, 0]), rtol=1e-8)
 
 
 def test_probabilities_are_coupled_and_tempered(rng):
@@ -199,45 +179,6 @@ def test_probabilities_equal_isotonic_regression():
         assert_allclose(got[heavy], expected[heavy], atol=2e-3)
         assert np.all((np.diff(got) > 0) | (got[1:] > 1 - 1e-12))
         assert_array_equal(got > 0.5, s > 0)
-
-
-def calibration_error(p, y, weight):
-    """Expected calibration error in ten bins."""
-    bins = np.minimum((p * 10).astype(int), 9)
-    return np.abs(np.bincount(bins, weight * (p - y), 10)).sum() / weight.sum()
-
-
-def test_gaussian_scores_are_calibrated_and_ranked(rng):
-    """Rows stand for equal shares of each class; deviations differ by up to 1000."""
-    share = (np.arange(2000) + 0.5) / 2000
-    quantiles, y = norm.ppf(share), np.repeat([0, 1], 2000)
-    n_turns = 0
-    for _ in range(30):
-        means, p1 = 10 ** rng.uniform(-1, 1) * rng.normal(size=2), rng.uniform(0.1, 0.9)
-        deviations = 10 ** rng.uniform(0, 3, size=2)
-        moments = means[:, None], deviations[:, None, None] ** 2
-        statistics = ClassStatistics.from_moments([0, 1], [1e6 * p1, 1e6], *moments)
-        model = GaussianLinearDiscriminant(guard=False, priors=[p1, 1 - p1])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrivialRuleWarning)
-            model.fit_statistics(statistics)
-        if model.trivial_[0]:
-            continue
-        X = (means[:, None] + deviations[:, None] * quantiles).reshape(-1, 1)
-        p, weight = model.predict_proba(X)[:, 1], np.repeat([p1, 1 - p1], 2000)
-        assert calibration_error(p, y, weight) < 0.004
-        heavy = X * np.abs(X / deviations[y][:, None]) ** 2
-        for rows, atol in ((X, 1e-12), (heavy, 2e-6)):
-            score, p = model.decision_function(rows), model.predict_proba(rows)[:, 1]
-            # A tie of two rows changes it by 1e-7.
-            assert abs(roc_auc_score(y, p) - roc_auc_score(y, score)) < atol
-            # Next to one, float64 has less room for probabilities.
-            order = np.argsort(score)
-            room = np.where(p > 1 - 1e-8, 1e-4, 1e-8)[order][1:]
-            apart = np.diff(score[order]) > room * np.abs(score[order][1:])
-            assert np.all((np.diff(p[order]) > 0) | ~apart)
-        n_turns += not 0.01 < p.min() < p.max() < 0.99
-    assert n_turns > 2
 
 
 @pytest.mark.usefixtures("kernels")
@@ -368,28 +309,6 @@ def test_rows_have_the_answers_of_their_scores(rng, voting):
             found = committee.of_rows(method, X, coef, intercept)
             expected = getattr(committee, method)(scores)
             assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize("solver", ["global", "fixed-point"])
-def test_one_vs_all_does_not_depend_on_the_order_of_labels(rng, solver):
-    """No threshold tells the inner classes from the others: their rules are trivial."""
-    model = GaussianLinearDiscriminant(
-        multiclass="ova", priors="equal", solver=solver, guard=False
-    )
-    n_trivial = 0
-    for _ in range(10):
-        X, y = on_a_line(rng, 2 * rng.normal(size=4))
-        names = rng.permutation(list("abcd"))
-        plain, renamed = clone(model).fit(X, y), clone(model).fit(X, names[y])
-        grid = np.linspace(-6, 6, 500)[:, None]
-        assert_array_equal(names[plain.predict(grid)], renamed.predict(grid))
-        assert_array_equal(
-            plain.predict_proba(grid).argmax(axis=1), plain.predict(grid)
-        )
-        n_trivial += plain.trivial_.sum()
-        assert_array_equal(plain.bayes_error_[plain.trivial_], 0.25)
-    assert n_trivial > 2
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")

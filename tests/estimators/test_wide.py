@@ -173,21 +173,6 @@ def test_the_best_direction_may_be_outside_of_all_rows(rng, both):
         assert 0 < wide.bayes_error_[0] < 0.5
 
 
-def test_chunks_of_any_size_make_the_same_rules(rng):
-    """Across as many rows as features, by partial_fit and by sums of statistics."""
-    X, y = draw(rng, 150, 3)
-    how = {"shrinkage": "auto", "guard": False}
-    for n in (80, 150):
-        model = GaussianLinearDiscriminant(**how)
-        bounds = [7, 30, 31, 118, 125]
-        for rows in np.split(np.arange(n), [b for b in bounds if b < n]):
-            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-        expected = fitted(X[:n], y[:n], shrinkage="auto")
-        assert (model.statistics_.factors is None) == (n == 150)
-        assert_same_errors(model, expected)
-        assert_same_rules(model, expected)
-
-
 def peak(action):
     """Largest memory that an action takes on top of what there is, and its result."""
     start()

@@ -234,20 +234,6 @@ def test_classes_that_are_alike(rng, gap, shift):
             assert planes.n_iter[0] < 100_000
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-def test_identical_rows_in_both_classes(rng):
-    for X in (
-        np.zeros((10, 2)),
-        np.ones((10, 3)),
-        rng.normal(size=(5, 2)).repeat(2, 0),
-    ):
-        model = GaussianLinearDiscriminant().fit(X, [0, 1] * 5)
-        assert model.trivial_[0]
-        assert model.bayes_error_[0] == 0.5
-        assert model.gap_[0] <= 1e-3
-
-
 def test_a_class_of_one_value_far_away(rng):
     """The first rung of the ladder vanished where the error is zero; found by 1e10."""
     X = rng.normal(size=(60, 3))

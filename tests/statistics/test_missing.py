@@ -143,40 +143,6 @@ def test_complete_rows_are_treated_as_ever():
             call()
 
 
-def test_translation_scaling_order_and_weights():
-    X, y = incomplete(2, n=120, d=4)
-    plain = em(X, y)
-    scale, shift = np.array([1e6, 1e-6, 1.0, 7.0]), np.array([1e9, 0.0, 1e6, -5.0])
-    moved = em(X * scale + shift, y)
-    sd = np.sqrt(plain.squares / 60)
-    assert np.abs(((moved.means - shift) / scale - plain.means) / sd).max() < 1e-6
-    back = moved.scatters / np.outer(scale, scale)
-    assert np.abs(back - plain.scatters).max() < 1e-6 * np.abs(plain.scatters).max()
-    order = np.random.default_rng(0).permutation(len(X))
-    weight = np.random.default_rng(1).integers(0, 4, len(X))
-    weighted = em(X[order], y[order], weight[order])
-    copies = np.repeat(np.arange(len(X)), weight)
-    copied = em(X[copies], y[copies])
-    assert_allclose(weighted.weights, copied.weights)
-    assert_allclose(weighted.means, copied.means, atol=1e-6)
-    assert_allclose(weighted.scatters, copied.scatters, atol=1e-4)
-    # A row without any value is a row of its class, and tells nothing else.
-    blank = np.vstack([X, np.full((2, 4), np.nan)])
-    more = em(blank, np.append(y, [0, 0]))
-    assert_array_equal(more.weights - plain.weights, [2, 0])
-    assert_allclose(more.means, plain.means, atol=1e-7)
-    scatter = more.scatters[0] / 62 * 60
-    assert_allclose(scatter, plain.scatters[0], rtol=1e-6, atol=1e-5)
-
-
-def test_one_class_may_arrive_before_the_others():
-    X, y = incomplete(1)
-    X[y == 0] = np.tile([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 4.0, 1.0]], (10, 1))
-    stats, plain = em(X, y), ClassStatistics.from_data(X[y == 0], y[y == 0])
-    assert_allclose(stats.means[0], plain.means[0])
-    assert_allclose(stats.scatters[0], plain.scatters[0], atol=1e-7)
-
-
 def smallest_eigenvalue(covariance):
     sd = np.sqrt(np.diag(covariance))
     return np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0]
