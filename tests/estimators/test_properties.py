@@ -152,7 +152,6 @@ SOLVERS = {
     "global": "global",
     "fixed-point": FixedPoint(max_iter=6),
     "c-hld": Grid(step=0.02),
-    "r-hld-1": RandomSearch(parameters=1, n_trials=60),
     "r-hld-2": RandomSearch(parameters=2, n_trials=60),
     "fisher": "fisher",
 }
