@@ -1,9 +1,9 @@
 """The bound on an error rate holds, whatever the data and the classifier inside."""
 
+from itertools import product
 from math import comb
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
@@ -37,23 +37,15 @@ def tail(n, k, q):
     return sum(comb(n, j) * (1 - q) ** j * q ** (n - j) for j in range(k, n + 1))
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("q", [0.01, 0.05, 0.1, 0.5, 0.9])
-def test_rank_is_the_smallest_that_the_binomial_tail_allows(q, confidence):
-    for n in (1, 2, 5, 29, 59, 60, 300):
-        ranks = [k for k in range(1, n + 1) if tail(n, k, q) <= 1 - confidence]
-        assert smallest_rank(n, q, confidence) == min(ranks, default=n + 1)
-    needed = rows_needed(q, confidence)
-    assert (1 - q) ** needed <= 1 - confidence
-    assert needed == 1 or (1 - q) ** (needed - 1) > 1 - confidence
-
-
-def test_tiny_bounds_take_no_time(two):
+def test_rank_is_the_smallest_that_the_binomial_tail_allows():
+    for confidence, q in product((0.5, 0.95, 0.999), (0.01, 0.1, 0.5, 0.9)):
+        for n in (1, 2, 5, 29, 59, 60, 200):
+            ranks = [k for k in range(1, n + 1) if tail(n, k, q) <= 1 - confidence]
+            assert smallest_rank(n, q, confidence) == min(ranks, default=n + 1)
+        needed = rows_needed(q, confidence)
+        assert (1 - q) ** needed <= 1 - confidence
+        assert needed == 1 or (1 - q) ** (needed - 1) > 1 - confidence
     assert rows_needed(1e-9, 0.95) == pytest.approx(-np.log(0.05) * 1e9)
-    for tiny in (1e-9, 1e-300, 5e-324):
-        model = BoundedErrorClassifier(max_error={"ill": tiny}, set_aside=0.3)
-        with pytest.raises(ParameterError, match="set aside, but there are 400"):
-            model.fit(*two)
 
 
 @pytest.fixture
@@ -62,15 +54,14 @@ def two(rng):
     return X, np.repeat(["ill", "well"], [400, 300])
 
 
-@pytest.mark.parametrize("bounded", ["ill", "well"])
 @pytest.mark.parametrize(
-    "inside",
+    ("inside", "bounded"),
     [
-        None,
-        GaussianLinearDiscriminant(solver="fisher", costs={"ill": {"well": 3}}),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        LinearSVC(),
-        KNeighborsClassifier(20),  # few distinct scores
+        (None, "well"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "ill"),
+        (LinearSVC(), "well"),
+        (KNeighborsClassifier(20), "ill"),  # few distinct scores
+        (KNeighborsClassifier(20), "well"),
     ],
 )
 def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
@@ -114,14 +105,14 @@ def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
     assert hasattr(model, "predict_proba") == hasattr(inner, "predict_proba")
 
 
-@pytest.mark.parametrize("parameters", [{}, {"costs": {"ill": {"well": 3}}}])
-def test_the_bound_holds_for_rows_with_gaps(two, rng, monkeypatch, parameters):
+def test_the_bound_holds_for_rows_with_missing_values(two, rng, monkeypatch):
     # Of more than one pattern, others would get rules that hang on the whole call.
     monkeypatch.setattr(missing_values, "_LEAST", 1)
     monkeypatch.setattr(missing_values, "_MOST", 1)
     X, y = two
     X[rng.random(X.shape) < 0.3] = np.nan
-    inside = GaussianLinearDiscriminant(missing="em", **parameters).fit(X[::2], y[::2])
+    inside = GaussianLinearDiscriminant(missing="em", costs={"ill": {"well": 3}})
+    inside.fit(X[::2], y[::2])
     model = BoundedErrorClassifier(FrozenEstimator(inside), max_error={"ill": 0.1})
     assert get_tags(model).input_tags.allow_nan
     X, y = X[1::2], y[1::2]
@@ -136,8 +127,6 @@ def test_the_bound_holds_for_rows_with_gaps(two, rng, monkeypatch, parameters):
     assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
     again = clone(model).set_params(estimator=clone(inside)).fit(X, y)
     assert np.mean(again.predict(X[ill]) == "well") < 0.15
-    with pytest.raises(ParameterError, match="missing='em'"):
-        BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y)
 
 
 def draw_gaussian(rng, n):
@@ -296,31 +285,8 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
             model.fit(X[401 - total :], y[401 - total :])
 
 
-@pytest.mark.parametrize(
-    ("max_error", "message"),
-    [
-        ({"sick": 0.1}, "'sick', which is not among the classes"),
-        ({"ill": 1.0}, "must be a number strictly between 0 and 1"),
-        ({"ill": np.nan}, "must be a number strictly between 0 and 1.* got nan"),
-        ({"ill": "a"}, "must be a number strictly between 0 and 1.* got 'a'"),
-        ({"ill": 0.1, "well": 0.1}, "must bound one of the two classes"),
-        ({}, "must bound one of the two classes"),
-        (None, "max_error"),
-        (0, "max_error"),
-    ],
-)
-def test_unusable_bounds_are_refused(two, max_error, message):
-    with pytest.raises(ValueError, match=message):
-        BoundedErrorClassifier(max_error=max_error).fit(*two)
-
-
-def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(two):
+def test_masked_rows_and_scores_that_are_not_numbers_are_refused(two):
     X, y = two
-    four = np.where(X[:, 0] > 0, np.char.add(y, "+"), y)
-    with pytest.raises(ValueError, match="y has 4 classes: merge all but the"):
-        BoundedErrorClassifier(max_error=0.1).fit(X, four)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        BoundedErrorClassifier(max_error=0.1).fit(X, np.zeros(len(X)))
     hidden = np.ma.masked_array(X, X > 2)
     with pytest.raises(ParameterError, match="X has masked entries"):
         BoundedErrorClassifier(max_error=0.1).fit(hidden, y)
@@ -333,44 +299,9 @@ def test_other_numbers_of_classes_and_scores_that_are_not_numbers_are_refused(tw
         BoundedErrorClassifier(Lost(), max_error=0.1).fit(X, y)
 
 
-@pytest.mark.parametrize("inside", [None, LogisticRegression()])
-def test_labels_are_those_of_a_discriminant(two, inside):
+def test_rules_that_always_choose_the_bounded_class_are_warned_of(two):
     X, y = two
-    bounded = BoundedErrorClassifier(inside, max_error=0.1)
-    second, some = y == "well", np.arange(len(y)) < 5
-    for labels in (
-        second,
-        pd.Series(second, dtype="boolean"),
-        pd.Series(second + 1, dtype="Int64"),
-        pd.Series(y, dtype="category"),
-        pd.Series(y, dtype="string"),
-        y.astype(object),
-        y.tolist(),
-        np.ma.masked_array(second.astype(int), False),
-    ):
-        model, plain = (
-            m.fit(X, labels) for m in (bounded, GaussianLinearDiscriminant())
-        )
-        assert_array_equal(model.classes_, plain.classes_)
-        assert model.classes_.dtype == plain.classes_.dtype
-        assert model.predict(X).dtype == plain.predict(X).dtype
-    text = y.astype(object)
-    for missing in (
-        np.ma.masked_array(second, some),
-        np.where(some, np.nan, second),
-        np.where(some, np.nan, text),
-        np.where(some, None, text),
-        pd.Series(text, dtype="string").mask(some),
-        pd.Series(second, dtype="Int64").mask(some),
-    ):
-        with pytest.raises(ParameterError, match=r"y has missing labels \(5 of 700\)"):
-            bounded.fit(X, missing)
-
-
-@pytest.mark.parametrize("inside", [KNeighborsClassifier(), DummyClassifier()])
-def test_rules_that_always_choose_the_bounded_class_are_warned_of(two, inside):
-    X, y = two
-    model = BoundedErrorClassifier(inside, max_error={"well": 0.05})
+    model = BoundedErrorClassifier(DummyClassifier(), max_error={"well": 0.05})
     with pytest.warns(TrivialRuleWarning, match="to 'well', which is bounded"):
         model.fit(X, y)
     assert set(model.predict(X[y == "ill"])) == {"well"}

@@ -16,7 +16,6 @@ from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
-from heterolda.data import fit_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 COLUMNS = ["class 1", "class 2", "feature", "coefficient", "standardised"]
@@ -37,15 +36,11 @@ def pooled(X, y, two):
     return (squares / (some.sum() - len(two))).to_numpy()
 
 
-@pytest.mark.parametrize("shrinkage", [None, 0.4, (0.4, 0.3), "cv"])
-def test_all_ways_to_the_moments_give_the_same(four, shrinkage, tmp_path):
-    pd = pytest.importorskip("pandas")
-    da = pytest.importorskip("dask.array")
+@pytest.mark.parametrize("shrinkage", [None, (0.4, 0.3), "cv"])
+def test_moments_are_those_of_the_shrunk_classes(four, shrinkage, tmp_path):
     X, y = four
     model = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage).fit(X, y)
-    share, diagonal = {None: (0, 0), 0.4: (0.4, 0)}.get(shrinkage, shrinkage), 0.0
-    if isinstance(share, tuple):
-        share, diagonal = share
+    share, diagonal = (0, 0) if shrinkage is None else (0.4, 0.3)
     if shrinkage == "cv":
         share = model.shrinkage_.to_pooled[:, None, None]
         diagonal = model.shrinkage_.to_diagonal
@@ -54,23 +49,9 @@ def test_all_ways_to_the_moments_give_the_same(four, shrinkage, tmp_path):
     target += diagonal * (np.diag(np.diag(target)) - target)
     assert_allclose(model.covariance_, (1 - share) * own + share * target, rtol=1e-9)
     assert_allclose(model.means_, [X[y == k].mean(axis=0) for k in "abcd"])
-    others = [heterolda.load(save(model, tmp_path))]
-    if shrinkage != "cv":
-        assert model.shrinkage_ is None
-        pd.DataFrame(X).assign(y=y).to_csv(tmp_path / "x.csv", index=False)
-        again = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage)
-        again.partial_fit(X[::2], y[::2], classes=[*"abcd"])
-        rows = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
-        same = {"guard": False, "shrinkage": shrinkage}
-        others += [
-            again.partial_fit(X[1::2], y[1::2]),
-            GaussianLinearDiscriminant(**same).fit(*rows),
-            GaussianLinearDiscriminant(**same).fit_statistics(model.statistics_),
-            fit_batches(GaussianLinearDiscriminant(**same), tmp_path / "x.csv", "y"),
-        ]
-    for other in others:
-        assert_allclose(other.covariance_, model.covariance_, rtol=1e-9)
-        assert_allclose(other.coef_, model.coef_, rtol=1e-6)
+    assert (model.shrinkage_ is None) == (shrinkage != "cv")
+    loaded = heterolda.load(save(model, tmp_path))
+    assert_allclose(loaded.covariance_, model.covariance_, rtol=1e-9)
     # What was fitted, whatever set_params says later.
     before = model.covariance_
     assert_array_equal(model.set_params(shrinkage=1.0).covariance_, before)

@@ -1,28 +1,19 @@
 """The meta-estimator: its starts, its weights, and what users do with it."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
-    LinearRegression,
     LogisticRegression,
-    Perceptron,
     RidgeClassifier,
     SGDClassifier,
 )
 from sklearn.multiclass import OneVsOneClassifier
-from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC
 
 from helpers.problems import count_errors, literal_search
 from heterolda import (
@@ -32,17 +23,13 @@ from heterolda import (
 from heterolda.estimators.placement import host_of
 from heterolda.foundations.arrays import device_of, to_host
 from heterolda.search import pair_search
-from heterolda.search.pair_search import score_moments
 
 STARTS = [
-    GaussianLinearDiscriminant(),
     GaussianLinearDiscriminant(solver="fixed-point", voting="majority"),
     LinearDiscriminantAnalysis(),
     LogisticRegression(),
-    LinearSVC(),
     RidgeClassifier(),
     SGDClassifier(random_state=0),
-    Perceptron(),
     SVC(kernel="linear"),
 ]
 
@@ -139,32 +126,10 @@ def test_any_linear_classifier_is_a_start(four, two, start):
         assert search.n_errors_[k] == np.count_nonzero(second != (y[rows] == b))
 
 
-@pytest.mark.parametrize("voting", ["weighted", "majority"])
-def test_votes_of_the_start(four, voting):
-    X, y = four
-    start = GaussianLinearDiscriminant(voting=voting)
-    search = LocalNeighborhoodSearch(start, max_iter=1).fit(X, y)
-    assert_array_equal(search.predict(X), start.fit(X, y).predict(X))
-    assert_allclose(search.predict_proba(X), start.predict_proba(X), rtol=1e-6)
+FITTED = [LogisticRegression(), SVC(kernel="linear"), GaussianLinearDiscriminant()]
 
 
-def test_one_vs_all_is_refined_as_one_vs_one(four):
-    X, y = four
-    ova = LocalNeighborhoodSearch(GaussianLinearDiscriminant(multiclass="ova"))
-    assert_array_equal(ova.fit(X, y).coef_, LocalNeighborhoodSearch().fit(X, y).coef_)
-
-
-FITTED = [
-    LogisticRegression(),
-    RidgeClassifier(),
-    LinearSVC(),
-    SVC(kernel="linear"),
-    GaussianLinearDiscriminant(),
-]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("start", FITTED, ids=names(FITTED))
 def test_fitted_starts_are_taken_as_they_are(make_classes, start, n_classes):
     # With three classes there are three rules, one-vs-one or one-vs-rest.
@@ -196,21 +161,6 @@ def test_a_search_starts_where_another_ended(four):
     two = LocalNeighborhoodSearch(FrozenEstimator(one)).fit(X, y)
     assert_array_equal(two.n_errors_start_, one.n_errors_)
     assert np.all(two.n_errors_ <= one.n_errors_)
-
-
-def test_weights_are_repetitions(rng, four):
-    X, y = four
-    times = rng.integers(0, 4, len(y))
-    for start in (GaussianLinearDiscriminant(), RidgeClassifier()):
-        search = LocalNeighborhoodSearch(start)
-        weighted = clone(search).fit(X, y, sample_weight=times)
-        repeated = search.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-        assert_array_equal(weighted.n_errors_, repeated.n_errors_)
-        assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
-        assert_array_equal(weighted.predict(X), repeated.predict(X))
-        assert_allclose(
-            weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5, atol=1e-9
-        )
 
 
 def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
@@ -262,9 +212,9 @@ def test_priors_of_other_starts_are_those_of_the_pair(four):
         assert_allclose(model.priors_, priors[pair] / priors[pair].sum())
 
 
-@pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
-def test_class_weight_of_the_start_keeps_its_labels(make_classes, labels):
+def test_class_weight_of_the_start_keeps_its_labels(make_classes):
     X, y = make_classes(n_classes=3)
+    labels = ["a", "b", "c"]
     y = np.array(labels)[y]
     costs = dict(zip(labels, [1.0, 3.0, 20.0], strict=True))
     start = LogisticRegression(class_weight=costs)
@@ -277,7 +227,7 @@ def test_class_weight_of_the_start_keeps_its_labels(make_classes, labels):
         assert_allclose(search.coef_[[k]], alone.coef_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("size", [1e-303, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("size", [1e-303, 1e300])
 def test_the_length_of_the_rule_does_not_matter(two, size):
     X, y = two
     start = LogisticRegression().fit(X, y)
@@ -290,20 +240,9 @@ def test_the_length_of_the_rule_does_not_matter(two, size):
     assert_allclose(search.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e-290, 1e-303, 1e90])
-def test_the_unit_of_weights_does_not_matter(two, scale):
-    X, y = two
-    start = FrozenEstimator(LogisticRegression().fit(X, y))
-    plain = LocalNeighborhoodSearch(start).fit(X, y)
-    search = LocalNeighborhoodSearch(start).fit(X, y, np.full(len(y), scale))
-    unit = max(scale, 1.0)  # below a mean of one, weights are scaled
-    assert_allclose(search.n_errors_ / unit, plain.n_errors_)
-    assert_array_equal(search.coef_, plain.coef_)
-
-
 def test_predictions_are_what_was_counted_on_a_lattice(rng):
     # Rules with round coefficients, so that many rows lie on the threshold.
-    for _ in range(100):
+    for _ in range(20):
         d = rng.integers(2, 7)
         X = rng.integers(0, 6, size=(100, d)).astype(float)
         y = (X.sum(axis=1) + 2 * rng.normal(size=100) > 2.5 * d).astype(int)
@@ -339,34 +278,6 @@ def test_result_is_deterministic_whatever_the_jobs(four, start):
         assert_array_equal(other.predict_proba(X), searches[0].predict_proba(X))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("start", [None, RidgeClassifier()])
-def test_predictions_scores_and_probabilities_agree(make_classes, n_classes, start):
-    X, y = make_classes(n_classes=n_classes)
-    search = LocalNeighborhoodSearch(start).fit(X, y)
-    far = np.concatenate([X, 1e3 * X, 1e150 * X, -1e150 * X, 0 * X])
-    p = search.predict_proba(far)
-    labels = search.predict(far)
-    assert_allclose(p.sum(axis=1), 1)
-    assert_array_equal(labels, search.classes_[p.argmax(axis=1)])
-    score = search.decision_function(far)
-    winner = score.argmax(axis=1) if n_classes > 2 else (score > 0).astype(int)
-    assert_array_equal(labels, search.classes_[winner])
-    assert np.all(np.isfinite(search.predict_log_proba(far)))
-
-
-def test_data_frames(four):
-    X, y = four
-    frame = pd.DataFrame(X, columns=["one", "two", "three"])
-    search = LocalNeighborhoodSearch().fit(frame, y)
-    assert_array_equal(search.feature_names_in_, frame.columns)
-    plain = LocalNeighborhoodSearch().fit(X, y)
-    assert_array_equal(search.predict(frame), plain.predict(X))
-    assert search.estimator_.score(frame, y) > 0.5  # it knows the names, too
-    with pytest.raises(ValueError, match="feature names"):
-        search.predict(frame[["two", "one", "three"]])
-
-
 def test_verbose_tells_the_course(four, capsys):
     X, y = four
     search = LocalNeighborhoodSearch(verbose=1).fit(X, y)
@@ -392,45 +303,6 @@ def test_a_failing_pair_raises_its_error(four, monkeypatch):
         LocalNeighborhoodSearch(n_jobs=2).fit(X, y)
 
 
-BAD_SETTINGS = [
-    ({"step": 0}, "'step'"),
-    ({"step": 1.5}, "'step'"),
-    ({"max_iter": 0}, "'max_iter'"),
-    ({"patience": 0}, "'patience'"),
-    ({"class_weight": "equal"}, "'class_weight'"),
-    ({"class_weight": {"e": 2.0}}, r"labels \['e'\] that are not among"),
-    ({"class_weight": {"a": -1.0}}, "class_weight must be positive"),
-    ({"class_weight": {"a": np.nan}}, "class_weight contains NaN"),
-    ({"class_weight": {"a": 1e101}}, "at most 1e"),
-    ({"class_weight": {"a": 1e20}}, "too unequal to count errors"),
-    ({"n_jobs": 0}, "n_jobs"),
-    ({"estimator": 3}, "'estimator'"),
-]
-
-
-@pytest.mark.parametrize(("settings", "message"), BAD_SETTINGS)
-def test_bad_settings_are_named(four, settings, message):
-    with pytest.raises(ValueError, match=message):
-        LocalNeighborhoodSearch(**settings).fit(*four)
-
-
-BAD_STARTS = [
-    (DecisionTreeClassifier(), TypeError, "has no coef_ and intercept_"),
-    (SVC(kernel="rbf"), TypeError, "has no coef_ and intercept_"),
-    (make_pipeline(StandardScaler(), LinearSVC()), TypeError, "before the search"),
-    (LinearRegression(), TypeError, "must be a linear classifier, got LinearRegr"),
-    (FrozenEstimator(LinearSVC()), ValueError, "not fitted"),
-    (OneVsOneClassifier(LinearSVC()), TypeError, "OneVsOneClassifier has no coef_"),
-    (NearestCentroid(), TypeError, "has no coef_ and intercept_"),
-]
-
-
-@pytest.mark.parametrize(("start", "error", "message"), BAD_STARTS)
-def test_bad_starts_are_named(four, start, error, message):
-    with pytest.raises(error, match=message):
-        LocalNeighborhoodSearch(start).fit(*four)
-
-
 def test_starts_fitted_on_other_data_are_refused(four):
     X, y = four
     frame = pd.DataFrame(X, columns=["one", "two", "three"])
@@ -454,95 +326,22 @@ def test_starts_fitted_on_other_data_are_refused(four):
         search(start).fit(X, y)
 
 
-def test_bad_data_are_named(four, two):
-    X, y = four
-    search = LocalNeighborhoodSearch()
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        search.fit(csr_array(X), y)
-    with pytest.raises(ValueError, match="NaN"):
-        search.fit(np.where(X > 1, np.nan, X), y)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        search.fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match="zero for all rows of classes"):
-        search.fit(X, y, sample_weight=0)
-    with pytest.raises(ValueError, match="cannot be fitted with sample_weight"):
-        LocalNeighborhoodSearch(LinearDiscriminantAnalysis()).fit(
-            X, y, sample_weight=np.ones(len(y))
-        )
-
-
-def test_memory_is_less_than_a_copy_of_the_data(rng):
-    X = rng.normal(size=(50_000, 20))
-    y = rng.integers(2, size=50_000)
-    search = LocalNeighborhoodSearch(max_iter=10)
-    search.fit(X[:100], y[:100])  # imports
-    tracemalloc.start()
-    search.fit(X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < X.nbytes
-
-
-@pytest.mark.parametrize("unit", [1e-180, 1e180])
-def test_deviations_of_extreme_scores(rng, unit):
-    """The squares of the scores overflowed; found by an outlier of 1e90."""
-    scores, first = rng.normal(size=60), np.arange(60) % 2 == 0
-    found = score_moments(unit * scores, first, None) / unit
-    expected = [[s.mean(), s.std(ddof=1)] for s in (scores[first], scores[~first])]
-    assert_allclose(found, expected, rtol=1e-12)
-
-
-def put(device, *arrays):
-    """Arrays on a device, None as it is."""
-    return [None if one is None else device.put(one) for one in arrays]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"estimator": RidgeClassifier()},
-        {"estimator": "frozen"},
-    ],
-    ids=["paper", "other start", "frozen"],
-)
-def test_rows_on_a_device_have_the_same_rules(make_classes, rng, device, settings):
+@pytest.mark.parametrize("frozen", [False, True])
+def test_rows_on_a_device_have_the_same_rules(make_classes, rng, device, frozen):
     X, y = make_classes(n_classes=4, n=60, d=3, spread=0.8)
-    X[:, 0] = np.abs(X[:, 0]) ** 1.5
     weight = rng.integers(0, 3, len(y)) * 1.0
-    search = LocalNeighborhoodSearch(max_iter=60, **settings)
-    if settings.get("estimator") == "frozen":
-        start = GaussianLinearDiscriminant().fit(*put(device, X, y))
-        search.set_params(estimator=FrozenEstimator(start))
-    there = clone(search).fit(*put(device, X, y, weight))
-    if settings.get("estimator") == "frozen":
-        assert there.estimator_.coef_ is start.coef_
-        search.set_params(estimator=FrozenEstimator(host_of(start)))
-    here = search.fit(X, y, weight)
+    there = here = LocalNeighborhoodSearch(max_iter=60)
+    if frozen:
+        start = GaussianLinearDiscriminant().fit(device.put(X), device.put(y))
+        there, here = (
+            LocalNeighborhoodSearch(FrozenEstimator(one), max_iter=60)
+            for one in (start, host_of(start))
+        )
+    there = clone(there).fit(*map(device.put, (X, y, weight)))
+    here = here.fit(X, y, weight)
     for name in ("coef_", "intercept_", "n_errors_", "n_errors_start_", "classes_"):
         value = getattr(there, name)
         assert device_of(value) == device
         assert_array_equal(to_host(value), getattr(here, name))
-    for one, other in zip(there.history_, here.history_, strict=True):
-        assert_array_equal(one, other)
     assert_array_equal(host_of(there).predict(X), here.predict(X))
-    if not settings:
-        assert device_of(there.estimator_.coef_) == device
-
-
-def test_labels_and_weights_of_rows_on_a_device_may_be_anywhere(make_classes, device):
-    X, y = make_classes(n_classes=2, n=100, d=3, spread=0.8)
-    weight = np.arange(len(y)) % 3 * 1.0
-    text = np.array(["no", "yes"])[y]
-    search = LocalNeighborhoodSearch(max_iter=30)
-    expected = search.fit(X, text, weight).history_[0]
-    search.fit(device.put(X), text, device.put(weight))
-    assert_array_equal(search.history_[0], expected)
-    assert_array_equal(search.classes_, ["no", "yes"])
-
-
-def test_dask_collections_are_refused_in_one_line(two):
-    da = pytest.importorskip("dask.array")
-    X, y = two
-    with pytest.raises(TypeError, match=r"needs rows in memory\. Draw a sample, .*$"):
-        LocalNeighborhoodSearch().fit(da.from_array(X), y)
+    assert device_of(there.estimator_.coef_) == device

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.estimators import smoothed, width_choice
 from heterolda.statistics.power import FARTHEST, PowerTransformation
-from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.SmallClassWarning", "ignore::heterolda.TrivialRuleWarning"
@@ -33,7 +32,7 @@ def unit(model):
     return np.column_stack([model.coef_, model.intercept_]) / size[:, None]
 
 
-@pytest.mark.parametrize("shrinkage", [None, "cv", "auto", 0.3, (0.4, 0.2)])
+@pytest.mark.parametrize("shrinkage", [None, "cv", (0.4, 0.2)])
 def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     model = SmoothedLinearDiscriminant(1, transformation=None, shrinkage=shrinkage)
     other = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)
@@ -91,9 +90,9 @@ def test_rules_are_means_of_single_widths(pair, monkeypatch):
     assert_allclose(model.coef_, np.mean(single, axis=0), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("width", [1, 0.3])
-def test_affine_maps_change_nothing(rng, four, width):
+def test_affine_maps_change_nothing(rng, four):
     X, y = four
+    width = 0.3
     A, shift = rng.normal(size=(3, 3)) + 2 * np.eye(3), rng.normal(size=3)
     settings = {"transformation": None, "shrinkage": 0.1}
     one = SmoothedLinearDiscriminant(width, **settings).fit(X, y)
@@ -103,49 +102,11 @@ def test_affine_maps_change_nothing(rng, four, width):
     assert_allclose(back, unit(one), rtol=0, atol=1e-6)
 
 
-def test_units_and_offsets_do_not_matter(rng, four):
-    X, y = four
-    moved = (X + rng.normal(size=3)) * 10 ** rng.uniform(-3, 3, 3)
-    one = SmoothedLinearDiscriminant().fit(X, y)
-    two = SmoothedLinearDiscriminant().fit(moved, y)
-    assert np.mean(one.predict(X) == two.predict(moved)) > 0.99
-
-
-def test_weights_are_copies(rng, four):
-    X, y = four
-    copies = rng.integers(0, 3, len(y))
-    rows = rng.permutation(np.repeat(np.arange(len(y)), copies))
-    one = SmoothedLinearDiscriminant().fit(X, y, sample_weight=copies)
-    two = SmoothedLinearDiscriminant().fit(X[rows], y[rows])
-    assert_allclose(one.held_out_error_, two.held_out_error_)
-    assert [r["weight"] for r in one.path_] == [r["weight"] for r in two.path_]
-    assert_allclose(unit(one), unit(two), rtol=1e-4, atol=1e-4)
-    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-3)
-
-
-def test_neither_order_nor_jobs_matter(rng, four):
-    X, y = four
-    order = rng.permutation(len(y))
-    one = SmoothedLinearDiscriminant().fit(X, y)
-    two = SmoothedLinearDiscriminant(n_jobs=2).fit(X[order], y[order])
-    assert_allclose(unit(one), unit(two), atol=1e-4)
-    assert_allclose(one.held_out_error_, two.held_out_error_)
-
-
-def test_predictions_scores_and_probabilities_agree(four):
-    X, y = four
-    model = SmoothedLinearDiscriminant().fit(X, y)
-    grid = np.concatenate([X, 10 * X, 1e6 * X, 1e300 * np.sign(X)])
-    labels, p = model.predict(grid), model.predict_proba(grid)
-    assert_allclose(p.sum(axis=1), 1)
-    assert np.all(p > 0)
-    assert np.isfinite(model.predict_log_proba(grid)).all()
-    assert_array_equal(model.classes_[p.argmax(axis=1)], labels)
-    scores = model.decision_function(grid)
-    assert_array_equal(model.classes_[scores.argmax(axis=1)], labels)
-    single = model.predict_proba(X.astype(np.float32))
-    assert single.dtype == np.float32
-    assert_allclose(single, model.predict_proba(X), atol=1e-4)
+def test_jobs_do_not_matter(four):
+    one = SmoothedLinearDiscriminant().fit(*four)
+    two = SmoothedLinearDiscriminant(n_jobs=2).fit(*four)
+    assert_array_equal(one.coef_, two.coef_)
+    assert one.held_out_error_ == two.held_out_error_
 
 
 @pytest.mark.check
@@ -183,16 +144,14 @@ def test_few_rows_for_the_features(rng):
     assert truth < 1 - model.estimator_.score(X[new], y[new]) + 0.05
 
 
-@pytest.mark.parametrize("sizes", [(40, 30, 1, 1), (50, 1), (1, 1, 30)])
-def test_classes_too_small_to_hold_out(rng, sizes):
-    y = np.repeat(np.arange(len(sizes)), sizes)
-    X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
-    model = SmoothedLinearDiscriminant().fit(X, y)
-    assert np.isfinite(model.predict_proba(X)).all()
-    assert np.isfinite(model.held_out_error_)
-
-
-def test_no_row_can_be_held_out(rng):
+def test_classes_too_small_to_hold_out(rng):
+    for sizes in ((40, 30, 1, 1), (50, 1), (1, 1, 30)):
+        y = np.repeat(np.arange(len(sizes)), sizes)
+        X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
+        model = SmoothedLinearDiscriminant().fit(X, y)
+        assert np.isfinite(model.predict_proba(X)).all()
+        assert np.isfinite(model.held_out_error_)
+    # No row at all can be held out.
     X, y = rng.normal(size=(4, 2)), np.array([0, 0, 1, 1])
     model = SmoothedLinearDiscriminant().fit(X, y)
     assert np.isnan(model.held_out_error_)
@@ -290,48 +249,3 @@ def test_near_candidates_are_within_a_standard_error_of_the_difference(rng):
     assert_array_equal(held.near_best(wrong, everyone), expected)
     assert held.has_fewer(best, np.ones(n, bool), everyone)
     assert not held.has_fewer(best, best, everyone)
-
-
-def test_a_fold_sees_nothing_of_its_rows(rng, pair):
-    X, y = pair
-    rows = Rows(X, y.astype(np.int64), None, np.unique(y))
-    held = width_choice._Held.of(rows, np.array([0.5, 0.5]))
-    candidates = width_choice.Candidates((1.0, 0.5), (), 0.1, np.array([0.5, 0.5]))
-    part = rows.take(held.fold_of_all != 0)
-    before = candidates.fit(part)
-    X[held.fold_of_all == 0] = 1e9
-    after = candidates.fit(part)
-    assert_array_equal(before.coef, after.coef)
-
-
-def test_data_frames(four):
-    pd = pytest.importorskip("pandas")
-    X, y = four
-    frame = pd.DataFrame(X, columns=["x", "y", "z"])
-    model = SmoothedLinearDiscriminant().fit(frame, y)
-    assert model.feature_names_in_.tolist() == ["x", "y", "z"]
-    summary = model.summary()
-    assert set(summary["feature"]) == {"x", "y", "z"}
-    assert np.isfinite(summary["standardised"]).all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"width": 0}, "'width' parameter"),
-        ({"width": 1.5}, "'width' parameter"),
-        ({"width": "auto"}, "'width' parameter"),
-        ({"transformation": "power"}, "'transformation' parameter"),
-        ({"shrinkage": (0.1, 2)}, "shrinkage"),
-        ({"priors": [1, 2]}, "priors"),
-    ],
-)
-def test_bad_settings_are_named(four, settings, message):
-    with pytest.raises(ValueError, match=message):
-        SmoothedLinearDiscriminant(**settings).fit(*four)
-
-
-def test_lazy_collections_are_refused_in_one_line(four):
-    dask = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match="needs rows in memory"):
-        SmoothedLinearDiscriminant().fit(dask.from_array(four[0]), four[1])

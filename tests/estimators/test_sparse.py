@@ -37,10 +37,7 @@ def counts(rng):
     "model",
     [
         GLD(),
-        GLD(shrinkage="cv"),
-        GLD(multiclass="ova"),
-        GLD(solver="fisher"),
-        HP(),
+        GLD(shrinkage="cv", multiclass="ova"),
         HP(method="chernoff"),
     ],
 )
@@ -66,29 +63,6 @@ def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monke
             found = getattr(one, name)(form)
             assert_array_equal(found, getattr(one, name)(X))  # to the bit
     assert model.__sklearn_tags__().input_tags.sparse
-
-
-def test_blocks_chunks_and_scores(counts, monkeypatch):
-    X, y = counts
-    sparse, model = sp.csr_array(X), GLD().fit(X, y)
-    expected = model.predict_proba(X)
-    monkeypatch.setattr("heterolda.estimators.base._BLOCK_SIZE", 1)
-    assert_allclose(model.predict_proba(sparse), expected, rtol=1e-12)
-    assert model.score(sparse, y) == model.score(X, y)
-    for kind in (GLD, HP):
-        whole, chunked = kind(guard=False).fit(X, y), kind()
-        classes = {"classes": np.unique(y)} if kind is GLD else {}
-        order = np.argsort(y, kind="stable")  # chunks have one or two classes
-        for rows in np.array_split(order, 7):
-            chunked.partial_fit(sparse[rows], y[rows], **classes)
-        chunked.partial_fit(sparse[:0], y[:0], **classes)
-        assert_allclose(
-            chunked.statistics_.scatters, whole.statistics_.scatters, atol=1e-7
-        )
-    assert_array_equal(
-        GLD(guard=False).fit(X, y).predict(X),
-        GLD().fit_statistics(ClassStatistics.from_data(sparse, y)).predict(sparse),
-    )
 
 
 def test_frames_and_dask(counts):
@@ -122,10 +96,7 @@ def test_what_is_refused(counts):
             call(bad)
     with pytest.raises(ValueError, match="expecting 5 features"):
         model.predict(sp.csr_array(X[:, :4]))
-    search = LocalNeighborhoodSearch()
-    with pytest.raises(TypeError, match="Sparse data was passed for X, but dense"):
-        search.fit(sp.csr_array(X), y)
-    assert not search.__sklearn_tags__().input_tags.sparse
+    assert not LocalNeighborhoodSearch().__sklearn_tags__().input_tags.sparse
 
 
 NAMES = list("abc")
@@ -141,9 +112,7 @@ def typed(kind, X):
     return pa.table(frame) if kind == "arrow" else frame.astype(kind)
 
 
-@pytest.mark.parametrize(
-    "kind", ["Int64", "Float64", "int64[pyarrow]", "mixed", "polars", "arrow"]
-)
+@pytest.mark.parametrize("kind", ["int64[pyarrow]", "mixed", "polars", "arrow"])
 def test_nullable_and_arrow_columns(kind, rng):
     y = np.arange(120) % 4
     X = rng.integers(0, 9, (120, 3)) + y[:, None]

@@ -1,7 +1,6 @@
 """Threads and processes at once: the same results, and nothing left behind."""
 
 import pickle
-import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +14,6 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from heterolda import (
-    ClassStatistics,
-    Frontier,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
@@ -63,9 +60,6 @@ def search(**settings):
 
 
 MODELS = {
-    "binary": (GaussianLinearDiscriminant(), 2),
-    "four classes": (GaussianLinearDiscriminant(), 4),
-    "one against all": (GaussianLinearDiscriminant(multiclass="ova"), 4),
     "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
     "random search": (GaussianLinearDiscriminant(solver="r-hld-2", random_state=0), 4),
     "paper": (search(), 4),
@@ -166,53 +160,3 @@ def test_the_first_of_two_threads_leaves_first(context):
         assert (blas_threads(), warnings.filters[0][0]) == before
     if context is no_warnings:
         assert inside == ["ignore"]
-
-
-def test_many_threads_share_a_frontier(rng):
-    X, y = draw(rng, 2)
-    statistics = ClassStatistics.from_data(X, y)
-    serial, shared = (Frontier.from_statistics(statistics) for _ in range(2))
-    for found in at_once(lambda _: (shared.auc, *shared.theta_range)):
-        assert found == (serial.auc, *serial.theta_range)
-
-
-FRESH = """
-import os, sys, threading
-from concurrent.futures import ThreadPoolExecutor
-
-sys.setswitchinterval(1e-6)
-together = threading.Barrier(16)
-NAMES = ["GaussianLinearDiscriminant", "LocalNeighborhoodSearch", "ClassStatistics"]
-
-
-def work(k):
-    together.wait()
-    import heterolda
-
-    names = NAMES[k % 3:] + NAMES[: k % 3]
-    found = {name: getattr(heterolda, name) for name in names}
-    X = [[(7 * i % 11) + i % 4, (5 * i % 13) - i % 4] for i in range(60)]
-    y = [i % 4 for i in range(60)]
-    search = found["LocalNeighborhoodSearch"]().fit(X, y)
-    return search.coef_.tobytes() + search.predict_proba(X).tobytes()
-
-
-with ThreadPoolExecutor(16) as pool:
-    results = set(pool.map(work, range(16)))
-assert len(results) == 1, "threads differ"
-if hasattr(os, "fork"):
-    together = threading.Barrier(1)
-    child = os.fork()
-    if not child:
-        os._exit(0 if {work(0)} == results else 1)
-    assert os.waitpid(child, 0)[1] == 0, "a forked process differs"
-"""
-
-
-@pytest.mark.check
-def test_first_calls_in_threads_of_a_fresh_process():
-    """Names are imported, loops are compiled or loaded, and the process is forked."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr

@@ -116,19 +116,6 @@ def test_thresholds_that_no_rows_support():
     assert_allclose(norm.cdf(z[:, 0]), 0.2)
 
 
-def test_weights_are_copies_and_order_does_not_matter():
-    X, y = make(150, seed=1)
-    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    weighted = GaussianLinearDiscriminant().fit(X, y, weight)
-    rows = np.random.default_rng(1).permutation(
-        np.repeat(np.arange(len(y)), weight.astype(int))
-    )
-    copies = GaussianLinearDiscriminant().fit(X[rows], y[rows])
-    assert_allclose(weighted.coef_, copies.coef_, rtol=1e-7, atol=1e-12)
-    assert_allclose(weighted.intercept_, copies.intercept_, rtol=1e-7)
-    assert_allclose(weighted.bayes_error_, copies.bayes_error_, rtol=1e-7)
-
-
 def test_a_class_of_one_row_and_classes_of_few():
     X, y = make(140, seed=4, counts=[8, 3, 1])
     model = GaussianLinearDiscriminant().fit(X, y)

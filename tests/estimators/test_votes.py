@@ -1,24 +1,19 @@
 """Votes, ties, coupling and probabilities against naive loops."""
 
-import warnings
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import norm
-from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
-from sklearn.metrics import roc_auc_score
 
 from helpers.problems import on_a_line
 from heterolda import (
-    ClassStatistics,
     GaussianLinearDiscriminant,
-    recommended,
 )
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.votes import (
@@ -26,11 +21,9 @@ from heterolda.estimators.votes import (
     OneVsAll,
     OneVsOne,
     logarithms,
-    swap_largest_to_winner,
     tempered,
     vote_weights,
 )
-from heterolda.exceptions import TrivialRuleWarning
 from heterolda.kernels.coupling import couple, couple_log_odds
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.solvers.rules import Rules, Status
@@ -64,11 +57,11 @@ def naive_winner(scores, pairs, errors, n_classes, weighted):
     return max(range(n_classes), key=lambda k: (votes[k], confidence[k], -k))
 
 
-@pytest.mark.parametrize("k", [3, 4, 7, 26])
 @pytest.mark.parametrize("voting", ["weighted", "majority"])
-def test_winner_equals_exact_arithmetic(rng, k, voting):
-    pairs = np.array(list(combinations(range(k), 2)))
-    for error in (rng.uniform(0, 0.5, len(pairs)), np.full(len(pairs), 0.3)):
+def test_winner_equals_exact_arithmetic(rng, voting):
+    for k, equal in product((3, 4, 9), (False, True)):
+        pairs = np.array(list(combinations(range(k), 2)))
+        error = np.full(len(pairs), 0.3) if equal else rng.uniform(0, 0.5, len(pairs))
         scores = rng.normal(size=(120, len(pairs)))
         scores[:60] = np.sign(scores[:60])  # many exact ties
         committee = OneVsOne(make_planes(error), k, voting)
@@ -91,14 +84,6 @@ def test_vote_sums_are_exact_in_any_order(rng):
         assert_allclose(vote_weights(np.array([0.25]), k, "weighted"), 0.75, rtol=1e-12)
 
 
-def test_coupling_is_exact_for_consistent_pairs(rng):
-    for k in (3, 4, 8):
-        p = rng.dirichlet(np.ones(k), size=50)
-        pairs = np.array(list(combinations(range(k), 2)))
-        log_odds = np.log(p[:, pairs[:, 1]] / p[:, pairs[:, 0]])
-        assert_allclose(couple_log_odds(log_odds), p, rtol=1e-10)
-
-
 def test_coupling_equals_its_formula(rng):
     pairs = np.array(list(combinations(range(4), 2)))
     r = rng.uniform(0.01, 0.99, size=(20, 6))  # probability of the second class
@@ -112,37 +97,6 @@ def test_coupling_equals_its_formula(rng):
                     total += 1 / (q if i == b else 1 - q)
             p[i] = 1 / (total - (4 - 2))
         assert_allclose(got, p / p.sum(), rtol=1e-12)
-
-
-def test_coupling_of_certainties_is_finite():
-    for odds in (700.0, -700.0):
-        p = couple_log_odds(np.full((1, 6), odds))
-        assert np.all(p > 0)
-        assert_allclose(p.sum(), 1)
-
-
-def test_the_largest_swaps_the_largest_to_the_winner():
-    p = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
-    swapped = swap_largest_to_winner(p.copy(), np.array([2, 1, 1]))
-    assert_array_equal(swapped[0], [0.2, 0.3, 0.5])
-    assert_array_equal(swapped[2], p[2])
-    assert_array_equal(swapped.argmax(axis=1), [2, 1, 1])
-    assert_allclose(swapped, [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
-
-
-def test_two_classes_decide_by_the_sign_of_the_score():
-    scores = np.array([[-2.0], [0.0], [1e-300], [3.0]])
-    # Deviations and means of equal size: the log-odds are twice the score.
-    for committee in (
-        Binary(make_planes([0.2])),
-        Binary(make_planes([0.2]), log_odds=lambda s: 2 * s),
-    ):
-        assert_array_equal(committee.decisions(scores), scores[:, 0])
-        assert_array_equal(committee.winners(scores), [0, 0, 1, 1])
-        p = committee.probabilities(scores)
-        # A posterior next to one half is moved off it, by less than this.
-        assert_allclose(p[:, 1], expit(2 * scores[:, 0]), rtol=1e-8)
-        assert_allclose(p[:, 0], expit(-2 * scores[:, 0]), rtol=1e-8)
 
 
 def test_probabilities_are_coupled_and_tempered(rng):
@@ -208,62 +162,23 @@ def bayes_threshold(p1, means, deviations):
     return np.array(means) - best, e.min()
 
 
-@pytest.mark.parametrize(("p1", "means", "deviations"), PROBLEMS)
-def test_probabilities_equal_isotonic_regression(p1, means, deviations):
+def test_probabilities_equal_isotonic_regression():
     """The monotone posterior is the isotonic regression of the posterior."""
-    means, error = bayes_threshold(p1, means, deviations)
-    assert error < min(p1, 1 - p1)
-    odds = LogOdds.from_rules(make_planes([error], [means], [deviations]))
-    s = np.linspace(-40, 40, 400_001)
-    d1 = p1 * norm.pdf(s, means[0], deviations[0])
-    d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
-    density = d1 + d2
-    posterior = np.divide(d2, density, out=np.full_like(s, 0.5), where=density > 0)
-    expected = isotonic_regression(posterior, sample_weight=density + 1e-300)
-    got = expit(odds(s[:, None]))[:, 0]
-    heavy = density > 1e-6
-    assert_allclose(got[heavy], expected[heavy], atol=2e-3)
-    assert np.all((np.diff(got) > 0) | (got[1:] > 1 - 1e-12))
-    assert_array_equal(got > 0.5, s > 0)
-
-
-def calibration_error(p, y, weight):
-    """Expected calibration error in ten bins."""
-    bins = np.minimum((p * 10).astype(int), 9)
-    return np.abs(np.bincount(bins, weight * (p - y), 10)).sum() / weight.sum()
-
-
-def test_gaussian_scores_are_calibrated_and_ranked(rng):
-    """Rows stand for equal shares of each class; deviations differ by up to 1000."""
-    share = (np.arange(2000) + 0.5) / 2000
-    quantiles, y = norm.ppf(share), np.repeat([0, 1], 2000)
-    n_turns = 0
-    for _ in range(60):
-        means, p1 = 10 ** rng.uniform(-1, 1) * rng.normal(size=2), rng.uniform(0.1, 0.9)
-        deviations = 10 ** rng.uniform(0, 3, size=2)
-        moments = means[:, None], deviations[:, None, None] ** 2
-        statistics = ClassStatistics.from_moments([0, 1], [1e6 * p1, 1e6], *moments)
-        model = GaussianLinearDiscriminant(guard=False, priors=[p1, 1 - p1])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrivialRuleWarning)
-            model.fit_statistics(statistics)
-        if model.trivial_[0]:
-            continue
-        X = (means[:, None] + deviations[:, None] * quantiles).reshape(-1, 1)
-        p, weight = model.predict_proba(X)[:, 1], np.repeat([p1, 1 - p1], 2000)
-        assert calibration_error(p, y, weight) < 0.004
-        heavy = X * np.abs(X / deviations[y][:, None]) ** 2
-        for rows, atol in ((X, 1e-12), (heavy, 2e-6)):
-            score, p = model.decision_function(rows), model.predict_proba(rows)[:, 1]
-            # A tie of two rows changes it by 1e-7.
-            assert abs(roc_auc_score(y, p) - roc_auc_score(y, score)) < atol
-            # Next to one, float64 has less room for probabilities.
-            order = np.argsort(score)
-            room = np.where(p > 1 - 1e-8, 1e-4, 1e-8)[order][1:]
-            apart = np.diff(score[order]) > room * np.abs(score[order][1:])
-            assert np.all((np.diff(p[order]) > 0) | ~apart)
-        n_turns += not 0.01 < p.min() < p.max() < 0.99
-    assert n_turns > 5
+    s = np.linspace(-40, 40, 100_001)
+    for p1, means, deviations in PROBLEMS:
+        means, error = bayes_threshold(p1, means, deviations)
+        assert error < min(p1, 1 - p1)
+        odds = LogOdds.from_rules(make_planes([error], [means], [deviations]))
+        d1 = p1 * norm.pdf(s, means[0], deviations[0])
+        d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
+        density = d1 + d2
+        posterior = np.divide(d2, density, out=np.full_like(s, 0.5), where=density > 0)
+        expected = isotonic_regression(posterior, sample_weight=density + 1e-300)
+        got = expit(odds(s[:, None]))[:, 0]
+        heavy = density > 1e-6
+        assert_allclose(got[heavy], expected[heavy], atol=2e-3)
+        assert np.all((np.diff(got) > 0) | (got[1:] > 1 - 1e-12))
+        assert_array_equal(got > 0.5, s > 0)
 
 
 @pytest.mark.usefixtures("kernels")
@@ -288,22 +203,20 @@ def test_scores_of_all_sizes_have_distinct_probabilities():
         assert_allclose(couple(s, committee.posterior.curve), p, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("means", "deviations"),
-    [
+def test_a_rule_not_worth_its_threshold_still_agrees_with_itself():
+    s = np.array([-1e300, -50, -1e-30, 0.0, 1e-30, 2.0, 1e300])
+    for means, deviations in (
         ([1.0, -1.0], [1.0, 1.0]),  # the wrong way round
         ([-3.0, -2.9], [1.0, 0.4]),  # both classes on one side
         ([0.1, 0.2], [1.0, 30.0]),
         ([-0.2, 2.0], [1.0, 2.0]),  # a threshold that is not the best
-    ],
-)
-def test_a_rule_not_worth_its_threshold_still_agrees_with_itself(means, deviations):
-    planes = make_planes([0.6], [means], [deviations])
-    s = np.array([-1e300, -50, -1e-30, 0.0, 1e-30, 2.0, 1e300])
-    with np.errstate(all="raise"):
-        p = expit(LogOdds.from_rules(planes)(s[:, None]))[:, 0]
-    assert_array_equal(p > 0.5, s > 0)
-    assert np.all(np.diff(p) >= 0)
+        ([-1e-200, 1e100], [1e-200, 1e100]),
+    ):
+        planes = make_planes([0.6], [means], [deviations])
+        with np.errstate(all="raise", under="ignore"):
+            p = expit(LogOdds.from_rules(planes)(s[:, None]))[:, 0]
+        assert_array_equal(p > 0.5, s > 0)
+        assert np.all(np.diff(p) >= 0)
 
 
 def test_the_trivial_rule_predicts_its_prior():
@@ -313,21 +226,14 @@ def test_the_trivial_rule_predicts_its_prior():
     assert_allclose(p, 0.2)
 
 
-@pytest.mark.parametrize("unit", [1e-250, 1e-160, 1e160, 1e250])
-def test_probabilities_of_extreme_scores(unit):
+def test_probabilities_of_extreme_scores():
     """Squares of the deviations leave the range, and the probabilities do not care."""
     means, deviations = np.array([[-1.0, 2.0]]), np.array([[0.5, 1.5]])
     s = np.linspace(-4, 4, 41)[:, None]
     plain = LogOdds.from_rules(make_planes([0.1], means, deviations))
-    scaled = make_planes([0.1], unit * means, unit * deviations)
-    assert_allclose(LogOdds.from_rules(scaled)(unit * s), plain(s), rtol=1e-9)
-
-
-def test_probabilities_of_deviations_that_differ_beyond_measure():
-    planes = make_planes([0.1], [[-1e-200, 1e100]], [[1e-200, 1e100]])
-    p = expit(LogOdds.from_rules(planes)(np.array([[-1e-199], [1e-199], [1e99]])))
-    assert np.isfinite(p).all()
-    assert p[0] <= 0.5 < p[1] <= p[2]
+    for unit in (1e-250, 1e-160, 1e160, 1e250):
+        scaled = make_planes([0.1], unit * means, unit * deviations)
+        assert_allclose(LogOdds.from_rules(scaled)(unit * s), plain(s), rtol=1e-9)
 
 
 def agreeing_answers(model, X):
@@ -347,7 +253,7 @@ def agreeing_answers(model, X):
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("voting", ["weighted", "majority"])
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("n_classes", [2, 5])
 def test_a_row_alone_and_among_others_has_the_same_answers(
     rng, monkeypatch, n_classes, voting
 ):
@@ -377,45 +283,6 @@ def test_a_row_alone_and_among_others_has_the_same_answers(
         assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
 
 
-# One-vs-rest curves of what used to be sums of votes had a handful of points.
-@pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
-    "model",
-    [
-        GaussianLinearDiscriminant(),
-        GaussianLinearDiscriminant(voting="majority"),
-        GaussianLinearDiscriminant(multiclass="ova"),
-        recommended(),
-    ],
-    ids=["weighted", "majority", "ova", "smoothed"],
-)
-def test_decisions_are_logarithms_in_the_format_of_the_rows(rng, dtype, model):
-    for n_classes in (4, 2):
-        y = np.arange(240) % n_classes
-        X = rng.normal(size=(240, 3)) * (1 + y[:, None]) + 6 * np.eye(4, 3)[y]
-        model.fit(X, y)
-        w, b = model.coef_, model.intercept_
-        near = X[:20] - np.outer((X[:20] @ w[0] + b[0]) / (w[0] @ w[0]), w[0])
-        rows = np.vstack([X, near, 1e4 * X, 1e30 * X, 1e-30 * X, 0 * X[:1]])
-        rows = rows.astype(dtype)
-        _, decisions, p = agreeing_answers(model, rows)
-        logs = model.predict_log_proba(rows)
-        assert {decisions.dtype, p.dtype, logs.dtype} == {np.dtype(dtype)}
-        assert np.all(p > 0)
-        assert np.isfinite(logs).all()
-        assert_array_equal(logs.argmax(axis=1), p.argmax(axis=1))
-        exact = model.predict_proba(rows.astype(float))
-        assert_allclose(p, exact, rtol=1e-6, atol=2e-38)
-        assert_allclose(logs, np.log(p), rtol=1e-6, atol=1e-9)
-        assert_array_equal(model.predict(rows), model.predict(rows.astype(float)))
-        for k in range(n_classes) if n_classes > 2 else ():
-            area = [roc_auc_score(y == k, v[: len(X), k]) for v in (decisions, p)]
-            assert abs(area[0] - area[1]) < 1e-12
-        for other in (np.float16, np.int8):
-            assert model.decision_function(X.astype(other)).dtype == np.float64
-
-
 def test_positive_scores_stay_positive_in_single_precision():
     X = np.linspace(-1, 1, 20)[:, None]
     model = GaussianLinearDiscriminant().fit(X, X[:, 0] > 0)
@@ -430,41 +297,18 @@ def test_positive_scores_stay_positive_in_single_precision():
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("voting", ["weighted", "majority"])
-@pytest.mark.parametrize("temperature", [1.0, 2.0])
-def test_rows_have_the_answers_of_their_scores(rng, voting, temperature):
+def test_rows_have_the_answers_of_their_scores(rng, voting):
     coef, intercept = rng.normal(size=(6, 3)), np.zeros(6)
     planes = replace(make_planes(np.full(6, 0.25)), coef=coef, intercept=intercept)
     X = rng.normal(size=(200, 3))
     X[::9] = 0.0  # all scores zero: ties
-    for log_odds in (None, lambda s: 2 * s):
+    for log_odds, temperature in ((None, 1.0), (None, 2.0), (lambda s: 2 * s, 2.0)):
         committee = OneVsOne(planes, 4, voting, log_odds, evidence=temperature)
         scores = ordered_scores(X, coef, intercept)
         for method in ("winners", "probabilities"):
             found = committee.of_rows(method, X, coef, intercept)
             expected = getattr(committee, method)(scores)
             assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize("solver", ["global", "fixed-point"])
-def test_one_vs_all_does_not_depend_on_the_order_of_labels(rng, solver):
-    """No threshold tells the inner classes from the others: their rules are trivial."""
-    model = GaussianLinearDiscriminant(
-        multiclass="ova", priors="equal", solver=solver, guard=False
-    )
-    n_trivial = 0
-    for _ in range(20):
-        X, y = on_a_line(rng, 2 * rng.normal(size=4))
-        names = rng.permutation(list("abcd"))
-        plain, renamed = clone(model).fit(X, y), clone(model).fit(X, names[y])
-        grid = np.linspace(-6, 6, 500)[:, None]
-        assert_array_equal(names[plain.predict(grid)], renamed.predict(grid))
-        assert_array_equal(
-            plain.predict_proba(grid).argmax(axis=1), plain.predict(grid)
-        )
-        n_trivial += plain.trivial_.sum()
-        assert_array_equal(plain.bayes_error_[plain.trivial_], 0.25)
-    assert n_trivial > 5
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")

@@ -78,15 +78,14 @@ def assert_same_rules(wide, full):
         np.testing.assert_allclose(ours * units, theirs * units, atol=1e-6 * size)
 
 
-@pytest.mark.parametrize("shrinkage", SHRINKAGES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_are_those_of_matrices(rng, both, kind, shrinkage):
-    """Two classes and four, in one vote and the other."""
-    if kind == "single row" and shrinkage == 0:
-        return  # refused
-    turn = KINDS.index(kind) + SHRINKAGES.index(shrinkage)
-    for k, solver in enumerate(["global", SOLVERS[1 + turn % 5]]):
-        X, y = draw(rng, 40, 2 + 2 * ((turn + k) % 2), kind)
+def test_errors_are_those_of_matrices(rng, both, kind):
+    """Two classes and four, in one vote and the other, by one solver or another."""
+    for turn, shrinkage in enumerate(SHRINKAGES, KINDS.index(kind)):
+        if kind == "single row" and shrinkage == 0:
+            continue  # refused
+        solver = "global" if turn % 2 else SOLVERS[turn // 2 % 6]
+        X, y = draw(rng, 40, 2 + 2 * (turn % 2), kind)
         votes = "ova" if turn % 3 == 0 else "ovo"
         how = {"solver": solver, "shrinkage": shrinkage, "multiclass": votes}
         wide, full = both(X, y, **how)
@@ -124,27 +123,25 @@ def test_rules_without_a_target_are_the_same_for_two_classes(rng, both):
 def test_operating_points_are_those_of_matrices(rng, both, parameters):
     n_classes = 2 if "max_error" in parameters else 3
     X, y = draw(rng, 40, n_classes)
-    for shrinkage in ("auto", 0.3, (0.5, 0.2)):
+    for shrinkage in ("auto", (0.5, 0.2)):
         wide, full = both(X, y, shrinkage=shrinkage, **parameters)
         assert_same_errors(wide, full)
         assert_same_rules(wide, full)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_from_few_rows_to_many(rng, both, weighted):
-    """The same answers from d / 10 to 3 d rows; weights may exceed the features."""
-    for n in (D // 10, D // 2, D - 1, D, 3 * D):
+def test_from_few_rows_to_many(rng, both):
+    """The same answers from d / 10 to 2 d rows; weights may exceed the features."""
+    for n in (D // 10, D - 1, D, 2 * D):
         X, y = draw(rng, n, 3)
-        weight = rng.choice([0.0, 1.0, 2.5, 4.0], size=n) if weighted else None
-        if weighted:
-            weight[:9] = 1.0
-        for shrinkage in ("auto", "cv"):
-            wide, full = both(X, y, weight, shrinkage=shrinkage)
+        weight = rng.choice([0.0, 1.0, 2.5, 4.0], size=n)
+        weight[:9] = 1.0
+        for shrinkage, given in (("auto", weight), ("cv", None), ("cv", weight)):
+            wide, full = both(X, y, given, shrinkage=shrinkage)
             assert_same_errors(wide, full)
             assert (wide.statistics_.factors is None) == (n >= D)
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
+@pytest.mark.parametrize("shrinkage", ["auto", (0.5, 0.2)])
 def test_a_row_of_little_weight_changes_little(rng, shrinkage):
     """Also the one that makes as many rows as features, and the next."""
     X, y = draw(rng, D + 1, 2)
@@ -164,67 +161,16 @@ def test_a_row_of_little_weight_changes_little(rng, shrinkage):
         np.testing.assert_allclose(*errors, rtol=1e-4)
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", "cv", 0])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_nothing_depends_on_order_or_units(rng, n_classes, shrinkage):
-    """Order of rows and of features, their origin and units, and names of classes."""
-    X, y = draw(rng, 40, n_classes)
-    away = X + rng.normal(size=X.shape)
-    expected = fitted(X, y, shrinkage=shrinkage)
-    proba = expected.predict_proba(away)
-    rows, columns = rng.permutation(len(y)), rng.permutation(D)
-    units, origin = 10.0 ** rng.uniform(-3, 3, D), rng.normal(size=D)
-    changed = {
-        "rows": (X[rows], y[rows], away, slice(None)),
-        "features": (X[:, columns], y, away[:, columns], slice(None)),
-        "units": (X * units, y, away * units, slice(None)),
-        "origin": (X + origin, y, away + origin, slice(None)),
-        "labels": (X, -y, away, slice(None, None, -1)),
-    }
-    for name, (Z, labels, at, order) in changed.items():
-        model = fitted(Z, labels, shrinkage=shrinkage)
-        found = model.predict_proba(at)[:, order]
-        np.testing.assert_allclose(found, proba, atol=1e-6, err_msg=name)
-
-
-@pytest.mark.parametrize("shrinkage", ["auto", "cv", 0.3])
-def test_weights_are_copies(rng, shrinkage):
-    """Even if the copies are more rows than features, and no longer wide."""
-    X, y = draw(rng, 60, 2)
-    weight = rng.integers(1, 5, len(y))
-    once = fitted(X, y, weight, shrinkage=shrinkage)
-    copies = fitted(X.repeat(weight, axis=0), y.repeat(weight), shrinkage=shrinkage)
-    assert once.statistics_.factors is not None
-    assert copies.statistics_.factors is None
-    assert_same_errors(once, copies)
-
-
-@pytest.mark.parametrize("gamma", [0.1, 1.0])
-def test_the_best_direction_may_be_outside_of_all_rows(rng, both, gamma):
+def test_the_best_direction_may_be_outside_of_all_rows(rng, both):
     """Classes of equal means that borrow unequally: the ratio is extreme there."""
     X = rng.normal(size=(60, D))
     y = np.repeat([0, 1], [55, 5])
     X[y == 1] -= X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
     X[:, 0] += 1e-3 * y
-    for shrinkage in ("auto", None, (0.5, gamma)):
+    for shrinkage in ("auto", None, (0.5, 0.1), (0.5, 1.0)):
         wide, full = both(X, y, shrinkage=shrinkage, priors="equal")
         assert_same_errors(wide, full)
         assert 0 < wide.bayes_error_[0] < 0.5
-
-
-def test_chunks_of_any_size_make_the_same_rules(rng):
-    """Across as many rows as features, by partial_fit and by sums of statistics."""
-    X, y = draw(rng, 150, 3)
-    how = {"shrinkage": "auto", "guard": False}
-    for n in (80, 150):
-        model = GaussianLinearDiscriminant(**how)
-        bounds = [7, 30, 31, 118, 125]
-        for rows in np.split(np.arange(n), [b for b in bounds if b < n]):
-            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-        expected = fitted(X[:n], y[:n], shrinkage="auto")
-        assert (model.statistics_.factors is None) == (n == 150)
-        assert_same_errors(model, expected)
-        assert_same_rules(model, expected)
 
 
 def peak(action):

@@ -56,10 +56,6 @@ def test_steps_are_bisected(rng):
     assert_allclose(root, jump, rtol=1e-14, atol=1e-14)
 
 
-def test_no_functions():
-    assert find([], [], []).shape == (0,)
-
-
 def newton(functions, a, b, guess):
     """Newton's method on pairs (f, df) of plain functions."""
 

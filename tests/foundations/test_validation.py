@@ -73,30 +73,33 @@ def outcome(function, estimator, rows, labels, **checks):
     return result, state, [str(w.message) for w in caught]
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("before", [None, "plain", "frame"])
-@pytest.mark.parametrize("reset", [True, False])
-def test_rows_are_validated_as_by_sklearn(name, before, reset):
-    if before is None and not reset:
-        return  # it is never asked
-    results = []
-    for function in (validate_rows, validate_data):
-        estimator = BaseEstimator()
-        if before:
-            validate_data(estimator, *ROWS[before])
-        checks = {"dtype": NUMERIC_TYPES, "reset": reset}
-        results.append(outcome(function, estimator, *ROWS[name], **checks))
-    if name == "nan":  # ours names a way out that scikit-learn does not know
-        (kind, message), *state = results.pop(0)
-        assert issubclass(kind, ValueError)
-        assert "GaussianLinearDiscriminant(missing='em')" in message
-        results.insert(0, (results[0][0], *state))
-    assert repr(results[0]) == repr(results[1])
-
-
-def test_plain_arrays_are_not_copied():
+@pytest.mark.parametrize(
+    ("before", "reset"),
+    [
+        (None, True),
+        ("plain", True),
+        ("plain", False),
+        ("frame", True),
+        ("frame", False),
+    ],
+)
+def test_rows_are_validated_as_by_sklearn(before, reset):
+    for name, rows in ROWS.items():
+        results = []
+        for function in (validate_rows, validate_data):
+            estimator = BaseEstimator()
+            if before:
+                validate_data(estimator, *ROWS[before])
+            checks = {"dtype": NUMERIC_TYPES, "reset": reset}
+            results.append(outcome(function, estimator, *rows, **checks))
+        if name == "nan":  # ours names a way out that scikit-learn does not know
+            (kind, message), *state = results.pop(0)
+            assert issubclass(kind, ValueError)
+            assert "GaussianLinearDiscriminant(missing='em')" in message
+            results.insert(0, (results[0][0], *state))
+        assert repr(results[0]) == repr(results[1]), name
     found = validate_rows(BaseEstimator(), X, y)
-    assert found[0] is X
+    assert found[0] is X  # plain arrays are not copied
     assert found[1] is y
 
 
@@ -131,9 +134,15 @@ MISSING = {
 }
 
 
-@pytest.mark.parametrize("kind", MISSING)
-def test_missing_labels_are_counted(kind):
-    rows, labels = np.arange(24.0).reshape(12, 2), MISSING[kind]
+def test_missing_labels_of_any_form_are_counted():
+    for kind, labels in MISSING.items():
+        with pytest.raises(ParameterError) as caught:
+            label_array(labels)
+        assert str(caught.value).startswith("y has missing labels (3 of 12): dr"), kind
+
+
+def test_missing_labels_are_refused_everywhere():
+    rows, labels = np.arange(24.0).reshape(12, 2), HOLES
     model, search = GaussianLinearDiscriminant(), LocalNeighborhoodSearch()
     for fit in (
         lambda: model.fit(rows, labels),
@@ -151,27 +160,19 @@ def test_missing_labels_are_counted(kind):
         ClassStatistics.from_moments(labels, [2], rows, rows)
 
 
-def test_masked_rows_and_weights_are_refused():
-    model, mask = GaussianLinearDiscriminant(), X == 3
-    with pytest.raises(ValueError, match="X has masked entries: fill them in"):
-        model.fit(np.ma.array(X, mask=mask), y)
-    with pytest.raises(ValueError, match=r"sample_weight .*: it has masked entries"):
-        model.fit(X, y, np.ma.array(np.ones(6), mask=mask[:, 1]))
-    model.fit(np.ma.array(X), np.ma.array(y), np.ma.array(np.ones(6)))
-
-
-def test_masked_rows_are_refused_after_the_fit(make_classes):
+def test_masked_entries_are_refused(make_classes):
     """What is under a mask was used as if it were there."""
     X, y = make_classes(n_classes=2, d=3)
     masked = np.ma.array(X, mask=X[:, :1] < X)
-    model = GaussianLinearDiscriminant().fit(X, y)
+    ones = np.ma.array(np.ones(len(y)))
+    model = GaussianLinearDiscriminant().fit(np.ma.array(X), np.ma.array(y), ones)
     projection = HeteroscedasticProjection(2).fit(X, y)
     bounded = BoundedErrorClassifier(LogisticRegression(), max_error={0: 0.2})
     bounded.fit(X, y)
     for method in (
+        lambda X: GaussianLinearDiscriminant().fit(X, y),
         model.predict,
         model.predict_proba,
-        model.predict_log_proba,
         model.decision_function,
         projection.transform,
         bounded.predict,
@@ -185,6 +186,8 @@ def test_masked_rows_are_refused_after_the_fit(make_classes):
     weight = np.ma.array(np.ones(len(y)), mask=y == 1)
     with pytest.raises(ParameterError, match="sample_weight has masked entries"):
         model.score(X, y, weight)
+    with pytest.raises(ValueError, match=r"sample_weight .*: it has masked entries"):
+        GaussianLinearDiscriminant().fit(X, y, weight)
     hidden = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(ParameterError, match="priors has masked entries"):
         GaussianLinearDiscriminant(priors=hidden).fit(X, y)
@@ -216,34 +219,30 @@ def test_numbers_beyond_float64_are_refused(make_classes):
         FixedPoint(max_iter=10**400)
 
 
-BROKEN = {
-    "csr": ("indptr", 2, 10**8),
-    "csc": ("indptr", 2, -1),
-    "bsr": ("indices", 2, 10**8),
-    "coo": ("row", 2, 10**8),
-    "lil": ("rows", 2, [10**8]),
-}
-
-
-@pytest.mark.parametrize("kind", BROKEN)
-def test_sparse_rows_with_wrong_indices_are_refused(make_classes, kind):
+def test_sparse_rows_with_wrong_indices_are_refused(make_classes):
     """They crashed the process."""
     X, y = make_classes(n_classes=2, d=3)
     model = GaussianLinearDiscriminant().fit(X, y)
-    broken = csr_array(X).asformat(kind)
-    name, place, value = BROKEN[kind]
-    getattr(broken, name)[place] = value
-    if kind == "lil":
-        broken.data[place] = [1.0]
     bounded = BoundedErrorClassifier(LogisticRegression(), max_error={0: 0.2})
-    for method in (
-        model.predict,
-        lambda X: GaussianLinearDiscriminant().fit(X, y),
-        lambda X: ClassStatistics.from_data(X, y),
-        lambda X: bounded.fit(X, y),
+    for kind, name, value in (
+        ("csr", "indptr", 10**8),
+        ("csc", "indptr", -1),
+        ("bsr", "indices", 10**8),
+        ("coo", "row", 10**8),
+        ("lil", "rows", [10**8]),
     ):
-        with pytest.raises(ParameterError, match=r"X is a broken sparse matrix \("):
-            method(broken)
+        broken = csr_array(X).asformat(kind)
+        getattr(broken, name)[2] = value
+        if kind == "lil":
+            broken.data[2] = [1.0]
+        for method in (
+            model.predict,
+            lambda X: GaussianLinearDiscriminant().fit(X, y),
+            lambda X: ClassStatistics.from_data(X, y),
+            lambda X: bounded.fit(X, y),
+        ):
+            with pytest.raises(ParameterError, match=r"X is a broken sparse matrix \("):
+                method(broken)
     sound = csr_array(X)
     before = vars(sound).copy()
     model.predict(sound)
@@ -291,15 +290,9 @@ def test_parameters_are_validated_where_they_are_not_the_default():
     Child(more="anything")._validate_params()
 
 
-LABELS = [
-    np.array([3, 5, 7, 9], "i2"),
-    np.array([3.0, 5.0, 7.0, 9.0], "f4"),
-    np.array(["a", "b", "c", "d"]),
-    np.array(["a", "b", "c", "d"], object),
-]
-
-
-@pytest.mark.parametrize("classes", LABELS, ids=lambda labels: labels.dtype.str)
+@pytest.mark.parametrize(
+    "classes", [np.array([3, 5, 7, 9], "i2"), np.array([*"abcd"], object)], ids=str
+)
 def test_priors_of_any_form_are_shares(classes):
     weights, expected = np.array([10.0, 20.0, 30.0, 20.0]), [0.1, 0.2, 0.3, 0.4]
     by_label = dict(zip(classes[::-1], [8, 6, 4, 2], strict=True))

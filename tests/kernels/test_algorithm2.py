@@ -4,13 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import heterolda.kernels as kernels
 from helpers.problems import literal_search, random_problem
 from heterolda.kernels import algorithm2 as kernel
 from heterolda.search.algorithm2 import grid_weights, paper_search
-from heterolda.search.pair_search import score_moments
 
 needs_compiled = pytest.mark.skipif(
     kernels.compiled is None, reason="there are no compiled kernels"
@@ -46,16 +45,6 @@ def test_errors_are_the_same_in_all_forms(rng):
         errors = naive_errors(X, first, units, v)
         assert kernel.count_errors(X, first, units, v) == errors
         assert kernel.count_errors_numpy(X, first, units, v) == errors
-
-
-def test_arrays_need_not_be_aligned(rng):
-    X, first = rng.normal(size=(300, 3)), rng.random(300) < 0.5
-    v = np.array([0.1, 1.0, -1.0, 0.5])
-    apart = np.zeros(X.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(X.shape)
-    apart[:] = X
-    assert not apart.flags.aligned
-    results = [paper_search(rows, first, None, v, max_iter=20) for rows in (X, apart)]
-    assert_array_equal(results[0].history, results[1].history)
 
 
 def hard_problems(rng):
@@ -170,22 +159,3 @@ def test_a_block_takes_one_call_at_a_time(rng):
         thread.join()
     assert "done" in outcomes
     assert set(outcomes) <= {"done", "a block takes one call at a time"}
-
-
-def test_moments_of_scores(rng):
-    for scale in (1e-200, 1.0, 1e200):
-        for weight in (None, rng.random(60)):
-            first = rng.random(60) < 0.5
-            first[:2] = True, False
-            scores = scale * rng.normal(size=60)
-            values = score_moments(scores, first, weight)
-            for inside, (mean, deviation) in zip((first, ~first), values, strict=True):
-                s = scores[inside]
-                w = np.ones(len(s)) if weight is None else weight[inside]
-                divisor = max(w.sum() - 1, w.sum() / 2)
-                expected = np.average(s, weights=w)
-                assert_allclose(mean, expected, rtol=1e-12)
-                square = np.sum(w * ((s - mean) / scale) ** 2) / divisor
-                assert_allclose(deviation, scale * np.sqrt(square), rtol=1e-12)
-    alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
-    assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])

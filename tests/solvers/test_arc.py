@@ -10,7 +10,7 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 
 
-@pytest.mark.parametrize("d", [1, 3, 8])
+@pytest.mark.parametrize("d", [1, 8])
 def test_points_equal_the_definition(rng, d):
     """w, sigma, y and the errors from explicit inverses of a S2 + b S1."""
     means, cov, priors, weights = random_pairs(rng, 4, d)

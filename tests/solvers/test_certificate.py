@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import certificate, verifier
-from benchmarks.verifier import error_of_rule, verify
+from benchmarks.verifier import verify
 from helpers.problems import random_pairs
 from heterolda import FixedPoint, Global
 from heterolda.solvers import Moments
@@ -62,21 +62,6 @@ def test_only_bounds_below_the_optimum_are_proven(rng):
         assert not verdict.proven
         assert not verdict.refuted
     assert worse > 5
-
-
-def test_errors_of_rules_are_frequencies(rng):
-    """Against drawn points, for a hyperplane and for the two trivial rules."""
-    means, cov, priors, _ = (part[0] for part in random_pairs(rng, 1, 3))
-    n = 200_000
-    second = rng.random(n) < priors[1]
-    roots = np.linalg.cholesky(cov)
-    X = np.einsum("nij,nj->ni", roots[second * 1], rng.normal(size=(n, 3)))
-    X += means[second * 1]
-    coef = means[1] - means[0]
-    for w, b in ((coef, -coef @ means.mean(axis=0)), (0 * coef, 1.0), (0 * coef, -1.0)):
-        wrong = np.mean((X @ w + b > 0) != second)
-        error = error_of_rule(w, b, means, cov, priors)
-        assert wrong == pytest.approx(error, abs=5 * np.sqrt(error / n))
 
 
 def test_the_verifier_knows_nothing_of_the_package():

@@ -139,7 +139,7 @@ def test_bounds_of_pieces_hold_inside_them(rng):
         assert np.all(inside >= pieces.log_bound - 1e-11)
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize("rounds", [0, 2])
 def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, rounds):
     monkeypatch.setattr("heterolda.solvers.global_search._MOST_ROUNDS", rounds)
     monkeypatch.setattr("heterolda.solvers.global_search._RUNGS", 0.2)
@@ -154,37 +154,41 @@ def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, roun
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.parametrize("distance", [1e77, 1e120, 1e200])
-def test_enormous_distances(name, distance):
+def test_extreme_distances_and_priors(rng, name):
     """Where squares of the distance overflow, the classes are simply separated."""
-    means = np.array([[0.0, 0.0], [distance, 0.0]])
-    planes = solve(means, np.array([np.eye(2), np.diag([4.0, 1.0])]), [0.5, 0.5], name)
-    assert planes.error[0] == 0
-    scores = means @ planes.coef[0] + planes.intercept[0]
-    assert scores[0] < 0 < scores[1]
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_vanishing_distances(name):
+    cov = np.array([np.eye(2), np.diag([4.0, 1.0])])
+    for distance in (1e77, 1e200):
+        means = np.array([[0.0, 0.0], [distance, 0.0]])
+        planes = solve(means, cov, [0.5, 0.5], name)
+        assert planes.error[0] == 0
+        scores = means @ planes.coef[0] + planes.intercept[0]
+        assert scores[0] < 0 < scores[1]
     means = np.array([[0.0, 0.0], [1e-200, 0.0]])
     planes = solve(means, np.array([np.eye(2), np.eye(2)]), [0.4, 0.6], name)
     assert planes.error[0] == pytest.approx(0.4)
     assert np.all(np.isfinite(planes.coef))
+    means, cov, _, _ = (part[0] for part in random_pairs(rng, 1, 3))
+    for priors in ([1e-320, 1.0], [1.0, 1e-320], [1e-300, 1.0]):
+        planes = solve(means, cov, priors, name)
+        assert np.all(np.isfinite(planes.coef))
+        assert np.isfinite(planes.intercept[0])
+        assert 0 <= planes.error[0] <= 1
 
 
-@pytest.mark.parametrize("distance", [12.0, 60.0, 1e3, 1e6])
-def test_errors_that_underflow_still_have_a_best_rule(distance):
+def test_errors_that_underflow_still_have_a_best_rule():
     """The minimum of the log error, found where the error itself is zero."""
-    means = np.array([[0.0, 0.0], [distance, 0.0]])
     cov = np.array([np.eye(2), np.diag([4.0, 1.0])])
-    planes = solve(means, cov, [0.5, 0.5])
-    assert planes.error[0] == pytest.approx(ndtr(-distance / 3), rel=0.5, abs=1e-300)
-    assert np.isfinite(planes.coef).all()
-    assert 0 <= planes.gap[0] <= 1e-3
-    # Far apart, the threshold divides the distance in the ratio of the deviations.
-    threshold = -planes.intercept[0] / planes.coef[0, 0]
-    assert threshold / distance == pytest.approx(1 / 3, abs=3 / distance)
-    assert abs(planes.coef[0, 1] / planes.coef[0, 0]) < 1e-6
+    for distance in (12.0, 60.0, 1e3, 1e6):
+        means = np.array([[0.0, 0.0], [distance, 0.0]])
+        planes = solve(means, cov, [0.5, 0.5])
+        expected = ndtr(-distance / 3)
+        assert planes.error[0] == pytest.approx(expected, rel=0.5, abs=1e-300)
+        assert np.isfinite(planes.coef).all()
+        assert 0 <= planes.gap[0] <= 1e-3
+        # The threshold divides the distance in the ratio of the deviations.
+        threshold = -planes.intercept[0] / planes.coef[0, 0]
+        assert threshold / distance == pytest.approx(1 / 3, abs=3 / distance)
+        assert abs(planes.coef[0, 1] / planes.coef[0, 0]) < 1e-6
 
 
 def test_perfect_separation(rng):
@@ -210,18 +214,8 @@ def test_infinite_reach_of_the_arc_does_not_overflow():
     assert scores[0] < 0 < scores[1]
 
 
-@pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.parametrize("priors", [[1e-320, 1.0], [1.0, 1e-320], [1e-300, 1.0]])
-def test_extreme_priors(rng, name, priors):
-    means, cov, _, _ = (part[0] for part in random_pairs(rng, 1, 3))
-    planes = solve(means, cov, priors, name)
-    assert np.all(np.isfinite(planes.coef))
-    assert np.isfinite(planes.intercept[0])
-    assert 0 <= planes.error[0] <= 1
-
-
 @pytest.mark.parametrize("gap", [1e-3, 1e-8])
-@pytest.mark.parametrize("shift", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-3])
 def test_classes_that_are_alike(rng, gap, shift):
     # Along the whole arc the error is the same, or next to it.
     for d, ratio in ((1, 1.0), (3, 1.0), (3, 1 + shift)):
@@ -240,30 +234,16 @@ def test_classes_that_are_alike(rng, gap, shift):
             assert planes.n_iter[0] < 100_000
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
-def test_identical_rows_in_both_classes(rng):
-    for X in (
-        np.zeros((10, 2)),
-        np.ones((10, 3)),
-        rng.normal(size=(5, 2)).repeat(2, 0),
-    ):
-        model = GaussianLinearDiscriminant().fit(X, [0, 1] * 5)
-        assert model.trivial_[0]
-        assert model.bayes_error_[0] == 0.5
-        assert model.gap_[0] <= 1e-3
-
-
-@pytest.mark.parametrize("far", [1e8, 1e10, 1e12, 1e15])
-def test_a_class_of_one_value_far_away(far, rng):
+def test_a_class_of_one_value_far_away(rng):
     """The first rung of the ladder vanished where the error is zero; found by 1e10."""
     X = rng.normal(size=(60, 3))
     y = np.repeat([0, 1, 2], 20)
-    X[y == 1, 0] = far
-    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
-    assert model.bayes_error_[0] == model.bayes_error_[2] == 0
-    assert (model.gap_ <= 1e-3).all()
-    assert (model.predict(X)[y == 1] == 1).all()
+    for far in (1e8, 1e10, 1e15):
+        X[y == 1, 0] = far
+        model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+        assert model.bayes_error_[0] == model.bayes_error_[2] == 0
+        assert (model.gap_ <= 1e-3).all()
+        assert (model.predict(X)[y == 1] == 1).all()
 
 
 def test_the_bound_of_the_total_variation_is_that_of_pinsker(rng):

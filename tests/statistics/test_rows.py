@@ -1,17 +1,18 @@
 """Rows of classes, and samples of them that depend on the values of the rows only."""
 
 from functools import reduce
+from itertools import product
 from operator import add
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.statistics.samples as samples
 from heterolda import GaussianLinearDiscriminant
-from heterolda.statistics.rows import Rows, coded_labels, validated
+from heterolda.statistics.rows import Rows, check_frequencies, coded_labels, validated
 from heterolda.statistics.samples import RowSample, row_hashes, sampled
 
 LABELS = {
@@ -35,17 +36,24 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("name", LABELS)
-@pytest.mark.parametrize("n", [1, 2, 300])
-def test_codes_are_those_of_sorting(rng, name, n):
-    y = LABELS[name][rng.integers(0, len(LABELS[name]), n)]
-    for labels in (y, np.repeat(y, 2)[::2], y[::-1]):
-        classes, codes = coded_labels(labels, warn=False)
-        expected, places = np.unique(labels, return_inverse=True)
-        assert_array_equal(classes, expected)
-        assert classes.dtype == expected.dtype
-        assert_array_equal(codes, places)
-        assert codes.dtype == np.int64
+def test_codes_are_those_of_sorting(rng):
+    for (name, values), n in product(LABELS.items(), (1, 2, 300)):
+        y = values[rng.integers(0, len(values), n)]
+        for labels in (y, np.repeat(y, 2)[::2], y[::-1]):
+            classes, codes = coded_labels(labels, warn=False)
+            expected, places = np.unique(labels, return_inverse=True)
+            assert_array_equal(classes, expected, err_msg=name)
+            assert classes.dtype == expected.dtype
+            assert_array_equal(codes, places, err_msg=name)
+            assert codes.dtype == np.int64
+
+
+def test_weights_below_a_mean_of_one_are_scaled():
+    assert check_frequencies(None, 3) is None
+    assert_array_equal(check_frequencies([0, 1, 3], 3), [0, 1, 3])
+    assert_array_equal(check_frequencies([0, 0, 0], 3), [0, 0, 0])
+    assert_allclose(check_frequencies([0, 5e-324, 5e-324], 3), [0, 1, 1])
+    assert_allclose(check_frequencies([1e-300, 3e-300], 2), [0.5, 1.5])
 
 
 def test_rows_class_by_class_and_in_pairs(rng):

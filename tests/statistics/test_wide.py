@@ -92,12 +92,11 @@ def test_sparse_rows_and_classes_without_rows(rng):
     assert_allclose(both.scatters, filled.scatters, atol=1e-13)
 
 
-@pytest.mark.parametrize("factor", [1e160, 1e300, 1e-170])
-def test_squares_out_of_range_are_refused(rng, factor):
+def test_squares_out_of_range_are_refused(rng):
     X, y = draw(rng)
-    X[:, 3] *= factor
-    with pytest.raises(ParameterError, match=r"feature 3 .*flow float64"):
-        of(X, y)
+    for factor in (1e160, 1e300, 1e-170):
+        with pytest.raises(ParameterError, match=r"feature 3 .*flow float64"):
+            of(X * np.where(np.arange(D) == 3, factor, 1.0), y)
 
 
 def test_compressed_factors_are_determined_by_the_scatter(rng):
@@ -116,7 +115,7 @@ def test_compressed_factors_are_determined_by_the_scatter(rng):
     assert_allclose(same.T @ same, expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("n", [3, 50, 400])
+@pytest.mark.parametrize("n", [3, 400])
 def test_compressed_factors_have_no_more_rows_than_the_rank(rng, n):
     factor = rng.normal(size=(n, 3)) @ rng.normal(size=(3, D))
     factor[:, 1] = factor[:, 0]
@@ -219,9 +218,8 @@ def test_matrices_that_do_not_fit_in_memory_are_refused(rng, monkeypatch):
 # Coordinates in the span of the rows
 
 
-@pytest.mark.parametrize("shrinkage", [None, "auto", 0.3, 1.0, (0.5, 0.2), (0.4, 0), 0])
 @pytest.mark.parametrize("kind", ["plain", "dependent", "constant", "weights"])
-def test_covariances_are_those_of_the_features(rng, monkeypatch, kind, shrinkage):
+def test_covariances_are_those_of_the_features(rng, monkeypatch, kind):
     """In the coordinates, and outside, where one number a class is all there is."""
     X, y = draw(rng, 30)
     weight = None
@@ -238,6 +236,11 @@ def test_covariances_are_those_of_the_features(rng, monkeypatch, kind, shrinkage
     monkeypatch.setattr(moments, "NARROW", D)
     full = of(X, y, weight)
     assert full.factors is None
+    for shrinkage in (None, "auto", 0.3, 1.0, (0.5, 0.2), (0.4, 0), 0):
+        check_span(rng, wide, full, shrinkage)
+
+
+def check_span(rng, wide, full, shrinkage):
     span = Span.of(wide, shrinkage)
     assert span.statistics.rank == full.rank
     cov = span.statistics.covariances(shrinkage)

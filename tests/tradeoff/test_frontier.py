@@ -1,5 +1,7 @@
 """The optimal trade-off curve: against simulation, optimisation and closed forms."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -38,49 +40,46 @@ def rates(coef, intercept, means, cov):
 
 
 def configurations(rng):
-    """Five kinds of pairs of covariances."""
+    """Equal, proportional, crossed and ill-conditioned pairs, and the hard case."""
     R = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     shape = random_covariance(rng, 4)
     long, short = np.diag([4.0, 1.0, 0.2, 0.1]), np.diag([0.1, 0.3, 1.0, 5.0])
     shift = np.array([1.0, 0.6, 0.4, 0.2])
-    yield "equal", 1.5 * shift, shape, shape
-    yield "proportional", shift, shape, 9 * shape
-    yield "crossed", R @ shift, R @ long @ R.T, R @ short @ R.T
+    yield 1.5 * shift, shape, shape
+    yield shift, shape, 9 * shape
+    yield R @ shift, R @ long @ R.T, R @ short @ R.T
     ill = random_covariance(rng, 4, condition=1e6)
-    yield (
-        "ill-conditioned",
-        np.linalg.cholesky(ill) @ shift,
-        ill,
-        random_covariance(rng, 4, 1e4),
-    )
+    yield np.linalg.cholesky(ill) @ shift, ill, random_covariance(rng, 4, 1e4)
     # No part of the shift lies along the extreme directions: the hard case.
-    yield "hard", np.array([0.0, 1.0, 0.7, 0.0]), long, short
+    yield np.array([0.0, 1.0, 0.7, 0.0]), long, short
 
 
-@pytest.mark.parametrize("place", range(5))
-def test_monte_carlo(rng, place):
-    """A million points: every predicted error rate, within four standard errors."""
-    _, shift, S1, S2 = list(configurations(rng))[place]
-    means, cov, n = np.array([shift, 0 * shift]), np.array([S1, S2]), 500_000
-    frontier = make(means, cov, priors=[0.4, 0.6])
-    points = [
-        frontier.at("bayes"),
-        frontier.at("minimax"),
-        frontier.at("neyman-pearson", max_error={0: 0.05}),
-        *(frontier.at(costs={0: {1: ratio}}) for ratio in (0.2, 3.0, 20.0)),
-    ]
-    coef = np.array([point.coef for point in points])
-    intercept = np.array([point.intercept for point in points])
-    for k in (0, 1):
-        X = rng.normal(size=(n, 4)) @ np.linalg.cholesky(cov[k]).T + means[k]
-        second = np.mean(X @ coef.T + intercept > 0, axis=0)
-        empirical = second if k == 0 else 1 - second
-        predicted = np.array([point.error_rates[k] for point in points])
-        sd = np.sqrt(predicted * (1 - predicted) / n)
-        assert np.all(np.abs(empirical - predicted) <= 4 * sd + 1e-12)
-    # Under the priors, the error is what the rates give.
-    for point in points:
-        assert point.error == pytest.approx([0.4, 0.6] @ point.error_rates, rel=1e-9)
+def test_monte_carlo(rng):
+    """Every predicted error rate, within four standard errors of drawn points."""
+    n = 100_000
+    for shift, S1, S2 in configurations(rng):
+        means, cov = np.array([shift, 0 * shift]), np.array([S1, S2])
+        frontier = make(means, cov, priors=[0.4, 0.6])
+        points = [
+            frontier.at("bayes"),
+            frontier.at("minimax"),
+            frontier.at("neyman-pearson", max_error={0: 0.05}),
+            *(frontier.at(costs={0: {1: ratio}}) for ratio in (0.2, 3.0, 20.0)),
+        ]
+        coef = np.array([point.coef for point in points])
+        intercept = np.array([point.intercept for point in points])
+        for k in (0, 1):
+            X = rng.normal(size=(n, 4)) @ np.linalg.cholesky(cov[k]).T + means[k]
+            second = np.mean(X @ coef.T + intercept > 0, axis=0)
+            empirical = second if k == 0 else 1 - second
+            predicted = np.array([point.error_rates[k] for point in points])
+            sd = np.sqrt(predicted * (1 - predicted) / n)
+            assert np.all(np.abs(empirical - predicted) <= 4 * sd + 1e-12)
+        # Under the priors, the error is what the rates give.
+        for point in points:
+            error = [0.4, 0.6] @ point.error_rates
+            assert point.error == pytest.approx(error, rel=1e-9)
+        assert_allclose(*points[1].error_rates, rtol=1e-9)  # minimax
 
 
 def reach(w, z, S, delta):
@@ -109,9 +108,9 @@ def ascend(w, z, S, delta, n_iter=100):
 
 
 def test_no_rule_found_by_optimisation_beats_the_frontier(rng):
-    """16 problems, 20 levels, 200 starts, and the best of them polished by BFGS."""
+    """8 problems, 20 levels, 200 starts, and the best of them polished by BFGS."""
     excess = []
-    for problem in range(16):
+    for problem in range(8):
         d = int(rng.integers(2, 5))
         means, cov = random_problem(rng, d)
         frontier = make(means, cov)
@@ -148,48 +147,6 @@ def best_of_scan(q, cov, delta):
     w = np.column_stack([np.cos(phi), np.sin(phi)])
     s1, s2 = (np.sqrt(np.sum(w @ S * w, axis=1)) for S in cov)
     return ndtr(-np.max((w @ delta + ndtri(q) * s1) / s2))
-
-
-def test_minimax_is_the_minimax_probability_machine(rng):
-    """Its w minimises sqrt(w'S1w) + sqrt(w'S2w) subject to w.delta = 1."""
-    for _ in range(20):
-        d = int(rng.integers(2, 8))
-        means, cov = random_problem(rng, d)
-        delta = means[0] - means[1]
-        origin = delta / (delta @ delta)
-        free = np.linalg.svd(delta[None])[2][1:].T
-
-        def parts(v):
-            w = origin + free @ v  # noqa: B023
-            return w, [(S @ w, np.sqrt(w @ S @ w)) for S in cov]  # noqa: B023
-
-        def value(v):
-            return sum(s for _, s in parts(v)[1])
-
-        def gradient(v):
-            return free.T @ sum(Sw / s for Sw, s in parts(v)[1])  # noqa: B023
-
-        def curvature(v):
-            total = sum(
-                S / s - np.outer(Sw, Sw) / s**3
-                for S, (Sw, s) in zip(cov, parts(v)[1], strict=True)  # noqa: B023
-            )
-            return free.T @ total @ free  # noqa: B023
-
-        machine = minimize(
-            value,
-            np.zeros(d - 1),
-            jac=gradient,
-            hess=curvature,
-            method="trust-exact",
-            options={"gtol": 1e-12},
-        )
-        w = origin + free @ machine.x
-        point = make(means, cov).at("minimax")
-        ours = -point.coef / np.linalg.norm(point.coef)
-        assert_allclose(ours, w / np.linalg.norm(w), atol=1e-6)
-        assert_allclose(point.error_rates, norm.cdf(-1 / machine.fun), rtol=1e-9)
-        assert 0 <= point.gap < 1e-9
 
 
 def test_neyman_pearson_beyond_the_positive_weights():
@@ -253,7 +210,7 @@ def test_area_under_the_curve(rng):
     distance = np.sqrt(delta @ np.linalg.solve(S, delta))
     assert frontier.auc == pytest.approx(norm.cdf(distance / np.sqrt(8)), abs=1e-10)
     # Otherwise, the trapezoid rule on the curve itself; also in the hard case.
-    for _, shift, S1, S2 in configurations(rng):
+    for shift, S1, S2 in configurations(rng):
         frontier = make([shift, 0 * shift], [S1, S2])
         fpr, tpr, _ = frontier.roc_curve(20_000)
         assert frontier.auc == pytest.approx(np.trapezoid(tpr, fpr), abs=1e-7)
@@ -337,13 +294,12 @@ def test_separable_classes(rng):
     assert np.array_equal(X @ coef + intercept > 0, y == "b")
 
 
-@pytest.mark.parametrize("q", [1e-200, 1e-9, 0.5, 1 - 1e-9])
-def test_gaps_and_extreme_bounds(rng, q):
+def test_gaps_and_extreme_bounds(rng):
     """What is proven is next to nothing, or nothing where the error rate is zero."""
     S1, S2 = random_covariance(rng, 3), random_covariance(rng, 3)
     for distance in (0.0, 1.0, 1e3, 1e6):
         frontier = make(distance * rng.normal(size=(2, 3)), [S1, S2])
-        for k in (0, 1):
+        for k, q in product((0, 1), (1e-200, 1e-9, 0.5, 1 - 1e-9)):
             point = frontier.at("neyman-pearson", max_error={k: q})
             assert 0 <= point.gap < 1e-6
             assert point.error_rates[k] == pytest.approx(q, rel=1e-6)
@@ -395,7 +351,7 @@ def test_in_a_notebook(rng):
     assert "least error</th><td>0.0 %" in apart._repr_html_()
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0.3, (0.5, 0.2)])
+@pytest.mark.parametrize("shrinkage", ["auto", (0.5, 0.2)])
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_fewer_rows_than_features(rng, monkeypatch, shrinkage):
     X, y = wide_rows(rng)

@@ -1,0 +1,112 @@
+"""What every classifier promises, whatever its settings: answers that agree."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import roc_auc_score
+
+from heterolda import (
+    BoundedErrorClassifier,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+    recommended,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.TrivialRuleWarning", "ignore::heterolda.ModelMisfitWarning"
+)
+CLASSIFIERS = {
+    "weighted": GaussianLinearDiscriminant(),
+    "majority": GaussianLinearDiscriminant(voting="majority"),
+    "ova": GaussianLinearDiscriminant(multiclass="ova"),
+    "search": LocalNeighborhoodSearch(max_iter=20),
+    "other start": LocalNeighborhoodSearch(RidgeClassifier(), max_iter=20),
+    "smoothed": recommended(),
+    "bounded": BoundedErrorClassifier(LogisticRegression(), max_error=0.3),
+}
+
+
+def draw(rng, n_classes):
+    y = np.arange(240) % n_classes
+    return rng.normal(size=(240, 3)) * (1 + y[:, None]) + 6 * np.eye(4, 3)[y], y
+
+
+def all_answers(model, rows):
+    """Winners, scores and probabilities, after a look at whether they agree."""
+    scores, p = model.decision_function(rows), model.predict_proba(rows)
+    logs = model.predict_log_proba(rows)
+    winners = np.searchsorted(model.classes_, model.predict(rows))
+    if scores.ndim == 1:
+        assert_array_equal(winners, scores > 0)
+    else:
+        assert_array_equal(winners, scores.argmax(axis=1))
+        assert_array_equal(scores, logs)
+    assert_array_equal(winners, p.argmax(axis=1))
+    assert_allclose(p.sum(axis=1, dtype=float), 1, rtol=1e-6)
+    assert_allclose(logs, np.log(p), rtol=1e-6, atol=1e-9)
+    assert np.all(p > 0)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(logs).all()
+    return winners, scores, p
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_all_answers_agree_in_the_format_of_the_rows(rng, name):
+    for n_classes in (2,) if name == "bounded" else (2, 4):
+        X, y = draw(rng, n_classes)
+        model = clone(CLASSIFIERS[name]).fit(X, y)
+        rows = np.vstack([X, 1e4 * X, 1e30 * X, -1e30 * X, 1e-30 * X, 0 * X[:1]])
+        if hasattr(model, "coef_"):  # next to a threshold
+            w, w0 = model.coef_[0], model.intercept_[0]
+            near = X[:20] - np.outer((X[:20] @ w + w0) / (w @ w), w)
+            rows = np.vstack([rows, near, 1e150 * X])
+        winners, scores, p = all_answers(model, rows)
+        assert np.mean(winners[: len(X)] == y) > 0.5
+        for k in range(n_classes) if n_classes > 2 else ():
+            area = [roc_auc_score(y == k, v[: len(X), k]) for v in (scores, p)]
+            assert abs(area[0] - area[1]) < 1e-12
+        assert_array_equal(model.predict(rows[:50]), model.classes_[winners[:50]])
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.predict_proba(X), p[: len(X)])
+        if name == "bounded":  # scikit-learn's classifier has its own formats
+            continue
+        single = np.abs(rows).max(axis=1) < 1e35
+        _, *found = all_answers(model, rows[single].astype(np.float32))
+        assert {one.dtype for one in found} == {np.dtype("f4")}
+        exact = model.predict_proba(rows[single].astype(np.float32).astype(float))
+        assert_allclose(found[1], exact, rtol=1e-6, atol=2e-38)
+        for other in (np.float16, np.int8):
+            assert model.decision_function(X.astype(other)).dtype == np.float64
+
+
+@pytest.mark.parametrize("name", ["weighted", "search", "smoothed", "projection"])
+def test_data_frames(rng, name):
+    X, y = draw(rng, 4)
+    model = CLASSIFIERS.get(name, HeteroscedasticProjection(2))
+    ask = "predict" if hasattr(model, "predict") else "transform"
+    plain = clone(model).fit(X, y)
+    for frame in (
+        pd.DataFrame(X, columns=[*"abc"]),
+        pl.DataFrame(X, schema=[*"abc"]),
+    ):
+        named = clone(model).fit(frame, y)
+        assert list(named.feature_names_in_) == [*"abc"]
+        assert_array_equal(getattr(named, ask)(frame), getattr(plain, ask)(X))
+        with pytest.raises(ValueError, match="feature names"):
+            getattr(named, ask)(frame[["a", "c", "b"]])
+        if hasattr(named, "partial_fit"):
+            with pytest.raises(ValueError, match="feature names"):
+                named.partial_fit(frame[["a", "c", "b"]], y)
+    if ask == "transform":
+        named.set_output(transform="pandas")
+        found = named.transform(frame.to_pandas())
+        assert [*found] == [*named.get_feature_names_out()]
+        assert [*found] == [f"heteroscedasticprojection{k}" for k in range(2)]

@@ -1,0 +1,252 @@
+"""What estimators refuse, and the words that say so: one table for all of them."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+from sklearn.covariance import OAS, GraphicalLassoCV, LedoitWolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from heterolda import (
+    BoundedErrorClassifier,
+    ClassStatistics,
+    FixedPoint,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+    LocalNeighborhoodSearch,
+    ParameterError,
+    SmoothedLinearDiscriminant,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+
+RNG = np.random.default_rng(0)
+TWO = np.arange(80) % 2
+FOUR = np.array([*"abcd"])[np.arange(80) % 4]
+X = RNG.normal(size=(80, 3)) * (1 + TWO[:, None]) + 0.7 * TWO[:, None]
+FEW = np.where(np.arange(80) < 79, 0, 1)
+COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
+NP = {"criterion": "neyman-pearson"}
+
+
+def gld(**settings):
+    return GaussianLinearDiscriminant(**settings)
+
+
+# Parameters of the discriminant.
+OF_SETTINGS = [
+    ({"priors": [1.0]}, "priors must have one entry"),
+    ({"priors": [1, 0]}, "priors must be positive"),
+    ({"priors": [1e-320, 1e300]}, "differ too much for float64"),
+    ({"priors": {0: 1}}, "priors lack the classes 1: give each"),
+    ({"priors": {0: 1, 1: 2, 7: 3}}, "priors have labels 7 that"),
+    ({"priors": "even"}, "'priors' parameter .* {'equal'}"),
+    ({"priors": [np.nan, 1.0]}, "priors contains NaN"),
+    ({"priors": ["a", "b"]}, "priors must be real numbers"),
+    ({"priors": [[0.5], [0.5, 0.1]]}, "priors must be an array"),
+    ({"shrinkage": 1.5}, "'shrinkage' parameter"),
+    ({"shrinkage": (0.5, 1.5)}, "shrinkage must be two numbers"),
+    ({"shrinkage": np.ones(2)}, "'shrinkage' parameter"),
+    ({"solver": "newton"}, "solver must be one of"),
+    ({"solver": FixedPoint}, "a settings object such as"),
+    ({"multiclass": "all"}, "'multiclass' parameter"),
+    ({"voting": "secret"}, "'voting' parameter"),
+    ({"missing": "drop"}, "'missing' parameter"),
+    ({"criterion": "best"}, "'criterion' parameter"),
+    (NP, "needs max_error"),
+    (NP | {"max_error": {0: 0.1, 1: 0.1}}, "needs max_error"),
+    (NP | {"max_error": 0.1}, "'max_error' parameter"),
+    (NP | {"max_error": {7: 0.1}}, "label 7, which is not among"),
+    (NP | {"max_error": {0: 1}}, "strictly between 0 and 1"),
+    (NP | {"max_error": {0: np.nan}}, "strictly between 0 and 1"),
+    (NP | {"max_error": {0: "few"}}, "strictly between 0 and 1"),
+    (NP | {"max_error": {0: True}}, "strictly between 0 and 1"),
+    (NP | {"max_error": {0: 0.1}, "costs": {}}, "costs: only for criterion='bay"),
+    ({"criterion": "minimax", "max_error": {0: 0.1}}, "max_error: only for"),
+    ({"criterion": "minimax", "solver": "fisher"}, "needs solver='global'"),
+    ({"costs": [[0, -1], [1, 0]]}, "must not be negative"),
+    ({"costs": {0: {1: 0}, 1: {0: 0}}}, "zero both ways"),
+    ({"costs": [[1, 2], [1, 0]]}, r"correct predictions \(the diagonal\) must be zero"),
+    ({"costs": [[0, np.inf], [1, 0]]}, "costs contains NaN or infinity"),
+    ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
+    ({"costs": [0, 1]}, "costs must have 2 dimensions"),
+    ({"costs": {0: 3}}, "nested dictionaries"),
+    ({"costs": {0: {"b": 3}}}, r"labels 'b' that are not among"),
+    ({"costs": {"z": {}}}, r"labels 'z' that are not among"),
+    ({"costs": {0: {1: "much"}}}, "costs must be real numbers"),
+    ({"costs": 3}, "'costs' parameter"),
+    ({"priors": [1e-200, 1], "costs": {0: {1: 1e-200}}}, "costs times priors of"),
+    ({"covariance_estimator": "mcd"}, r"'covariance_estimator' parameter.*'fit'"),
+    ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
+    ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),
+    ({"covariance_estimator": LedoitWolf}, r"got a class: write LedoitWolf\(\)"),
+    ({"covariance_estimator": KMeans(2, n_init=1)}, "KMeans has no covariance_ after"),
+    ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"to the 40 rows of class 0 \("),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), OF_SETTINGS)
+def test_settings_of_the_discriminant(settings, message):
+    model = gld(**settings)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, TWO)
+    assert not hasattr(model, "statistics_")
+    by_point = settings.keys() <= {"criterion", "costs", "max_error"}
+    if by_point:
+        with pytest.raises(ValueError, match=message):
+            gld().fit(X, TWO).with_operating_point(**settings)
+    # The first chunk refuses the same, before it is lost.
+    if by_point or settings.keys() <= {"priors", "solver"}:
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X[:1], TWO[:1], classes=[0, 1])
+        assert not hasattr(model, "statistics_")
+
+
+LNS, SLD = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
+HP, BEC = HeteroscedasticProjection, BoundedErrorClassifier
+HOLES = np.where(X > 2, np.nan, X)
+ZEROS = np.zeros(80)
+# Estimators of four classes by default, with other data for some.
+OF_ESTIMATORS = [
+    (gld(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
+    (gld(criterion="minimax", multiclass="ova"), {}, "use multiclass='ovo'"),
+    (gld(costs=COSTS, multiclass="ova"), {}, "use multiclass='ovo'"),
+    (gld(costs=COSTS * (np.arange(4) > 1)), {}, "classes 'a' and 'b' are zero both"),
+    (gld(), {"y": ZEROS}, "at least 2 classes are needed, got 1 class"),
+    (gld(), {"y": FEW, "sample_weight": 1 - FEW}, "at least 2 classes are needed, got"),
+    (gld(shrinkage=0), {"y": FEW}, r"classes \[1\] have a total"),
+    (gld(), {"sample_weight": ZEROS}, "every sample_weight is zero"),
+    (gld(), {"X": HOLES}, r"X contains NaN.*missing='em'"),
+    (gld(missing="em"), {"X": np.where(X > 2, np.inf, X)}, "infinity"),
+    (
+        gld(missing="em", covariance_estimator=OAS()),
+        {"X": HOLES},
+        r"covariance_estimator needs rows without",
+    ),
+    (
+        gld(covariance_estimator=OAS()),
+        {"sample_weight": np.full(80, 1.5)},
+        r"whole numbers.*covariance_estimator",
+    ),
+    (gld(covariance_estimator=OAS()), {"y": FEW}, r"classes \[1\] have a total weight"),
+    (gld(covariance_estimator=OAS()), {"X": da.from_array(X)}, "is fitted to"),
+    (gld(), {"y": np.array([1, "a"] * 40, object)}, "of type int and str", TypeError),
+    (gld(), {"y": np.array([1, 2] * 40, object)}, "of type int: convert", TypeError),
+    (LNS(step=0), {}, "'step'"),
+    (LNS(step=1.5), {}, "'step'"),
+    (LNS(max_iter=0), {}, "'max_iter'"),
+    (LNS(patience=0), {}, "'patience'"),
+    (LNS(class_weight="equal"), {}, "'class_weight'"),
+    (LNS(class_weight={"e": 2.0}), {}, r"labels \['e'\] that are not among"),
+    (LNS(class_weight={"a": -1.0}), {}, "class_weight must be positive"),
+    (LNS(class_weight={"a": np.nan}), {}, "class_weight contains NaN"),
+    (LNS(class_weight={"a": 1e101}), {}, "at most 1e"),
+    (LNS(class_weight={"a": 1e20}), {}, "too unequal to count errors"),
+    (LNS(n_jobs=0), {}, "n_jobs"),
+    (LNS(3), {}, "'estimator'"),
+    (LNS(DecisionTreeClassifier()), {}, "has no coef_ and intercept_", TypeError),
+    (LNS(SVC(kernel="rbf")), {}, "has no coef_ and intercept_", TypeError),
+    (
+        LNS(make_pipeline(StandardScaler(), LinearSVC())),
+        {},
+        "before the search",
+        TypeError,
+    ),
+    (LNS(LinearRegression()), {}, "must be a linear classifier, got Lin", TypeError),
+    (LNS(FrozenEstimator(LinearSVC())), {}, "not fitted"),
+    (LNS(OneVsOneClassifier(LinearSVC())), {}, "Classifier has no coef_", TypeError),
+    (LNS(), {"X": csr_array(X)}, r"[Ss]parse", TypeError),
+    (LNS(), {"X": HOLES}, r"use Gaussian.*\(missing='em'\)"),
+    (LNS(), {"y": ZEROS}, "at least 2 classes"),
+    (LNS(), {"sample_weight": 0}, "zero for all rows of classes"),
+    (LNS(), {"X": da.from_array(X)}, r"needs rows in memory\. Draw", TypeError),
+    (
+        LNS(LinearDiscriminantAnalysis()),
+        {"sample_weight": np.ones(80)},
+        "cannot be fitted with sample_weight",
+    ),
+    (SLD(width=0), {}, "'width' parameter"),
+    (SLD(width=1.5), {}, "'width' parameter"),
+    (SLD(width="auto"), {}, "'width' parameter"),
+    (SLD(transformation="power"), {}, "'transformation' parameter"),
+    (SLD(shrinkage=(0.1, 2)), {}, "shrinkage"),
+    (SLD(priors=[1, 2]), {}, "priors"),
+    (SLD(), {"X": da.from_array(X)}, "needs rows in memory", TypeError),
+    (HP(0), {}, "n_components"),
+    (HP(4), {}, "number of features, 3"),
+    (HP(method="pca"), {}, "method"),
+    (HP(2, method="fisher"), {"y": TWO}, "at most 1 direction"),
+    (HP(shrinkage="cv"), {}, "shrinkage"),
+    (HP(priors=[0.5, 0.5]), {}, "priors"),
+    (HP(guard="yes"), {}, "guard"),
+    (HP(3), {"X": X * [1, 1, 0]}, "2 directions in which rows vary"),
+    (HP(), {"X": HOLES}, "use Gaussian"),
+    (HP(), {"y": ZEROS}, "class"),
+    (HP(), {"y": None}, "requires y"),
+    (BEC(max_error=0.1), {}, "y has 4 classes: merge all but the"),
+    (BEC(max_error=0.1), {"y": ZEROS}, "at least 2 classes"),
+    (BEC(max_error=None), {"y": TWO}, "max_error"),
+    (BEC(max_error={}), {"y": TWO}, "must bound one of the two classes"),
+    (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "must bound one of the two classes"),
+    (BEC(max_error={7: 0.1}), {"y": TWO}, "7, which is not among the classes"),
+    (BEC(max_error={0: 1.0}), {"y": TWO}, "must be a number strictly between 0 and 1"),
+    (BEC(max_error={0: np.nan}), {"y": TWO}, "between 0 and 1.* got nan"),
+    (BEC(max_error={0: "a"}), {"y": TWO}, "between 0 and 1.* got 'a'"),
+    (BEC(max_error={0: 5e-324}), {"y": TWO}, "set aside, but there are 40"),
+    (BEC(max_error=0.4), {"X": HOLES, "y": TWO}, "missing='em'"),
+    (
+        BEC(FrozenEstimator(LogisticRegression()), max_error=0.1),
+        {"y": TWO},
+        "not fitted",
+    ),
+]
+
+
+def label(value):
+    return type(value).__name__ if hasattr(value, "fit") else None
+
+
+@pytest.mark.parametrize("case", OF_ESTIMATORS, ids=lambda case: label(case[0]))
+def test_estimators(case):
+    model, change, message, *kind = case
+    data = {"X": X, "y": FOUR} | change
+    with pytest.raises(*(kind or [ValueError]), match=message):
+        model.fit(data.pop("X"), data.pop("y"), **data)
+
+
+def test_partial_fit_and_statistics():
+    model, stats = gld(), ClassStatistics.from_data(X, TWO)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, TWO)
+    for classes, words in (
+        ([0, 2], r"labels \[1\] that are not among"),
+        ([0, None], "label"),
+        ([0], "at least 2 classes"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            model.partial_fit(X, TWO, classes=classes)
+    model.partial_fit(X, TWO, classes=[0, 1])
+    with pytest.raises(ValueError, match="differs from the classes of the first call"):
+        model.partial_fit(X, TWO, classes=[0, 1, 2])
+    for one in (gld(), HeteroscedasticProjection()):
+        with pytest.raises(TypeError, match="statistics must be a ClassStatistics"):
+            one.fit_statistics(X)
+    with pytest.raises(ValueError, match="must describe the same classes and features"):
+        ClassStatistics(np.arange(2), np.ones(2), np.ones((2, 3)), np.ones((2, 2, 2)))
+    with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):
+        gld(covariance_estimator=OAS()).fit_statistics(stats)
+    assert not hasattr(gld(covariance_estimator=OAS()), "partial_fit")
+    model.fit_statistics(stats)
+    with pytest.raises(ValueError, match="1 class"):
+        model.fit_statistics(ClassStatistics.from_data(X[:, :2], ZEROS))
+    with pytest.raises(ValueError, match=r"4 features, but .* is expecting 3"):
+        model.predict(np.ones((2, 4)))
+    assert len(model.predict(X)) == len(X)  # what was refused has changed nothing
