@@ -111,6 +111,8 @@ def test_features_over_all_rules(frame, model, path):
     lines = re.findall(r"^  (x\d+) +([\d.]+) %$", shown, re.MULTILINE)
     order = np.argsort(-shares)
     assert [name for name, _ in lines] == [FEATURES[j] for j in order[:10]]
+    said = [float(share) for _, share in lines]
+    np.testing.assert_allclose(said, 100 * shares[order[:10]], atol=0.051)
     assert shown.count("The answer is") == 3
 
 
