@@ -111,6 +111,15 @@ def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, sol
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
+def test_pairs_that_a_feature_separates_have_errors_of_the_model(rows):
+    X, y = rows
+    model = GaussianLinearDiscriminant().fit(np.column_stack([X, y == 0]), y)
+    for pair, word in (((0, 1), "if normal"), ((1, 2), "left-out")):
+        plane = BoundaryDisplay.from_estimator(model, pair=pair)
+        assert word in plane.errors["GLD"]
+
+
+@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")
