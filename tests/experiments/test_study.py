@@ -179,11 +179,16 @@ def test_every_method_gives_a_row(name):
     assert np.isnan([error["algorithm-2"], error["svm"]]).all()
 
 
-def test_random_methods_follow_the_seed_of_the_trial():
+def test_random_methods_and_folds_follow_the_seed_of_the_trial():
     study = Study(["iris"], {"r-hld-1": None, "mine": SVC(random_state=9)}, seed=5)
     assert study.model("r-hld-1", 2).random_state == 7
     assert study.model("mine", 2).random_state == 7
     assert METHODS["r-hld-1"].random_state is None
+    first, again, other = (study.split(Task("iris", k, 0, ()))[2] for k in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    next_seed = Study(["iris"], ["lda"], seed=6).split(Task("iris", 0, 0, ()))[2]
+    assert np.array_equal(next_seed, other)
 
 
 def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(rng):

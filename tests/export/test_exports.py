@@ -166,6 +166,13 @@ def test_scores_next_to_none_still_decide_one_vs_all(exporter, rng):
     assert positive[several][np.arange(several.sum()), place].all()
 
 
+@pytest.mark.parametrize("name", ["digits-ova", "line-ova"])
+def test_scores_beyond_their_limits_decide_one_vs_all(name, exporter, rng):
+    for factor in (10, 1e4):
+        model = scaled(name, factor)
+        exporter.check(model, random_rows(model, 2000, rng), 0.1)
+
+
 def test_pipelines_of_projections(exporter):
     X, y = data("four")
     frame = pd.DataFrame(X + 1e3).add_prefix("pixel ")
