@@ -10,13 +10,10 @@ from pyarrow import csv
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
 from heterolda import ParameterError, ReadingWarning
-from heterolda.data import encodings
 from heterolda.data.csv_reader import _check_na
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
-from heterolda.data.encodings import as_utf8
-from heterolda.data.formats import Format
+from heterolda.data.formats import Format, as_utf8
 from heterolda.data.layout import find_layout
-from heterolda.data.text_rows import merged_blanks, without_empty_rows
 
 ROWS = "1,5;2;a\n2,5;3;b\n"
 HEADS = [
@@ -196,14 +193,3 @@ def test_marks_that_are_numbers_are_no_gaps_of_labels():
         for name in ("data.parquet", "data.csv"):
             shown = succeed("fit", name, "-t", "kind", "--na", "0", "--no-accuracy")
             assert "60 rows, 2 features, 4 classes" in shown
-
-
-def test_blanks_and_empty_rows():
-    text = b"  a \t b\n1  2 \r\n\n x\ty"
-    for size in (1, 3, 100):
-        pieces = [text[k : k + size] for k in range(0, len(text), size)]
-        assert b"".join(merged_blanks(pieces)) == b"a b\n1 2\r\n\nx y"
-    text = b";;\na;b;\n;;\r\n;\n;c;\n;;"
-    assert b"".join(without_empty_rows([text], ";")) == b"a;b;\n;c;\n"
-    assert b"".join(without_empty_rows([b'"\n;\n";1\n'], ";")) == b'"\n;\n";1\n'
-    assert encodings._by_zeros(b"") == "utf-8"
