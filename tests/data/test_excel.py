@@ -186,21 +186,6 @@ def test_what_is_said_about_sheets_and_cells(rng):
         assert "formulas that were never calculated, such as that of" in result.stderr
 
 
-def test_columns_without_a_name_and_tables_without_a_header(rng):
-    frame = make_frame(rng, 40).drop(columns="id")
-    with a_folder():
-        frame.to_excel("index.xlsx")  # the index has no name
-        command = "--target", "kind", "--out", "model.json"
-        result = invoke("fit", "index.xlsx", *command)
-        assert result.exit_code == 0, result.stderr
-        assert "column_1 left out" in result.stderr
-        frame.to_excel("bare.xlsx", index=False, header=False)
-        command = "--target", "column_4", "--no-header", "--out", "model.json"
-        succeed("fit", "bare.xlsx", *command)
-        names = load("model.json").feature_names_in_.tolist()
-        assert names == ["column_1", "column_2", "column_3"]
-
-
 def test_folders_names_and_outputs(rng):
     table = rows_with_names(make_frame(rng, 40))
     data = content(table)

@@ -195,10 +195,9 @@ def _batches(
     is_typed = not (table.keep or layout.format.grouped)
     n_rows, n_lines = 0, layout.n_lines
     for piece in complete_rows(text, delimiter, where, least):
-        if n_lines:
+        if n_lines:  # all of them are in the first piece, as the layout shows there
             lines = piece.splitlines(keepends=True)
-            piece = b"".join(lines[n_lines:])
-            n_lines = max(0, n_lines - len(lines))
+            piece, n_lines = b"".join(lines[n_lines:]), 0
         if delimiter == BLANK:
             piece = merged_blanks(piece)
         piece = without_empty_rows(piece, delimiter)
