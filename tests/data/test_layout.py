@@ -9,7 +9,8 @@ from pyarrow import csv
 
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
-from heterolda import ParameterError, ReadingWarning
+from heterolda import MissingRowsWarning, ParameterError, ReadingWarning
+from heterolda.data import statistics_from_batches
 from heterolda.data.csv_reader import _check_na
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.formats import Format, as_utf8
@@ -114,6 +115,15 @@ def test_what_may_be_meant_otherwise_is_said():
     for cell in ("0.788", "1.2345", "1234.567,0"):
         with pytest.raises(NotNumbersError):
             parsed_numbers(pa.array([cell]), grouped)
+
+
+def test_blanks_after_delimiters_are_not_part_of_cells(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x, y, kind\n" + "1, 2, a\n3, 5, b\n2, NA, a\n7, 1, b\n" * 5)
+    with pytest.warns(MissingRowsWarning, match="5 of 20"):
+        stats = statistics_from_batches(path, "kind", missing="drop")
+    assert stats.feature_names.tolist() == ["x", "y"]
+    assert stats.classes.tolist() == ["a", "b"]
 
 
 LETTERS = "Öl,größe,α\n1,2,ß\n" * 3
