@@ -25,7 +25,7 @@ from fuzz.excel_files import change_excel, packed, parts
 from fuzz.parquet_files import odd_table, written
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
-from heterolda.data.encodings import as_utf8
+from heterolda.data.formats import as_utf8
 from heterolda.export.json_file import json_text
 from heterolda.export.model_file import to_document
 from tests.cli import messy_files

@@ -9,14 +9,12 @@ from pyarrow import csv
 
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
-from heterolda import ParameterError, ReadingWarning
-from heterolda.data import encodings
+from heterolda import MissingRowsWarning, ParameterError, ReadingWarning
+from heterolda.data import statistics_from_batches
 from heterolda.data.csv_reader import _check_na
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
-from heterolda.data.encodings import as_utf8
-from heterolda.data.formats import Format
+from heterolda.data.formats import Format, as_utf8
 from heterolda.data.layout import find_layout
-from heterolda.data.text_rows import merged_blanks, without_empty_rows
 
 ROWS = "1,5;2;a\n2,5;3;b\n"
 HEADS = [
@@ -119,6 +117,15 @@ def test_what_may_be_meant_otherwise_is_said():
             parsed_numbers(pa.array([cell]), grouped)
 
 
+def test_blanks_after_delimiters_are_not_part_of_cells(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x, y, kind\n" + "1, 2, a\n3, 5, b\n2, NA, a\n7, 1, b\n" * 5)
+    with pytest.warns(MissingRowsWarning, match="5 of 20"):
+        stats = statistics_from_batches(path, "kind", missing="drop")
+    assert stats.feature_names.tolist() == ["x", "y"]
+    assert stats.classes.tolist() == ["a", "b"]
+
+
 LETTERS = "Öl,größe,α\n1,2,ß\n" * 3
 CODES = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
 
@@ -152,37 +159,25 @@ def test_what_is_not_utf8_is_of_windows():
             list(as_utf8([data], "t"))
 
 
-def test_marks_and_headers():
+def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
     rows = "".join(f"{k % 4 + k % 3},{k % 5},{'abcd'[k % 4]}\n" for k in range(60))
     gaps = "-999,1,a\n1,-999.0,b\n?,2,a\n1,2,?\n"
-    with a_folder(clean_csv=rows.encode(), gaps_data=(rows + gaps).encode()):
-        words = "-t", "column_3", "--no-header", "-o", "m.json"
-        clean = succeed("fit", "clean.csv", *words)
-        words = *words, "--na", "?,-999"
-        result = invoke("fit", "gaps.data", *words)
+    words = "-t", "column_3", "--no-header", "-o", "m.json", "--na", "?,-999"
+    with a_folder(data_csv=(rows + gaps).encode()):
+        result = invoke("fit", "data.csv", *words)
         assert result.exit_code == 1
         assert "column 'column_1', row 61 is missing" in result.stderr
-        result = invoke("fit", "gaps.data", *words, "--missing", "drop")
+        result = invoke("fit", "data.csv", *words, "--missing", "drop")
         assert "4 of 64 rows have missing values" in result.stderr
-        said = "These also count as missing values: ?, -999"
-        said += ": the model cannot decide such rows.\n"
-        assert said in result.stdout
-        assert result.stdout.replace(said, "") == clean.replace(
-            "clean.csv", "gaps.data"
-        )
-        # The model keeps the marks, and that there is no header.
-        Path("new.csv").write_text("2,1\n-999,1\n")
-        shown = succeed("predict", "m.json", "new.csv", "--missing", "keep")
-        assert shown.splitlines()[0] == "column_1,column_2,prediction"
-        assert shown.splitlines()[2] == "-999,1,"
-        Path("new.csv").write_text("1,a,2\n" * 9)
-        assert (
-            "The model needs numbers" in invoke("predict", "m.json", "new.csv").stderr
-        )
-        Path("new.csv").write_text("1\n2\n")
-        assert (
-            "columns might be confused" in invoke("predict", "m.json", "new.csv").stderr
-        )
+        assert "These also count as missing values: ?, -999: " in result.stdout
+        for text, said in {
+            "2,1\n-999,1\n": "column_1,column_2,prediction\n2,1,b\n-999,1,\n",
+            "1,a,2\n" * 9: "The model needs numbers",
+            "1\n2\n": "columns might be confused",
+        }.items():
+            Path("new.csv").write_text(text)
+            result = invoke("predict", "m.json", "new.csv", "--missing", "keep")
+            assert said in result.stdout + result.stderr
 
 
 def test_marks_that_are_numbers_are_no_gaps_of_labels():
@@ -196,14 +191,3 @@ def test_marks_that_are_numbers_are_no_gaps_of_labels():
         for name in ("data.parquet", "data.csv"):
             shown = succeed("fit", name, "-t", "kind", "--na", "0", "--no-accuracy")
             assert "60 rows, 2 features, 4 classes" in shown
-
-
-def test_blanks_and_empty_rows():
-    text = b"  a \t b\n1  2 \r\n\n x\ty"
-    for size in (1, 3, 100):
-        pieces = [text[k : k + size] for k in range(0, len(text), size)]
-        assert b"".join(merged_blanks(pieces)) == b"a b\n1 2\r\n\nx y"
-    text = b";;\na;b;\n;;\r\n;\n;c;\n;;"
-    assert b"".join(without_empty_rows([text], ";")) == b"a;b;\n;c;\n"
-    assert b"".join(without_empty_rows([b'"\n;\n";1\n'], ";")) == b'"\n;\n";1\n'
-    assert encodings._by_zeros(b"") == "utf-8"

@@ -145,32 +145,30 @@ def test_what_cannot_be_is_refused(frame, tmp_path, monkeypatch):
     table = pa.Table.from_pandas(frame.copy())
     asked = {"columns": FEATURES, "missing": "em"}
     for other in (GaussianLinearDiscriminant(), HeteroscedasticProjection()):
-        name = type(other).__name__
-        with pytest.raises(ValueError, match=rf"needs Gaussian.*em'\), .*got {name}"):
+        message = rf"needs Gaussian.*em'\), .*got {type(other).__name__}"
+        with pytest.raises(ValueError, match=message):
             fit_batches(other, table, "kind", **asked)
     with pytest.raises(ValueError, match="is missing: fill it in, or leave such"):
         fit_batches(HeteroscedasticProjection(), table, "kind", columns=FEATURES)
-    frame["b"] = np.nan
-    frame.to_csv(tmp_path / "empty.csv")
-    message = r"empty\.csv: the values of column 'b' are all missing"
-    with pytest.raises(ValueError, match=message):
-        statistics_from_batches(tmp_path / "empty.csv", "kind", **asked)
-    frame["b"] = 1.0
-    frame.loc[frame["kind"] == "east", "c"] = np.nan
+    path = tmp_path / "empty.csv"
+    frame.assign(b=np.nan).to_csv(path)
+    east = frame["c"].where(frame["kind"] != "east")
+    infinite = frame.assign(c=frame["c"].where(frame.index != 0, np.inf))
+    for source, message in (
+        (path, r"empty\.csv: the values of column 'b' are all missing"),
+        (infinite, "'c', row 1 is infinite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            statistics_from_batches(source, "kind", **asked)
     with pytest.warns(UserWarning, match=r"\['c'\] have no value in .* \['east'\]"):
-        statistics_from_batches(frame, "kind", **asked)
-    frame.loc[0, "c"] = np.inf
-    with pytest.raises(ValueError, match="'c', row 1 is infinite"):
-        statistics_from_batches(frame, "kind", **asked)
+        statistics_from_batches(frame.assign(c=east), "kind", **asked)
     # Rows that are gone when they are needed again.
     monkeypatch.setattr(gathering, "MEMORY", 1)
     message = "only once.*too many rows with missing values.*: pass files"
     for once in (table.to_reader(), iter(table.to_batches())):
         with pytest.raises(TypeError, match=message):
             statistics_from_batches(once, "kind", **asked)
-
-
-def test_chunks_and_dask_collections_name_the_way_out(frame):
+    # Chunks and Dask collections name the way out.
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
     model = GaussianLinearDiscriminant(missing="em")
     with pytest.raises(ValueError, match=r"depend on all rows.*to fit at once"):

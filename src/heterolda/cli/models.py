@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 
 from heterolda.data.categories import Category, raw_columns
 from heterolda.data.formats import Format
-from heterolda.data.notes import AbsentColumnsError, NotNumericError
+from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import open_files
-from heterolda.data.table import Table
+from heterolda.data.table import AbsentColumnsError, Table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import ParameterError

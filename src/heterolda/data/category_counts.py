@@ -10,7 +10,8 @@ import numpy as np
 
 from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
 from heterolda.data.decoding import features_of, levels_of
-from heterolda.data.notes import NotNumericError, warn_of_similar_labels
+from heterolda.data.labels import warn_of_similar_labels
+from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
@@ -40,7 +41,6 @@ def with_categories(
     if not chosen:
         return table
     counts = _counted(table, chosen, progress)
-    _check_levels(counts, table)
     categories = [one.category() for one in counts]
     constant = [c.column for c in categories if not c.features]
     if constant and all(one.levels for one in counts):
@@ -92,27 +92,24 @@ class _Counts:
     """The levels of a column with their weights, and the rows of all together."""
 
     column: str
-    where: str = ""  # name of the file
     levels: dict[str, float] = field(default_factory=dict)
     problem: str | None = None  # why these are not categories
     n_rows: int = 0
     weight: float = 0.0
 
-    def add(self, codes: Index, levels: list[str], weight: Array) -> None:
+    def add(self, codes: Index, levels: list[str], weights: Array) -> None:
         """Count the rows of a batch."""
-        sums = np.bincount(codes, weight, len(levels))
-        for level, code in ((levels[code], code) for code in np.flatnonzero(sums)):
-            if self.problem is not None:
-                continue
-            self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
-            if len(level) > LONGEST_LEVEL:
-                self._refuse(f"has text of more than {LONGEST_LEVEL:,} characters")
-            elif len(self.levels) > MOST_LEVELS:
-                self._refuse(f"has more than {MOST_LEVELS:,} different values")
-
-    def _refuse(self, problem: str) -> None:
-        self.problem = problem
-        self.levels.clear()
+        self.n_rows += int((weights > 0).sum())
+        self.weight += float(weights.sum())
+        sums = np.bincount(codes, weights, len(levels))
+        for code in np.flatnonzero(sums).tolist():
+            level = levels[code]
+            if self.problem is None:
+                self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
+                if len(level) > LONGEST_LEVEL:
+                    self.problem = f"has text of more than {LONGEST_LEVEL:,} characters"
+                elif len(self.levels) > MOST_LEVELS:
+                    self.problem = f"has more than {MOST_LEVELS:,} different values"
 
     @property
     def size(self) -> float:
@@ -145,34 +142,27 @@ class _Counts:
 
 
 def _counted(table: Table, names: tuple[str, ...], progress: Progress) -> list[_Counts]:
-    """Count the levels of columns, in one pass over the rows that a fit uses."""
+    """Count the levels of columns, in one pass over the rows that a fit uses.
+
+    Refuse what is not categories, all at once; name levels that look alike.
+    """
     counts = [_Counts(name) for name in names]
     reading = Pass(replace(table, categories=tuple(map(Category, names))), progress)
     for records, rows in reading.with_records():
         coded = [levels_of(records, name, reading.file) for name in names]
         complete = np.all([codes >= 0 for codes, _ in coded], axis=0)
-        weights = rows.frequencies
         for one, (codes, levels) in zip(counts, coded, strict=True):
-            one.where = one.where or reading.file.name
             used = codes >= 0 if table.missing == "em" else complete
-            one.add(codes[used], levels, weights[used])
-            one.n_rows += int((weights[used] > 0).sum())
-            one.weight += float(weights[used].sum())
-    return counts
-
-
-def _check_levels(counts: list[_Counts], table: Table) -> None:
-    """Refuse what is not categories, all at once; name levels that look alike."""
-    problems = {one.column: one.verdict() for one in counts}
-    wrong = {name: problem for name, problem in problems.items() if problem}
+            one.add(codes[used], levels, rows.frequencies[used])
+    wrong = {one.column: problem for one in counts if (problem := one.verdict())}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
-        them = "it" if len(wrong) == 1 else "them"
-        where, (parameter, left) = counts[0].where, table.without(list(wrong))
+        parameter, left = table.without(list(wrong))
         raise ValueError(
-            f"{where}: {words}, too many for categories: leave {them} out with "
-            f"{parameter}={left!r}"
+            f"{reading.file.name}: {words}, too many for categories: leave "
+            f"{'it' if len(wrong) == 1 else 'them'} out with {parameter}={left!r}"
         )
     for one in counts:
         what = f"column {one.column!r} has values that"
         warn_of_similar_labels(sorted(one.levels), what, "categories")
+    return counts

@@ -13,27 +13,24 @@ import re
 import select
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
-from heterolda.data.encodings import Encoding, as_utf8
 from heterolda.data.files import TEXT
-from heterolda.data.formats import Format
-from heterolda.data.header import resolved_by_header
+from heterolda.data.formats import Encoding, Format, as_utf8, warn_of_reading
 from heterolda.data.layout import Layout, find_layout
-from heterolda.data.notes import warn_of_reading
+from heterolda.data.not_numeric import number_pattern
 from heterolda.data.table import File, Table, errors_name
 from heterolda.data.text_rows import (
     BLANK,
     complete_rows,
     merged_blanks,
     without_empty_rows,
-    without_lines,
 )
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.wording import names_text
+from heterolda.foundations.wording import named, names_text
 
 _READ_BYTES = 1 << 22
 _COLUMN_BYTES = 1 << 10  # read at a time at least: each batch takes Arrow some time
@@ -41,40 +38,64 @@ _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
 _PATIENCE = 0.1  # seconds to wait for the rows that follow the header
+_MANY = 10  # numbers that increase are wavelengths, or numbers of columns
+_MOST = 0.75  # share of numbers among names
+_NUMBER = re.compile(number_pattern("."))
 
 
 def open_text_file(path: str, table: Table) -> File:
     """Open a file of text; its rows are read when they are asked for."""
     where = table.name or path
     usual = TEXT[next(end for end in TEXT if path.lower().endswith(end))]
-    encoding = Encoding()  # known in part from the head, and then from the rows
-    with errors_name(where), _unpacked(path) as file:
-        text = as_utf8(_pieces(file, _HEAD_BYTES), where, encoding)
-        head, _ = _head(text, _HEAD_BYTES, where)
-    layout = find_layout(head, table.format, usual, where)
-    size = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names))
-
-    def rows() -> Iterator[bytes]:
-        with errors_name(where), _unpacked(path) as file:
-            text = as_utf8(_pieces(file, size), where, encoding)
-            yield from _rows(text, layout, where)
-
-    layout = replace(layout, format=replace(layout.format, encoding=encoding))
-    return _open_file(where, table, layout, rows())
-
-
-def open_text_stream(text: Iterator[bytes], table: Table, where: str) -> File:
-    """Open text in UTF-8 that comes in pieces; the first shows its layout."""
-    head, seen = _head(text, 0, where)  # the names are answered before a row has come
-    layout = find_layout(head, table.format, ",", where)
-    return _open_file(where, table, layout, _rows(chain([seen], text), layout, where))
+    encoding = Encoding()
+    text = as_utf8(_file_pieces(path, where), where, encoding)
+    return open_text(text, table, where, encoding, usual, _HEAD_BYTES)
 
 
 def open_standard_input(table: Table) -> File:
     """Open standard input, of which Arrow reads the whole rows that have come."""
     where, encoding = table.name or "standard input", Encoding()
-    table = replace(table, format=replace(table.format, encoding=encoding))
-    return open_text_stream(as_utf8(_piped(), where, encoding), table, where)
+    return open_text(as_utf8(_piped(), where, encoding), table, where, encoding)
+
+
+def open_text(
+    text: Iterator[bytes],
+    table: Table,
+    where: str,
+    encoding: Encoding,
+    usual: str = ",",
+    n_bytes: int = 0,
+) -> File:
+    """Open text in UTF-8 that comes in pieces; the first show its layout.
+
+    So many bytes are looked at, or the first piece: of a stream the names are answered
+    before a row has come. Predictions are to be written in `encoding`.
+    """
+    import pyarrow as pa
+
+    head, seen = _head(text, n_bytes, where)
+    layout = find_layout(head, table.format, usual, where)
+    _check_na(layout.format)
+    resolved = _resolved(table, layout, where)
+    left_out = [name for name in layout.unnamed if name not in set(resolved.read)]
+    if left_out and table.columns is None:
+        warn_of_reading(
+            f"{where}: {names_text(left_out)} left out, since nothing names "
+            f"{'it' if len(left_out) == 1 else 'them'}"
+        )
+    schema = pa.schema([(name, pa.string()) for name in layout.names])
+    least = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
+    batches = _batches(chain([seen], text), resolved, layout, where, least)
+    known = replace(layout.format, encoding=encoding)
+    return File(where, resolved, batches, schema, known, is_text=True)
+
+
+def _file_pieces(path: str, where: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, of which the first piece is small."""
+    is_packed = path.lower().endswith(".gz")
+    with errors_name(where), gzip.open(path) if is_packed else open(path, "rb") as file:
+        yield file.read(_HEAD_BYTES)
+        yield from iter(lambda: file.read(_READ_BYTES), b"")
 
 
 def _piped() -> Iterator[bytes]:
@@ -115,31 +136,6 @@ def _head(text: Iterator[bytes], n_bytes: int, where: str) -> tuple[str, bytes]:
     return seen.decode(), seen
 
 
-def _rows(text: Iterable[bytes], layout: Layout, where: str) -> Iterator[bytes]:
-    """Yield the rows of a text, in pieces of whole ones."""
-    delimiter = layout.format.delimiter or ","
-    if delimiter == BLANK:
-        text = merged_blanks(text)
-    rows = without_lines(complete_rows(text, delimiter, where), layout.n_lines)
-    return without_empty_rows(rows, delimiter)
-
-
-def _open_file(where: str, table: Table, layout: Layout, rows: Iterator[bytes]) -> File:
-    import pyarrow as pa
-
-    _check_na(layout.format)
-    resolved = resolved_by_header(table, layout, where)
-    left_out = [name for name in layout.unnamed if name not in set(resolved.read)]
-    if left_out and table.columns is None:
-        warn_of_reading(
-            f"{where}: {names_text(left_out)} left out, since nothing names "
-            f"{'it' if len(left_out) == 1 else 'them'}"
-        )
-    schema = pa.schema([(name, pa.string()) for name in layout.names])
-    batches = _batches(rows, resolved, layout, where)
-    return File(where, resolved, batches, schema, layout.format, is_text=True)
-
-
 def _check_na(text: Format) -> None:
     """Refuse NA strings with a decimal comma, which separates these strings."""
     for first, second in pairwise(text.na):
@@ -151,29 +147,73 @@ def _check_na(text: Format) -> None:
             )
 
 
+def _resolved(table: Table, layout: Layout, where: str) -> Table:
+    """Return the table with all columns named; say so if the names may be a row."""
+    names = layout.names
+    is_row = layout.format.header and looks_like_a_row(names)
+    taken = f"was read as column names, {named(names, 3)}"
+    options = "--no-header"
+    remedy = (
+        "; if it is a row, add {}, or write a line of names before it; the columns are "
+        f"then column_1 to column_{len(names)}"
+    )
+    try:
+        resolved = table.resolve(names, where, layout.unnamed)
+    except ValueError as error:
+        if not is_row:
+            raise
+        problem = f"{str(error).partition(';')[0]}; its first line {taken}"
+        words = [k for k, name in enumerate(names, 1) if not _NUMBER.search(name)]
+        if table.target not in (None, *names) and len(words) == 1:
+            options += f" --target column_{words[0]}"
+        raise ValueError(problem + remedy.format(options)) from error
+    if is_row and table.columns is None:
+        first = f"the first line of {where} {taken}"
+        warn_of_reading(first + remedy.format(options))
+    return resolved
+
+
+def looks_like_a_row(names: Sequence[str]) -> bool:
+    """Return whether most names are numbers that neither count nor increase long."""
+    numbers = [float(name) for name in names if _NUMBER.search(name)]
+    if len(numbers) < max(2, min(_MOST * len(names), len(names) - 1)):
+        return False
+    steps = {b - a for a, b in pairwise(numbers)}
+    return steps != {1} and not (len(numbers) >= _MANY and min(steps) > 0)
+
+
 def _batches(
-    rows: Iterator[bytes], table: Table, layout: Layout, where: str
+    text: Iterable[bytes], table: Table, layout: Layout, where: str, least: int
 ) -> Iterator[Any]:
     """Yield rows by Arrow, as text where some cell is not a number."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    typed = not (table.keep or layout.format.grouped)
-    n_rows = 0
-    for piece in rows:
+    delimiter = layout.format.delimiter or ","
+    if delimiter == BLANK:
+        text = (piece.replace(b"\t", b" ") for piece in text)
+    is_typed = not (table.keep or layout.format.grouped)
+    n_rows, n_lines = 0, layout.n_lines
+    for piece in complete_rows(text, delimiter, where, least):
+        if n_lines:  # all of them are in the first piece, as the layout shows there
+            lines = piece.splitlines(keepends=True)
+            piece, n_lines = b"".join(lines[n_lines:]), 0
+        if delimiter == BLANK:
+            piece = merged_blanks(piece)
+        piece = without_empty_rows(piece, delimiter)
         if not piece.strip(b"\r\n"):
             continue
         with errors_name(where):
             try:
-                options = _options(table, layout, len(piece), typed=typed)
-                found = arrow_csv.read_csv(pa.BufferReader(piece), *options)
+                options = _options(table, layout, len(piece), typed=is_typed)
+                rows = arrow_csv.read_csv(pa.BufferReader(piece), *options)
             except pa.ArrowInvalid as error:
                 if "conversion error" not in str(error):
                     raise _explained(error, where, n_rows) from error
                 options = _options(table, layout, len(piece), typed=False)
-                found = arrow_csv.read_csv(pa.BufferReader(piece), *options)
-        yield from found.to_batches()
-        n_rows += found.num_rows
+                rows = arrow_csv.read_csv(pa.BufferReader(piece), *options)
+        yield from rows.to_batches()
+        n_rows += rows.num_rows
 
 
 def _options(
@@ -216,12 +256,3 @@ def _explained(error: Exception, where: str, n_before: int) -> Exception:
     return ValueError(
         f"{where}: {row} has {ragged[3]} cells, but there are {ragged[2]} columns"
     )
-
-
-def _unpacked(path: str) -> Any:
-    """Open a file of bytes, unpacked."""
-    return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
-
-
-def _pieces(file: Any, size: int) -> Iterator[bytes]:
-    return iter(lambda: file.read(size), b"")

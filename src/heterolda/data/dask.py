@@ -87,11 +87,11 @@ def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
     names = None
     if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
         names = np.array(list(X.columns), dtype=object)
-    task = dask.delayed(_chunk_statistics, pure=True)
+    task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
     sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
     while len(sums) > 1:
-        groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
-        sums = [dask.delayed(_sum, pure=True)(*group) for group in groups]
+        starts = range(0, len(sums), _FAN_IN)
+        sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
     (total,) = dask.compute(sums[0])
     if total is None:
         raise ValueError("X has no rows: pass data of two classes or more")
@@ -104,18 +104,17 @@ def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
 def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
     """Return rows, labels, and weights or None that belong together, by chunk."""
     X = _with_whole_rows(X)
-    rows = _tasks(X)
+    rows, labels = _tasks(X), _chunks_like(X, y, "y")
     weights: list[Any] = [sample_weight] * len(rows)  # None, or a number for all
-    if not (sample_weight is None or isinstance(sample_weight, Real)):
-        weights = _chunks_like(X, sample_weight, "sample_weight", len(rows))
-    return list(zip(rows, _chunks_like(X, y, "y", len(rows)), weights, strict=True))
+    if not isinstance(sample_weight, Real | None):
+        weights = _chunks_like(X, sample_weight, "sample_weight")
+    return list(zip(rows, labels, weights, strict=True))
 
 
-def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
+def _chunks_like(X: Any, values: Any, name: str) -> list[Any]:
     """Return chunks of labels or weights: those of X, as far as these are known."""
-    known = not _is_frame(X) and not np.isnan(X.shape[0])
     if not is_dask_collection(values):
-        if not known:
+        if not _has_known_sizes(X):
             raise TypeError(
                 f"{name} must be a dask collection with the chunks of X, because their "
                 f"sizes are unknown; got {type(values).__name__}"
@@ -128,25 +127,28 @@ def _chunks_like(X: Any, values: Any, name: str, n_chunks: int) -> list[Any]:
         values = values[values.columns[0]] if _is_frame(values) else values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got {values.ndim}")
-    if known and not _is_frame(values) and not np.isnan(values.shape[0]):
+    if _has_known_sizes(X) and _has_known_sizes(values):
         if values.shape != X.shape[:1]:
             raise ValueError(
                 f"{name} must have one entry for each of the {X.shape[0]} rows of X, "
                 f"got {values.shape[0]}"
             )
         values = values.rechunk((X.chunks[0],))
-    chunks = _tasks(values)
-    if len(chunks) != n_chunks:
+    if values.npartitions != X.npartitions:
         raise ValueError(
-            f"{name} has {len(chunks)} chunks, but X has {n_chunks}, and their sizes "
-            "are unknown: repartition both in the same way"
+            f"{name} has {values.npartitions} chunks, but X has {X.npartitions}, and "
+            "their sizes are unknown: repartition both in the same way"
         )
-    return chunks
+    return _tasks(values)
 
 
 def _is_frame(X: Any) -> bool:
     """Return whether a collection is a data frame or a series."""
     return ".dataframe." in type(X).__module__
+
+
+def _has_known_sizes(X: Any) -> bool:
+    return not _is_frame(X) and not np.isnan(X.shape[0])
 
 
 def _check_kind(X: Any, name: str) -> None:
@@ -170,10 +172,8 @@ def _tasks(X: Any) -> list[Any]:
     They are not optimized one collection at a time: X and y may come from the same
     files, and dask would read these twice, or join their partitions in two ways.
     """
-    if _is_frame(X):
-        X = X.simplify()  # so that no other columns are read
-        return list(X.to_delayed(optimize_graph=False))
-    return list(X.to_delayed(optimize_graph=False).ravel())
+    X = X.simplify() if _is_frame(X) else X  # so that no other columns are read
+    return list(np.ravel(X.to_delayed(optimize_graph=False)))
 
 
 # What runs on the workers
@@ -188,24 +188,29 @@ def _chunk_statistics(
         return None
     X = _numbers(X)
     try:
-        found = ClassStatistics.from_data(X, labels, weight)
+        stats = ClassStatistics.from_data(X, labels, weight)
     except ValueError as error:
         if issparse(X) or np.isfinite(X).all():
             raise
-        where, what, way = "X", "infinity", ""
-        if names is not None:
-            where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
-        if np.isnan(X).any():
-            what = "NaN" if names is None else "missing values"
-            way = (
-                "; GaussianLinearDiscriminant(missing='em') takes missing values in "
-                "rows in memory and, by heterolda.data.fit_batches, in files"
-            )
-        raise ValueError(
-            f"{where} contains {what}: fill them in, or leave such rows out{way}"
-        ) from error
-    found.feature_names = names
-    return found, RowSample.from_arrays(X, labels, weight) if sampled else None
+        raise _not_finite(X, names) from error
+    stats.feature_names = names
+    return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
+
+
+def _not_finite(X: NDArray[Any], names: NDArray[Any] | None) -> ValueError:
+    """Return the error for missing values or infinity, with the first such column."""
+    where, what, remedy = "X", "infinity", ""
+    if names is not None:
+        where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
+    if np.isnan(X).any():
+        what = "NaN" if names is None else "missing values"
+        remedy = (
+            "; GaussianLinearDiscriminant(missing='em') takes missing values in rows "
+            "in memory and, by heterolda.data.fit_batches, in files"
+        )
+    return ValueError(
+        f"{where} contains {what}: fill them in, or leave such rows out{remedy}"
+    )
 
 
 def _sum(*terms: Any) -> Any:
@@ -243,10 +248,8 @@ def _right(
 
 def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
     """Return weights and labels of the rows of a chunk; text of pandas is strings."""
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(X.shape[0], sample_weight, dtype=np.float64)
     for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if values is not None and len(values) != X.shape[0]:
+        if not isinstance(values, Real | None) and len(values) != X.shape[0]:
             raise ValueError(
                 f"{name} has {len(values)} rows in a chunk where X has {X.shape[0]}: "
                 "the chunks of both must have the same rows"

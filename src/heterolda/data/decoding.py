@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from heterolda.data.categories import Category, UnseenLevels, level_of
 from heterolda.data.formats import Format
-from heterolda.data.not_numeric import not_numeric
-from heterolda.data.notes import NotNumericError
+from heterolda.data.not_numeric import NotNumericError, not_numeric
 from heterolda.data.table import File
-from heterolda.foundations.arrays import Array
+from heterolda.foundations.arrays import Array, Index
 
 # Types as Arrow calls them.
 _LABELS = (
@@ -30,22 +29,22 @@ def features_of(
     They are in memory column by column, as Arrow has them. Messages count rows from
     `n_before`. Levels that the fit has not seen are counted in `unseen`.
     """
+    names = file.table.feature_columns
     categories = {category.column: category for category in file.table.categories}
-    columns = {name: column_of(batch, name, file) for name in file.table.read}
-    numeric = {n: columns[n] for n in file.table.feature_columns if n not in categories}
+    columns = {n: column_of(batch, n, file) for n in names if n not in categories}
     try:
-        numbers = _all_numbers(numeric, file)
+        numbers = _all_numbers(columns, file)
     except NotNumbersError as error:
-        raise not_numeric(numeric, file, n_before) from error
+        raise not_numeric(columns, file, n_before) from error
     features = np.empty((len(file.table.features), batch.num_rows))
     start = 0
-    for name in file.table.feature_columns:
-        stop = start + 1
-        if name in categories:
-            stop = start + len(categories[name].features)
-            _indicate(features[start:stop], categories[name], batch, file, unseen)
-        else:
+    for name in names:
+        category = categories.get(name)
+        stop = start + (1 if category is None else len(category.features))
+        if category is None:
             features[start] = numbers[name]
+        else:
+            features[start:stop] = _indicators(category, batch, file, unseen)
         start = stop
     return features.T
 
@@ -105,10 +104,12 @@ def _as_numpy(column: Any, text: Format) -> Array:
     from pyarrow import types
 
     if not types.is_float64(column.type):  # most are, and there may be many
-        if not _is_any(_values(column.type), *_NUMBERS):
+        is_encoded = types.is_dictionary(column.type)
+        if not _is_any(
+            column.type.value_type if is_encoded else column.type, *_NUMBERS
+        ):
             raise NotNumbersError
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = column.dictionary_decode() if is_encoded else column
         if types.is_boolean(column.type):
             column = pc.cast(column, pa.uint8())
         column = pc.cast(column, pa.float64(), safe=False)
@@ -117,14 +118,10 @@ def _as_numpy(column: Any, text: Format) -> Array:
     return np.where(np.isin(array, marks), np.nan, array) if marks else array
 
 
-def _indicate(
-    features: Array,
-    category: Category,
-    batch: Any,
-    file: File,
-    unseen: UnseenLevels | None,
-) -> None:
-    """Write the zeros and ones of a category; missing values are NaN."""
+def _indicators(
+    category: Category, batch: Any, file: File, unseen: UnseenLevels | None
+) -> Array:
+    """Return the zeros and ones of a category, (n_features, n_rows); missing is NaN."""
     codes, levels = levels_of(batch, category.column, file)
     places = category.place_of
     new = [code for code, level in enumerate(levels) if level not in places]
@@ -132,13 +129,13 @@ def _indicate(
     if len(rows) and unseen is not None:
         examples = [levels[code] for code in np.unique(rows)]
         unseen.add(category.column, len(rows), examples)
-    found = [places.get(level, category.place_of_unseen) for level in levels]
-    of_rows = np.array([*found, -2])[codes]  # the last one stands for missing
-    features[:] = of_rows == np.arange(len(features))[:, None]
-    features[:, of_rows == -2] = np.nan
+    of_levels = [places.get(level, category.place_of_unseen) for level in levels]
+    of_rows = np.array([*of_levels, -2])[codes]  # the last one stands for missing
+    features = of_rows == np.arange(len(category.features))[:, None]
+    return np.where(of_rows == -2, np.nan, features)
 
 
-def levels_of(batch: Any, name: str, file: File) -> tuple[NDArray[np.int64], list[str]]:
+def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
     """Return levels of a category: indices into a list of them, -1 for missing."""
     codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
@@ -149,7 +146,7 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[NDArray[np.int64], lis
     return codes, levels
 
 
-def labels_of(batch: Any, file: File) -> tuple[NDArray[np.int64], list[Any]]:
+def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
     """Return labels: indices into a list of distinct ones, -1 for missing."""
     name = file.table.target
     codes, labels = _coded(batch, str(name), file, "of the labels")
@@ -180,24 +177,14 @@ def _coded(
             f"{file.name}: column {name!r} {what} must be whole numbers, booleans or "
             f"text, but is of type {kind}: convert it to text"
         )
-    if not is_encoded:
-        column = pc.dictionary_encode(column)
+    column = column if is_encoded else pc.dictionary_encode(column)
     values = column.dictionary.to_pylist()
-    codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy()
-    codes = codes.copy()
+    codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy().copy()
     missing = file.format.missing_words if file.is_text else file.format.na_words
     for code, value in enumerate(values):
         if value is None or value != value or str(value) in missing:
             codes[codes == code] = -1
     return codes, values
-
-
-def _values(kind: Any) -> Any:
-    """Return the type of the values of a type that stores them once, or as runs."""
-    from pyarrow import types
-
-    stored = types.is_dictionary(kind) or types.is_run_end_encoded(kind)
-    return kind.value_type if stored else kind
 
 
 def _is_any(kind: Any, *names: str) -> bool:

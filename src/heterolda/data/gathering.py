@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,30 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.labels import text_of
-from heterolda.data.missing_rows import (
-    IncompletePool,
-    RereadRows,
-    complete_rows,
-    too_large_for_one_pass,
-)
-from heterolda.data.notes import warn_of_missing_rows, warn_of_similar_labels
+from heterolda.data.arrow import ArrayRows, is_read_once
+from heterolda.data.formats import number_of
+from heterolda.data.labels import text_of, warn_of_similar_labels
 from heterolda.data.reading import Pass
-from heterolda.data.streams import ArrayRows, is_read_once
 from heterolda.data.table import Table
-from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Mask
+from heterolda.exceptions import MissingRowsWarning, ParameterError
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.missing import Passes
-from heterolda.statistics.moments import RangeError
+from heterolda.statistics.moments import RangeError, factor_of
 from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, frequency_factor
 from heterolda.statistics.samples import RowSample, filled_rows, fold_of, row_hashes
 
-# Bytes for rows that are kept.
+# Bytes for rows that are kept, and copies of them that EM holds at the same time.
 MEMORY = 2**29
+_COPIES = 6
 # Numbers of the matrices of a class that statistics by fold may take.
 _FOLD_NUMBERS = 1 << 19
 # Every other row may be of another class only if there are no more rows than this:
@@ -70,32 +66,33 @@ def gather(
     for each step if they take more memory, in bytes.
     """
     reading, sample = Pass(table, progress), None
-    incomplete = IncompletePool(MEMORY if memory is None else memory)
-    parts: list[ClassStatistics | None] = []
+    incomplete = _IncompletePool(MEMORY if memory is None else memory)
+    parts: list[ClassStatistics | None] = []  # of all rows, then of folds
     n_rows, names = 0, np.empty(0, dtype=object)
     for rows in reading:
         n_rows += len(rows.codes)
-        _check_classes(reading, n_rows, _MANY_ROWS, n_rows)
+        _check_classes(reading, n_rows)
         if sampled:
             part = RowSample.from_arrays(rows.X, rows.codes, rows.weights)
             sample = part if sample is None else sample + part
-        complete = _complete(rows) if table.missing == "em" else None
-        if complete is not None:
-            incomplete.add(rows.take(~complete))
-            rows = rows.take(complete)
+        if table.missing == "em" and has_missing_values(rows.X):
+            mask = np.isnan(rows.X).any(axis=1)
+            incomplete.add(rows.take(mask))
+            rows = rows.take(~mask)
             if incomplete.parts is None and is_read_once(table.source):
-                raise too_large_for_one_pass(table.source)
+                raise _too_large_for_one_pass(table.source)
         if not parts:
             names = np.array(reading.file.table.features, dtype=object)
             most = max(2, _FOLD_NUMBERS // len(names) ** 2)
-            parts = [None] * (1 + min(n_folds, most))  # of all rows, then of folds
+            parts = [None] * (1 + min(n_folds, most))
         with _columns_named(reading.file.name, names):
             parts = [
                 _added(part, some, names)
                 for part, some in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
             ]
     _check_rows(reading, n_rows)
-    labels, total, folds = _labels(reading), parts[0], parts[1:]
+    labels: NDArray[Any] = reading.labels.classes
+    total, folds = parts[0], parts[1:]
     if incomplete.n_rows:
         factor = 1.0
         if sample is not None:  # weights of a fit are frequencies
@@ -103,7 +100,7 @@ def gather(
             factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
         with _columns_named(reading.file.name, names):
-            passes = _passes(table, total, incomplete, reading, factor)
+            passes = _passes(table, total, incomplete, reading.labels, factor)
             total = ClassStatistics.from_incomplete(passes, labels, names)
         folds = []
     stats = _with_labels(total, labels)
@@ -124,112 +121,6 @@ def _dealt(rows: Rows, n_folds: int) -> Iterator[Rows]:
         yield from (rows.take(folds == k) for k in range(n_folds))
 
 
-def read_all(
-    table: Table, progress: Progress = silent, most: int | None = None, seed: int = 0
-) -> tuple[Rows, Pass]:
-    """Read all rows at once; of more than `most` rows, keep a random sample.
-
-    The pass that has read them comes with them.
-    """
-    reading, kept = Pass(table, progress), _RandomRows(most, seed)
-    for rows in reading:
-        kept.add(rows)
-        _check_classes(reading, reading.n_read, _MANY_ROWS, reading.n_read)
-    _check_rows(reading, reading.n_read - reading.n_dropped)
-    X, codes, weights = kept.rows()
-    labels = _labels(reading)
-    order = np.argsort(labels)
-    codes = np.argsort(order)[codes]
-    return Rows(X, codes, weights, labels[order]), reading
-
-
-class _RandomRows:
-    """All rows of batches, or a random sample of `most` of them, in their order.
-
-    A row has a random key, and those of the smallest keys are kept.
-    """
-
-    def __init__(self, most: int | None, seed: int) -> None:
-        self._most, self._rng = most, np.random.default_rng(seed)
-        self._parts: list[tuple[Array, ...]] = []
-
-    def add(self, rows: Rows) -> None:
-        """Add the rows of a batch."""
-        weights = [] if rows.weights is None else [rows.weights]
-        keys = self._rng.random(len(rows.codes))
-        self._parts.append((keys, rows.X, rows.codes, *weights))
-        n = sum(len(part[0]) for part in self._parts)
-        if self._most is not None and n > 2 * self._most:
-            self._parts = [self._kept()]
-
-    def rows(self) -> tuple[Array, NDArray[Any], Array | None]:
-        """Return features, codes of labels and weights."""
-        _, X, codes, *weights = self._kept()
-        return X, codes, weights[0] if weights else None
-
-    def _kept(self) -> tuple[Array, ...]:
-        parts = tuple(map(np.concatenate, zip(*self._parts, strict=True)))
-        if self._most is None or len(parts[0]) <= self._most:
-            return parts
-        kept = np.sort(np.argpartition(parts[0], self._most - 1)[: self._most])
-        return tuple(part[kept] for part in parts)
-
-
-def _labels(reading: Pass) -> NDArray[Any]:
-    labels: NDArray[Any] = reading.labels.classes
-    return labels
-
-
-def _check_rows(reading: Pass, n_rows: int) -> None:
-    """Refuse a table without rows or classes; warn of what was left out."""
-    if not n_rows:
-        complete = " without missing values" if reading.n_dropped else ""
-        raise ParameterError("source", f": the data have no rows{complete}")
-    _check_classes(reading, n_rows, _FEW_ROWS, _MOST_DECIMALS)
-    warn_of_missing_rows(reading.n_dropped, n_rows, reading.table.missing)
-    warn_of_similar_labels(_labels(reading).tolist())
-
-
-def _check_classes(reading: Pass, n_rows: int, least: int, most_decimals: int) -> None:
-    """Refuse labels that are not classes, among so many rows that were used.
-
-    That is so if every other row has its own, unless rows are few, or if they are
-    many numbers with decimals.
-    """
-    n = len(reading.labels)
-    differ = 2 * n > max(n_rows, least)
-    if not differ and n <= most_decimals:
-        return
-    numbers = [_number(text_of(label)) for label in _labels(reading).tolist()]
-    is_measured = None not in numbers and any(x % 1 for x in numbers if x is not None)
-    if not differ and not is_measured:
-        return
-    where = f"{reading.file.name}: column {reading.file.table.target!r}"
-    if None in numbers:
-        raise ValueError(
-            f"{where} has {n} different labels in the first {n_rows} rows, too many "
-            "for classes: name another column with target=..."
-        )
-    raise ValueError(
-        f"{where} is a measurement and not a class: it has {n} different numbers in "
-        f"{n_rows} rows; name another column with target=..."
-    )
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _complete(rows: Rows) -> Mask | None:
-    """Return which rows have no missing values; None if that is all of them."""
-    if not has_missing_values(rows.X):
-        return None
-    return np.asarray(~np.isnan(rows.X).any(axis=1))
-
-
 def _added(
     total: ClassStatistics | None, rows: Rows, names: NDArray[Any]
 ) -> ClassStatistics | None:
@@ -244,25 +135,8 @@ def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
     """Return statistics of the first classes with their labels, in order."""
     labels = labels[: stats.n_classes]
     order = np.argsort(labels)
-    made: ClassStatistics = stats.with_entries(order, labels[order])
-    return made
-
-
-def _passes(
-    table: Table,
-    total: ClassStatistics | None,
-    incomplete: IncompletePool,
-    reading: Pass,
-    factor: float,
-) -> Passes:
-    """Return what EM goes through in each step, with weights times a factor."""
-    n_classes = len(reading.labels)
-    parts = complete_rows(total, n_classes)
-    if incomplete.parts is not None:
-        rows = IncompleteRows.merged([*parts, *incomplete.parts])
-        return [rows.scaled(factor)]
-    parts = [part.scaled(factor) for part in parts]
-    return RereadRows(parts, table, reading.labels, incomplete.n_rows, factor)
+    ordered: ClassStatistics = stats.with_entries(order, labels[order])
+    return ordered
 
 
 @contextmanager
@@ -274,3 +148,170 @@ def _columns_named(where: str, names: NDArray[Any]) -> Iterator[None]:
         raise ValueError(
             f"{where}: the values of column {names[error.feature]!r} {error.problem}"
         ) from error
+
+
+def read_all(
+    table: Table, progress: Progress = silent, most: int | None = None, seed: int = 0
+) -> tuple[Rows, Pass]:
+    """Read all rows at once; of more than `most` rows, keep a random sample.
+
+    Each row has a random key, and those of the smallest keys are kept, in their order.
+    The pass that has read them comes with them.
+    """
+    reading, rng = Pass(table, progress), np.random.default_rng(seed)
+    parts: list[tuple[Array, Rows]] = []
+    for rows in reading:
+        parts.append((rng.random(len(rows.codes)), rows))
+        _check_classes(reading, reading.n_read)
+        if most is not None and sum(len(keys) for keys, _ in parts) > 2 * most:
+            parts = [_joined(parts, most)]
+    _check_rows(reading, reading.n_read - reading.n_dropped)
+    _, rows = _joined(parts, most)
+    labels = reading.labels.classes
+    order = np.argsort(labels)
+    codes = np.argsort(order)[rows.codes]
+    return Rows(rows.X, codes, rows.weights, labels[order]), reading
+
+
+def _joined(parts: list[tuple[Array, Rows]], most: int | None) -> tuple[Array, Rows]:
+    """Return keys and rows of several parts: the `most` rows of the smallest keys."""
+    keys = np.concatenate([keys for keys, _ in parts])
+    X = np.concatenate([rows.X for _, rows in parts])
+    codes = np.concatenate([rows.codes for _, rows in parts])
+    weights = None
+    if parts[0][1].weights is not None:
+        weights = np.concatenate([rows.frequencies for _, rows in parts])
+    rows = Rows(X, codes, weights, parts[-1][1].classes)
+    if most is None or len(keys) <= most:
+        return keys, rows
+    kept = np.sort(np.argpartition(keys, most - 1)[:most])
+    return keys[kept], rows.take(kept)
+
+
+def _check_rows(reading: Pass, n_rows: int) -> None:
+    """Refuse a table without rows or classes; warn of what was left out."""
+    n_dropped, table = reading.n_dropped, reading.table
+    if not n_rows:
+        complete = " without missing values" if n_dropped else ""
+        raise ParameterError("source", f": the data have no rows{complete}")
+    _check_classes(reading, n_rows, is_end=True)
+    if n_dropped:
+        lack = "no label or no weight" if table.missing == "em" else "missing values"
+        warnings.warn(
+            f"{n_dropped} of {n_dropped + n_rows} rows have {lack} and were left out",
+            MissingRowsWarning,
+            stacklevel=3,
+        )
+    warn_of_similar_labels(reading.labels.classes.tolist())
+
+
+def _check_classes(reading: Pass, n_rows: int, *, is_end: bool = False) -> None:
+    """Refuse labels that are not classes, among so many rows that were used.
+
+    That is so if every other row has its own, unless rows are few, or if, in the end,
+    they are many numbers with decimals.
+    """
+    n = len(reading.labels)
+    differ = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
+    if not differ and not (is_end and n > _MOST_DECIMALS):
+        return
+    labels = reading.labels.classes.tolist()
+    numbers = [number_of(text_of(label)) for label in labels]
+    is_text = None in numbers
+    if not differ and (is_text or not any(x % 1 for x in numbers if x is not None)):
+        return
+    where = f"{reading.file.name}: column {reading.file.table.target!r}"
+    if is_text:
+        raise ValueError(
+            f"{where} has {n} different labels in the first {n_rows} rows, too many "
+            "for classes: name another column with target=..."
+        )
+    raise ValueError(
+        f"{where} is a measurement and not a class: it has {n} different numbers in "
+        f"{n_rows} rows; name another column with target=..."
+    )
+
+
+# Rows with missing values
+
+
+class _IncompletePool:
+    """Incomplete rows of batches; many of one pattern are replaced by a factor.
+
+    Their `parts` are None as soon as they take more than the memory for them.
+    """
+
+    def __init__(self, memory: float) -> None:
+        self.n_rows, self.weight = 0, 0.0
+        self.parts: list[IncompleteRows] | None = []
+        self._memory, self._n_merged = memory, 0
+
+    def add(self, rows: Rows) -> None:
+        """Add incomplete rows."""
+        part = _incomplete(rows)
+        self.n_rows += len(rows.codes)
+        self.weight += float(part.weights.sum())
+        if self.parts is None:
+            return
+        self.parts.append(part.compacted())
+        if sum(len(part.Z) for part in self.parts) > 2 * self._n_merged:
+            merged = IncompleteRows.merged(self.parts).compacted()
+            is_full = _COPIES * merged.Z.nbytes > self._memory
+            self.parts, self._n_merged = None if is_full else [merged], len(merged.Z)
+
+
+def _incomplete(rows: Rows) -> IncompleteRows:
+    n_classes = len(rows.classes)
+    return IncompleteRows.from_arrays(rows.X, rows.codes, rows.weights, n_classes)
+
+
+def _passes(
+    table: Table,
+    total: ClassStatistics | None,
+    incomplete: _IncompletePool,
+    labels: Any,
+    factor: float,
+) -> Passes:
+    """Return what EM goes through in each step, with weights times a factor."""
+    parts = []
+    if total is not None:  # rows with the moments of all complete ones
+        factors = total.factors or [factor_of(scatter) for scatter in total.scatters]
+        moments = total.weights, total.means, factors
+        parts = [IncompleteRows.from_moments(*moments, len(labels))]
+    if incomplete.parts is not None:
+        return [IncompleteRows.merged([*parts, *incomplete.parts]).scaled(factor)]
+    parts = [part.scaled(factor) for part in parts]
+    return _RereadRows(parts, table, labels, incomplete.n_rows, factor)
+
+
+@dataclass(frozen=True)
+class _RereadRows:
+    """Rows whose incomplete ones are read again for each step of EM."""
+
+    complete: list[IncompleteRows]
+    table: Table
+    labels: Any  # of the first pass
+    n_rows: int  # incomplete ones, as the first pass has counted them
+    scale: float  # of weights
+
+    def __iter__(self) -> Iterator[IncompleteRows]:
+        n_rows, n_classes = 0, len(self.labels)
+        yield from self.complete
+        reading = Pass(self.table)
+        reading.labels = self.labels
+        for rows in reading:
+            mask = np.isnan(rows.X).any(axis=1)
+            n_rows += int(mask.sum())
+            if len(self.labels) == n_classes and mask.any():
+                yield _incomplete(rows.take(mask)).scaled(self.scale)
+        if n_rows != self.n_rows or len(self.labels) > n_classes:
+            raise _too_large_for_one_pass(self.table.source)
+
+
+def _too_large_for_one_pass(source: Any) -> TypeError:
+    """Return the error for rows that cannot be read again, or are others then."""
+    return TypeError(
+        f"source is a {type(source).__name__}, which can be read only once, but it has "
+        "too many rows with missing values to keep, so these must be read several "
+        "times: pass files, a dataset or a table"
+    )

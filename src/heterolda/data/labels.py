@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.notes import look_of, warn_of_labels
+from heterolda.data.formats import number_of
 from heterolda.data.table import File
+from heterolda.exceptions import SimilarLabelsWarning
 from heterolda.foundations.arrays import Index
 from heterolda.foundations.wording import named
 
@@ -71,8 +74,8 @@ class ClassFinder:
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes = classes
         labels = classes.tolist()
-        self._by_label = {label: k for k, label in enumerate(labels)}
-        self._by_text = {text_of(label): k for k, label in enumerate(labels)}
+        self._places = {text_of(label): k for k, label in enumerate(labels)}
+        self._places |= {label: k for k, label in enumerate(labels)}
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -91,9 +94,11 @@ class ClassFinder:
             )
         if alike:
             names = [self.classes.tolist()[k] for k in alike.values()]
-            warn_of_labels(
+            warnings.warn(
                 f"{where} {named([*alike])}, which look like the classes "
-                f"{named(names)} of the model and are taken for these"
+                f"{named(names)} of the model and are taken for these",
+                SimilarLabelsWarning,
+                stacklevel=2,
             )
         places = np.full(len(labels), -1)
         places[present] = [(found | alike)[labels[code]] for code in present]
@@ -110,7 +115,7 @@ class ClassFinder:
         """Return the index of the class of a label, or -1."""
         if label is None:
             return -1
-        return self._by_label.get(label, self._by_text.get(text_of(label), -1))
+        return self._places.get(label, self._places.get(text_of(label), -1))
 
 
 def text_of(label: Any) -> str:
@@ -119,3 +124,29 @@ def text_of(label: Any) -> str:
         label = int(label)
     text = str(label)
     return text.lower() if text in ("True", "False") else text
+
+
+def look_of(label: Any) -> object:
+    """Return a label without letter case and needless blanks, or as a number."""
+    text = " ".join(str(label).split())
+    number = number_of(text)
+    return text.casefold() if number is None else number
+
+
+def warn_of_similar_labels(
+    labels: Iterable[Any], what: str = "these labels", are: str = "classes"
+) -> None:
+    """Warn of labels, of those that are text, that may be meant to be the same."""
+    groups: dict[object, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            groups.setdefault(look_of(label), []).append(label)
+    alike = [group for group in groups.values() if len(group) > 1]
+    if alike:
+        names = "; ".join(" and ".join(map(repr, group[:5])) for group in alike[:5])
+        warnings.warn(
+            f"{what} look alike, but are different {are}: {names}. If they should be "
+            "the same, write them alike",
+            SimilarLabelsWarning,
+            stacklevel=2,
+        )

@@ -11,8 +11,7 @@ from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
-from heterolda.data.formats import Format
-from heterolda.data.notes import warn_of_reading
+from heterolda.data.formats import Format, warn_of_reading
 from heterolda.data.text_rows import BLANK, merged_blanks
 
 _DELIMITERS = ";\t|,"
@@ -180,7 +179,7 @@ def _score(rows: list[_Row]) -> tuple[float, bool, int]:
 def _rows(text: str, delimiter: str) -> list[_Row]:
     """Return the first rows that are not empty, up to one with a cell of no end."""
     if delimiter == BLANK:
-        text = b"".join(merged_blanks([text.encode()])).decode()
+        text = merged_blanks(text.encode()).decode()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = []
     with suppress(csv.Error):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heterolda.data.formats import Format
-from heterolda.data.notes import NotNumericError
 from heterolda.data.table import File
 from heterolda.foundations.wording import count
 
@@ -28,6 +27,20 @@ _MARKS, _FEW = 5, 0.1
 # Categories have no more levels, and each has so many rows on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
+
+
+class NotNumericError(ValueError):
+    """Columns that must be numeric are not.
+
+    The message is the problem and a remedy for callers of the library. `options` are
+    those of the command line that help, with their values.
+    """
+
+    def __init__(
+        self, problem: str, remedy: str = "", options: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(problem + remedy)
+        self.problem, self.options = problem, options or {}
 
 
 def number_pattern(decimal: str, grouped: bool = False) -> str:
@@ -112,12 +125,8 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
     looked_at = {
         name: _Column.of(column, file, n_before) for name, column in columns.items()
     }
-    by_remedy: dict[str, list[str]] = {}
-    for name, column in looked_at.items():
-        by_remedy.setdefault(column.remedy() or "", []).append(name)
-    by_remedy.pop("", None)
-    wrong = {n: looked_at[n] for names in by_remedy.values() for n in names}
-    wrong = {name: looked_at[name] for name in looked_at if name in wrong}
+    remedies = {name: column.remedy() for name, column in looked_at.items()}
+    wrong = {name: looked_at[name] for name, remedy in remedies.items() if remedy}
     cells = [f"{name[:40]!r} ({c.first or 'empty'})" for name, c in wrong.items()]
     more = f" and {len(cells) - _SHOWN} more" if cells[_SHOWN:] else ""
     problem = (
@@ -125,25 +134,28 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         f"{'is' if len(wrong) == 1 else 'are'} not all numbers: "
         f"{', '.join(cells[:_SHOWN])}{more}"
     )
-    asked = file.table
-    parameter, left = asked.without(list(wrong))
-    out = by_remedy.get("exclude", [])
-    if len(out) == len(looked_at) and not asked.text:
+    table = file.table
+    marked, levels, out = (
+        [name for name in wrong if remedies[name] == remedy]
+        for remedy in ("na", "categorical", "exclude")
+    )
+    if len(out) == len(looked_at) and not table.text:
         return NotNumericError(problem, ". Add columns of numbers or categories")
+    parameter, left = table.without(list(wrong))
     remedy = f". Convert them to numbers, or leave them out with {parameter}={left!r}"
-    if any(c.has_other_decimals(file.format) for c in wrong.values()):
-        other = {"decimal": _other_decimal(file.format)}
-        if asked.format.decimal is None:
-            return NotNumericError(problem, remedy, other)
+    is_other = any(c.has_other_decimals(file.format) for c in wrong.values())
+    if is_other and table.format.decimal is None:
+        other = _other_decimal(file.format)
+        return NotNumericError(problem, remedy, {"decimal": other})
     options: dict[str, Any] = {}
-    marks = {c for name in by_remedy.get("na", ()) for c in looked_at[name].others}
+    marks = {cell for name in marked for cell in looked_at[name].others}
     if marks:
         options["na"] = [*file.format.na, *sorted(marks)]
-    if "categorical" in by_remedy:
-        options["categorical"] = [*asked.text, *by_remedy["categorical"]]
+    if levels:
+        options["categorical"] = [*table.text, *levels]
     if out:
-        options |= [asked.without(out)]
+        options |= [table.without(out)]
     has_missing = any(c.n_missing for n, c in looked_at.items() if n not in out)
-    if asked.advice and (marks or has_missing):
-        options["missing"] = asked.advice
+    if table.advice and (marks or has_missing):
+        options["missing"] = table.advice
     return NotNumericError(problem, remedy, options)

@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from heterolda.data.arrow import LABELS, WEIGHTS, ArrayRows
 from heterolda.data.gathering import MEMORY, gather
-from heterolda.data.streams import LABELS, WEIGHTS, ArrayRows
 from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, is_numpy, to_host
 from heterolda.foundations.threads import Progress, silent
-from heterolda.foundations.validation import check_number
+from heterolda.foundations.validation import (
+    check_number,
+    check_sample_weight,
+    check_unmasked,
+    label_array,
+)
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.rows import coded_labels
 
 Estimator = TypeVar("Estimator")
 
@@ -86,7 +93,7 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    table = table_of(
+    table = _table(
         source,
         target,
         columns=columns,
@@ -170,7 +177,7 @@ def fit_batches(
             "with missing='drop'",
         )
     missing = own or "error" if missing is None else missing
-    table = table_of(
+    table = _table(
         source,
         target,
         columns=columns,
@@ -185,7 +192,7 @@ def fit_batches(
     return estimator
 
 
-def table_of(source: Any, target: Any, **settings: Any) -> Table:
+def _table(source: Any, target: Any, **settings: Any) -> Table:
     """Return a table of files, Arrow data or an array."""
     if (device := device_of(source, always=True)) is not None:
         if device.is_gpu:
@@ -202,9 +209,28 @@ def table_of(source: Any, target: Any, **settings: Any) -> Table:
                     "is for tables with named columns: index the columns of an array "
                     "instead",
                 )
-        weights = settings["sample_weight"]
-        settings["sample_weight"] = None if weights is None else WEIGHTS
-        source, target = ArrayRows.checked(source, target, weights), LABELS
+        source = _array_rows(source, target, settings["sample_weight"])
+        target = LABELS
+        settings["sample_weight"] = None if source.weights is None else WEIGHTS
     if target is None:
         raise TypeError("target must be the name of a column, got None")
     return Table(source, target, **settings)
+
+
+def _array_rows(X: NDArray[Any], y: ArrayLike, weights: ArrayLike | None) -> ArrayRows:
+    """Refuse what is not an array of numbers, and labels of other rows."""
+    check_unmasked("source", X)
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.shape[1]:
+        raise ParameterError(
+            "source",
+            "must be a two-dimensional array of numbers with at least one column, got "
+            f"shape {X.shape} of {X.dtype}",
+        )
+    if isinstance(y, str) or np.shape(y) != X.shape[:1]:
+        raise ParameterError(
+            "target",
+            "must be an array of labels if source is an array, one for each of the "
+            f"{len(X)} rows, got {y!r:.50}",
+        )
+    classes, codes = coded_labels(label_array(y, "target"), warn=False)
+    return ArrayRows(X, codes, classes.tolist(), check_sample_weight(weights, len(X)))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.data.arrow import open_parquet, open_streams
 from heterolda.data.categories import UnseenLevels
 from heterolda.data.csv_reader import open_standard_input, open_text_file
 from heterolda.data.decoding import features_of, labels_of, weights_of
-from heterolda.data.excel_reader import open_excel
+from heterolda.data.excel import open_excel
 from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
 from heterolda.data.labels import ClassFinder, LabelNumbers
-from heterolda.data.parquet_reader import open_parquet
-from heterolda.data.streams import open_streams
 from heterolda.data.table import File, Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
@@ -37,9 +36,7 @@ def open_files(table: Table) -> Iterator[File]:
     first: File | None = None
     for file in _opened(table):
         first = first or file
-        _check_features(file, first)
-        if table.keep:
-            _check_same_columns(file, first)
+        _check_same(file, first)
         yield replace(file, table=first.table)
 
 
@@ -59,21 +56,21 @@ def _opened(table: Table) -> Iterator[File]:
             yield open_text_file(path, table)
 
 
-def _check_features(file: File, first: File) -> None:
-    names, others = (set(f.table.feature_columns) for f in (file, first))
-    if names != others:
+def _check_same(file: File, first: File) -> None:
+    """Refuse a file that cannot be read, or written, as the first one is."""
+    differ = {*file.table.feature_columns} ^ {*first.table.feature_columns}
+    if differ:
         raise ValueError(
             f"{file.name}: its columns are not those of {first.name}: only one file "
-            f"has {sorted(names ^ others)}; select columns with columns=..."
+            f"has {sorted(differ)}; select columns with columns=..."
         )
-
-
-def _check_same_columns(file: File, first: File) -> None:
-    differing = set(file.schema.names) ^ set(first.schema.names)
-    if differing:
+    if not file.table.keep:
+        return
+    differ = {*file.schema.names} ^ {*first.schema.names}
+    if differ:
         raise ValueError(
             f"{file.name}: its columns differ from those of {first.name}: only one of "
-            f"the two has {listed(np.array(sorted(differing)))}"
+            f"the two has {listed(np.array(sorted(differ)))}"
         )
     if file.is_text and file.format.decimal != first.format.decimal:
         raise ValueError(
@@ -113,8 +110,9 @@ class Pass:
         self.file: Any = None
         self.first: Array = np.empty((0, 0))
         self.unseen = UnseenLevels()
-        known = None if classes is None else ClassFinder(classes)
-        self.labels: LabelNumbers | ClassFinder = known or LabelNumbers()
+        self.labels: LabelNumbers | ClassFinder = (
+            LabelNumbers() if classes is None else ClassFinder(classes)
+        )
 
     def __iter__(self) -> Iterator[Rows]:
         for file in open_files(self.table):
@@ -127,50 +125,48 @@ class Pass:
 
     def of_file(self, file: File) -> Iterator[tuple[Any, Rows]]:
         """Yield the same of one of the files, which is open."""
-        for records, good, rows in self._of_file(file):
-            yield records if good is None else records.filter(good), rows
+        for records, used, rows in self._of_file(file):
+            yield records if used is None else records.filter(used), rows
 
     def _of_file(self, file: File) -> Iterator[tuple[Any, Mask | None, Rows]]:
         """Yield records, which of them are used if not all, and their rows."""
         self.file, n_before = file, 0
         for records in file.batches:
-            n = records.num_rows
-            good, rows = self._decoded(records, file, n_before)
-            n_before += n
-            self.n_read += n
-            self.n_dropped += n - len(rows.codes)
+            used, rows = self._decoded(records, n_before)
+            n_before += records.num_rows
+            self.n_read += records.num_rows
+            self.n_dropped += records.num_rows - len(rows.codes)
             if not len(self.first):
                 self.first = rows.X[:_FIRST_ROWS].copy()
             self._progress(f"{self.n_read:,} rows", np.nan)
-            yield records, good, rows
+            yield records, used, rows
 
-    def _decoded(
-        self, records: Any, file: File, n_before: int
-    ) -> tuple[Mask | None, Rows]:
+    def _decoded(self, records: Any, n_before: int) -> tuple[Mask | None, Rows]:
         """Return which records are used, if not all, and their rows."""
-        table = file.table
+        file, table = self.file, self.file.table
         X = features_of(records, file, n_before, self.unseen)
-        codes, labels = np.zeros(len(X), np.int64), ["all"]
+        codes, labels, weights = np.zeros(len(X), np.int64), ["all"], None
+        absent = []
         if table.target is not None:
             codes, labels = labels_of(records, file)
-        absent, weights = [codes < 0] if table.target is not None else [], None
+            absent.append(codes < 0)
         if table.sample_weight is not None:
             weights = weights_of(records, table.sample_weight, file, n_before)
             absent.append(np.isnan(weights))
-        good = _usable(file, X, absent, n_before)
-        if good is not None:
-            X, codes = X[good], codes[good]
-            weights = None if weights is None else weights[good]
+        used = _usable(file, X, absent, n_before)
+        rows = Rows(X, codes, weights, np.empty(0))
+        rows = rows if used is None else rows.take(used)
         try:
-            weights = check_sample_weight(weights, len(X))
+            weights = check_sample_weight(rows.weights, len(rows.codes))
         except ParameterError as error:
             where = f"{file.name}: column {table.sample_weight!r}"
             raise ValueError(f"{where} {error.args[1]}") from error
+        X, codes = rows.X, rows.codes
         if table.missing == "em" and has_missing_values(X):
             X[np.isnan(X)] = np.nan  # of one kind, so that copies of rows are alike
         if table.target is not None:
             codes = self.labels.of(codes, labels, file)
-        return good, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
+        return used, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
@@ -188,14 +184,14 @@ def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | N
         raise ValueError(f"{place} is infinite: every number must be finite")
     table = file.table
     bad = np.column_stack([np.isnan(X) & (table.missing != "em"), *absent])
-    good = np.asarray(~bad.any(axis=1))
-    if good.all():
+    used = np.asarray(~bad.any(axis=1))
+    if used.all():
         return None
     if table.missing == "error":
-        can = table.advice == "em" and np.isnan(X[good.argmin()]).any()
+        can = table.advice == "em" and np.isnan(X[used.argmin()]).any()
         keep = "keep such rows with missing='em', " if can else ""
         raise ValueError(
             f"{file.place(bad, n_before)} is missing: fill it in, {keep}or leave such "
             "rows out with missing='drop'"
         )
-    return good
+    return used

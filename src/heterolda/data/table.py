@@ -14,7 +14,6 @@ import numpy as np
 
 from heterolda.data.categories import Category, encoded
 from heterolda.data.formats import Format
-from heterolda.data.notes import AbsentColumnsError
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.foundations.wording import MISSING_IN_FILES, listed, named
@@ -23,6 +22,14 @@ _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs some twenty kilobytes for a column, however few rows there are.
 _MOST_COLUMNS = 30_000
 _BATCH_NUMBERS = 1 << 21
+
+
+class AbsentColumnsError(ValueError):
+    """A table lacks columns."""
+
+    def __init__(self, message: str, absent: Iterable[str]) -> None:
+        super().__init__(message)
+        self.absent = tuple(absent)
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,22 @@ BLANK = " "  # as a delimiter: any number of blanks and tabs
 
 
 def complete_rows(
-    pieces: Iterable[bytes], delimiter: str, where: str
+    pieces: Iterable[bytes], delimiter: str, where: str, least: int = 0
 ) -> Iterator[bytes]:
-    """Yield bytes cut where a row ends; a quote that is not closed is an error."""
+    """Yield bytes cut where a row ends, waiting for at least so many.
+
+    A quote that is not closed is an error.
+    """
     rest, n_lines, n_quotes = b"", 0, 0
     seen = 0  # bytes of a row that is still open, or zero
     for piece in chain(pieces, [b""]):  # nothing stands for the end
         rest += piece
         n_quotes += _count(piece, b'"')
         may_end = n_quotes % 2 == 0 and len(rest) <= _PROMPT_BYTES
-        if piece and not may_end and len(rest) < min(2 * seen, _LONGEST_ROW):
-            continue  # or every piece of a long row would mean to read it again
+        # Or every piece of a long row would mean to read it again.
+        is_open = not may_end and len(rest) < min(2 * seen, _LONGEST_ROW)
+        if piece and (is_open or len(rest) < least):
+            continue
         stop = end = rest.rfind(b"\n") + 1 if piece else len(rest)
         is_broken = False
         if n_quotes:
@@ -108,41 +113,19 @@ def _end_of_plain_rows(text: bytes, delimiter: str) -> int | None:
     return int(ends[-1]) + 1 if len(ends) else 0
 
 
-def merged_blanks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines with one blank for any number of blanks and tabs, none around."""
-    rest = b""
-    for piece in chain(pieces, [b""]):
-        rest += piece
-        stop = rest.rfind(b"\n") + 1 if piece else len(rest)
-        lines, rest = rest[:stop], rest[stop:]
-        if lines:
-            lines = re.sub(rb"[ \t]+", BLANK.encode(), lines)
-            yield re.sub(rb"(?m)^ | (?=\r?$)", b"", lines)
-        elif len(rest) > _LONGEST_ROW:
-            yield rest  # whose length is somebody else's error
-            rest = b""
+def merged_blanks(text: bytes) -> bytes:
+    """Return lines with one blank for any number of blanks and tabs, none around."""
+    text = re.sub(rb"[ \t]+", BLANK.encode(), text)
+    return re.sub(rb"(?m)^ | (?=\r?$)", b"", text)
 
 
-def without_empty_rows(pieces: Iterable[bytes], delimiter: str) -> Iterator[bytes]:
-    """Yield text without lines of delimiters alone, which Excel is fond of.
+def without_empty_rows(text: bytes, delimiter: str) -> bytes:
+    """Return rows without lines of delimiters alone, which Excel is fond of.
 
     Text with quotes is left as it is, since these may protect such a line.
     """
     mark = delimiter.encode()
-    begun = re.compile(b"\n" + re.escape(mark))  # far faster than `in`
-    empty = re.compile(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark))
-    for piece in pieces:
-        is_begun = piece.startswith(mark) or begun.search(piece)
-        if is_begun and b'"' not in piece:
-            piece = empty.sub(b"", piece)
-        yield piece
-
-
-def without_lines(pieces: Iterable[bytes], n_lines: int) -> Iterator[bytes]:
-    """Yield text without its first lines."""
-    for piece in pieces:
-        if n_lines:
-            lines = piece.splitlines(keepends=True)
-            piece = b"".join(lines[n_lines:])
-            n_lines = max(0, n_lines - len(lines))
-        yield piece
+    begun = b"\n" + re.escape(mark)  # to search for it is far faster than `in`
+    if b'"' in text or not (text.startswith(mark) or re.search(begun, text)):
+        return text
+    return re.sub(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark), b"", text)

@@ -10,9 +10,8 @@ from itertools import chain
 from math import nan
 from typing import IO, Any
 
-from heterolda.data.encodings import Encoding
 from heterolda.data.files import PARQUET, STANDARD_STREAM, WRITTEN, check_written
-from heterolda.data.formats import Format
+from heterolda.data.formats import Encoding, Format
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.threads import Progress, silent
 
@@ -63,7 +62,7 @@ def write_table(
 
 
 def _texts(
-    batches: Iterable[tuple[Any, Format]], usual: str | None, is_shown: bool = False
+    batches: Iterator[tuple[Any, Format]], usual: str | None, is_shown: bool = False
 ) -> Iterator[bytes]:
     """Yield batches as text, after the names of the columns.
 
@@ -72,21 +71,20 @@ def _texts(
     """
     import pyarrow as pa
 
-    first: Format | None = None
-    for batch, text in batches:
+    first, text = next(batches)
+    delimiter = text.delimiter or ","
+    if delimiter == " " or (usual and "\t" in (usual, delimiter)):
+        delimiter = usual or ","
+    style = delimiter, text.decimal or ".", text.line_end
+    names = first.schema.names
+    header = pa.RecordBatch.from_arrays([pa.array([name]) for name in names], names)
+    encoding = Encoding() if is_shown else text.encoding
+    # The mark of UTF-8 is for Excel, and not for pipes.
+    mark = encoding.mark if usual or encoding.name != "utf-8" else b""
+    yield mark + encoding.encode(text_of(header, *style))
+    for batch, own in chain([(first, text)], batches):
         # Windows-1252 may be found out only with a later row.
-        encoding = Encoding() if is_shown else text.encoding
-        if first is None:
-            first = text
-            delimiter = text.delimiter or ","
-            if delimiter == " " or (usual and "\t" in (usual, delimiter)):
-                delimiter = usual or ","
-            style = delimiter, text.decimal or ".", text.line_end
-            names = batch.schema.names
-            header = pa.RecordBatch.from_arrays([pa.array([n]) for n in names], names)
-            # That of UTF-8 is for Excel, and not for pipes.
-            mark = encoding.mark if usual or encoding.name != "utf-8" else b""
-            yield mark + encoding.encode(text_of(header, *style))
+        encoding = Encoding() if is_shown else own.encoding
         yield encoding.encode(text_of(batch, *style))
 
 

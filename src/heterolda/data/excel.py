@@ -1,24 +1,37 @@
-"""Excel workbooks: the sheets of a zip archive of XML, read row by row.
+"""Excel workbooks: a sheet, read as the text that a CSV file of it would have.
 
-Archives are unpacked and parsed as they are read, so that memory holds some rows and
-the texts that cells share. Readers that build the whole sheet need memory for every
-place between the first cell and the last; two cells then are enough to end a process.
+So column names, missing values, titles above the table and labels mean the same in
+both. The zip archive of XML is unpacked and parsed as it is read, so that memory holds
+some rows and the texts that cells share. Readers that build the whole sheet need memory
+for every place between the first cell and the last; two cells then are enough to end a
+process.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import Any
 from xml.parsers import expat
 
-from heterolda.data.notes import warn_of_reading
+from heterolda.data.csv_reader import open_text
+from heterolda.data.formats import Encoding, Format, number_of, warn_of_reading
+from heterolda.data.layout import decimal_mark
+from heterolda.data.table import File, Table
+from heterolda.data.text_rows import BLANK
 
+_N_ROWS = 100  # that show where a table is
+_TEXT_PIECE = 1 << 20  # characters of text that are read at a time, about
+_EXACT = 2.0**53  # whole numbers below are written as such
 _PIECE = 1 << 16  # bytes that are parsed at a time
 _LONGEST_MARKUP = 1 << 22  # bytes of a tag
 _LONGEST_CELL = 32_767  # characters, as in Excel
@@ -37,6 +50,81 @@ _FORMULA = "formula"  # an attribute of ours
 Row = dict[int, float | str]
 
 
+def open_excel(path: str, table: Table) -> File:
+    """Open the first sheet that has the columns; rows are read when asked for."""
+    book = open_workbook(path)
+    sheets = {name: book.rows(name) for name in book.sheets}
+    heads = {name: list(islice(rows, _N_ROWS)) for name, rows in sheets.items()}
+    heads = {name: head for name, head in heads.items() if head}
+    if not heads:
+        raise ValueError(f"{path} is empty: no visible sheet has data")
+    where, name = path, _chosen(heads, table)
+    if len(heads) > 1:
+        where = f"{path}, sheet {name!r}"
+        others = ", ".join(repr(other) for other in heads if other != name)
+        warn_of_reading(f"{path}: the sheet {name!r} was read, and not {others}")
+    head, text = heads[name], table.format
+    if text.decimal is None:  # of numbers that are text: others have none
+        cells = [[v for v in row.values() if isinstance(v, str)] for row in head]
+        decimal, grouped = decimal_mark(cells, where)
+        text = replace(text, decimal=decimal, grouped=grouped)
+    if text.delimiter in (None, BLANK, text.decimal):
+        text = replace(text, delimiter=";" if text.decimal == "," else ",")
+    lines = _lines(chain(head, sheets[name]), _span(head), text, where)
+    # Tables of results are to be opened in Excel.
+    encoding = Encoding(mark=codecs.BOM_UTF8)
+    file = open_text(lines, replace(table, format=text), where, encoding)
+    return replace(file, format=replace(file.format, line_end="\r\n"))
+
+
+def _chosen(heads: dict[str, list[Row]], table: Table) -> str:
+    """Return the first sheet with a row that has all names wanted, or the first."""
+    wanted = {*table.read, *table.exclude}
+    for name, head in heads.items():
+        rows = ({str(_cell(v, ".")).strip() for v in row.values()} for row in head)
+        if table.format.header and any(wanted <= names for names in rows):
+            return name
+    return next(iter(heads))
+
+
+def _span(head: Iterable[Row]) -> range:
+    """Return the columns of a table: those that its first rows have."""
+    head = [row for row in head if len(row) > 1] or head  # others may be titles
+    return range(min(map(min, head)), max(map(max, head)) + 1)
+
+
+def _lines(
+    rows: Iterable[Row], span: range, text: Format, where: str
+) -> Iterator[bytes]:
+    """Yield the rows of a sheet as text, in pieces of whole rows."""
+    decimal = text.decimal or "."
+    lines = io.StringIO(newline="")
+    settings: Any = {"delimiter": text.delimiter, "quoting": csv.QUOTE_NONNUMERIC}
+    writer = csv.writer(lines, lineterminator="\n", **settings)
+    is_beside = False
+    for number, row in enumerate(rows, 1):
+        is_beside = is_beside or min(row) < span.start or max(row) >= span.stop
+        cells = [_cell(row.get(at, ""), decimal) for at in span]
+        if any(cell != "" for cell in cells):
+            writer.writerow(cells)
+        if number >= _N_ROWS and lines.tell() > _TEXT_PIECE:
+            yield lines.getvalue().encode()
+            lines.seek(0)
+            lines.truncate()
+    yield lines.getvalue().encode()
+    if is_beside:
+        warn_of_reading(f"{where}: cells beside the table were left out")
+
+
+def _cell(value: float | str, decimal: str) -> float | str:
+    """Return a cell for csv, which writes numbers as Python does."""
+    if isinstance(value, str):
+        return value
+    if value.is_integer() and abs(value) < _EXACT:
+        return int(value)
+    return repr(value).replace(".", ",") if decimal == "," else value
+
+
 class WorkbookError(ValueError):
     """A file is not a workbook that can be read."""
 
@@ -53,8 +141,70 @@ class Workbook:
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """Yield the rows of a sheet that hold something."""
+        places: dict[str, int] = {}  # numbers of columns by their letters
+        row: Row = {}
+        at, n_characters, is_noted = -1, 0, False
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
-            yield from _rows(self, archive, self.sheets[sheet])
+            for item in _texts(archive, self.sheets[sheet], "c"):
+                if item is None:
+                    if row:
+                        yield row
+                    row, at, n_characters = {}, -1, 0
+                    continue
+                attributes, text = item
+                letters = attributes.get("r", "").rstrip("0123456789")
+                if letters not in places:
+                    places[letters] = _place(letters)
+                at = places[letters] if letters else at + 1
+                if at >= _MOST_COLUMNS:
+                    raise ValueError("a row has too many cells")
+                if _FORMULA in attributes and not text and not is_noted:
+                    is_noted = True
+                    warn_of_reading(
+                        f"{self.path}: formulas that were never calculated, such as "
+                        f"that of cell {attributes.get('r')}, count as missing: open "
+                        "the file in Excel and save it"
+                    )
+                value = self._value(text, attributes) if text else ""
+                if value != "":
+                    row[at] = value
+                if isinstance(value, str):
+                    n_characters += len(value)
+                    if n_characters > _LONGEST_ROW:
+                        raise ValueError("a row holds far too much text")
+
+    def _value(self, text: str, attributes: dict[str, str]) -> float | str:
+        """Return the number in a cell, or the text that a CSV file would have."""
+        kind = attributes.get("t", "n")
+        if kind == "n":
+            number = number_of(text)
+            if number is None:
+                return text
+            style = attributes.get("s", "")
+            return self._moment(number, style) if style in self.dates else number
+        if kind == "s":
+            index = int(text)
+            if not 0 <= index < len(self.texts):
+                raise ValueError(f"it has no text number {index}")
+            return self.texts[index]
+        if kind == "b":
+            return "true" if text == "1" else "false"
+        if len(text) > _LONGEST_CELL:
+            raise ValueError("a cell holds far too much text")
+        return _plain(text)
+
+    def _moment(self, days: float, style: str) -> float | str:
+        """Return a date, perhaps with its time, or a time alone, as text."""
+        try:
+            time = timedelta(milliseconds=round(days * 86_400_000))
+            if self.dates[style] or 0 <= days < 1:
+                return str(time)
+            # Excel believes that there was a 29 February 1900.
+            first = datetime(1899, 12, 31 if days < 60 else 30)
+            moment = (datetime(1904, 1, 1) if self.since_1904 else first) + time
+        except (OverflowError, ValueError):
+            return days
+        return str(moment).removesuffix(" 00:00:00")
 
 
 def open_workbook(path: str) -> Workbook:
@@ -250,40 +400,6 @@ def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> dict[str, bo
     return styles
 
 
-def _rows(book: Workbook, archive: zipfile.ZipFile, part: str) -> Iterator[Row]:
-    """Yield the rows of a sheet that hold something."""
-    places: dict[str, int] = {}  # numbers of columns by their letters
-    row: Row = {}
-    at, n_characters, is_said = -1, 0, False
-    for item in _texts(archive, part, "c"):
-        if item is None:
-            if row:
-                yield row
-            row, at, n_characters = {}, -1, 0
-            continue
-        attributes, text = item
-        letters = attributes.get("r", "").rstrip("0123456789")
-        if letters not in places:
-            places[letters] = _place(letters)
-        at = places[letters] if letters else at + 1
-        if at >= _MOST_COLUMNS:
-            raise ValueError("a row has too many cells")
-        if _FORMULA in attributes and not text and not is_said:
-            is_said = True
-            warn_of_reading(
-                f"{book.path}: formulas that were never calculated, such as that of "
-                f"cell {attributes.get('r')}, count as missing: open the file in Excel "
-                "and save it"
-            )
-        value = _value(text, attributes, book) if text else ""
-        if value != "":
-            row[at] = value
-        if isinstance(value, str):
-            n_characters += len(value)
-            if n_characters > _LONGEST_ROW:
-                raise ValueError("a row holds far too much text")
-
-
 def _place(letters: str) -> int:
     """Return the number of a column, from zero."""
     number = 0
@@ -292,39 +408,3 @@ def _place(letters: str) -> int:
         if not "A" <= letter <= "Z" or number > _MOST_COLUMNS:
             raise ValueError(f"no column is called {letters[:20]!r}")
     return number - 1
-
-
-def _value(text: str, attributes: dict[str, str], book: Workbook) -> float | str:
-    """Return the number in a cell, or the text that a CSV file would have."""
-    kind = attributes.get("t", "n")
-    if kind == "n":
-        try:
-            number = float(text)
-        except ValueError:
-            return text
-        style = attributes.get("s", "")
-        return _moment(number, style, book) if style in book.dates else number
-    if kind == "s":
-        index = int(text)
-        if not 0 <= index < len(book.texts):
-            raise ValueError(f"it has no text number {index}")
-        return book.texts[index]
-    if kind == "b":
-        return "true" if text == "1" else "false"
-    if len(text) > _LONGEST_CELL:
-        raise ValueError("a cell holds far too much text")
-    return _plain(text)
-
-
-def _moment(days: float, style: str, book: Workbook) -> float | str:
-    """Return a date, perhaps with its time, or a time alone, as text."""
-    try:
-        time = timedelta(milliseconds=round(days * 86_400_000))
-        if book.dates[style] or 0 <= days < 1:
-            return str(time)
-        # Excel believes that there was a 29 February 1900.
-        first = datetime(1899, 12, 31 if days < 60 else 30)
-        moment = (datetime(1904, 1, 1) if book.since_1904 else first) + time
-    except (OverflowError, ValueError):
-        return days
-    return str(moment).removesuffix(" 00:00:00")

@@ -1,0 +1,217 @@
+"""Parquet files, Arrow data of any library, and arrays, as Arrow record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heterolda.data.table import File, Table, errors_name
+from heterolda.foundations.arrays import Array, Index
+
+_PARQUET_BUFFER = 1 << 16
+# Bytes of text of a batch, at most, unless a single row has more.
+_TEXT_BYTES = 1 << 24
+_FEW_ROWS = 1024
+LABELS, WEIGHTS = "target", "sample_weight"  # in messages, in place of names of columns
+
+
+def open_parquet(path: str, table: Table) -> File:
+    """Open a file; its batches are read when they are asked for."""
+    import pyarrow.parquet as pq
+
+    with errors_name(path):
+        # Without these settings all that a file holds would be read ahead.
+        little: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
+        with pq.ParquetFile(path, **little) as file:
+            schema = file.schema_arrow
+        resolved = table.resolve(schema.names, path, _index_columns(schema))
+        text = [field.name for field in schema if _is_long(field.type)]
+        file = pq.ParquetFile(path, **little, read_dictionary=text)
+    wanted = None if table.keep else resolved.read
+    rows = resolved.rows_per_batch
+    if table.keep and any(field.type.num_fields for field in schema):
+        rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
+
+    def batches() -> Iterator[Any]:
+        with errors_name(path), file:
+            for batch in file.iter_batches(rows, columns=wanted):
+                _check_text(batch, path)
+                # Labels stay as they are: each is needed but once.
+                yield from _spelled_out(batch, schema) if table.keep else [batch]
+
+    return File(path, resolved, batches(), schema, table.format)
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """Return columns that hold the index of a data frame, as pandas has noted it."""
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str)]
+
+
+def _is_long(kind: Any) -> bool:
+    """Return whether values of a type may be of any length."""
+    from pyarrow import types
+
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return bool(text or types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _check_text(batch: Any, path: str) -> None:
+    """Refuse text that a damaged file has made something else."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if types.is_dictionary(column.type):
+            try:
+                column.dictionary.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"{path}: the text of column {name!r} is damaged: {error}"
+                ) from error
+
+
+def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
+    """Yield a batch with its text as it was, in pieces that are not too large for it.
+
+    The same long text in a million rows takes little room in a file, and in memory as
+    long as it is stored once.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    longest = 0
+    for column in batch.columns:
+        if types.is_dictionary(column.type) and _is_long(column.type.value_type):
+            longest += pc.max(pc.binary_length(column.dictionary)).as_py() or 0
+    for piece in _cut([batch], max(1, _TEXT_BYTES // max(1, longest))):
+        columns = [
+            column if column.type == field.type else column.cast(field.type)
+            for field, column in zip(schema, piece.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Yield batches of at most so many rows: one of all would be copied as a whole."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+def is_read_once(source: Any) -> bool:
+    """Return whether the rows of a source are gone after a pass."""
+    return any(hasattr(source, name) for name in ("__next__", "read_next_batch"))
+
+
+def open_streams(table: Table) -> Iterator[File]:
+    """Open Arrow data, or what another library hands over, item by item."""
+    import pyarrow.dataset as ds
+
+    source = table.source
+    if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
+        source = source.collect_batches()
+    if isinstance(source, ArrayRows):
+        yield source.open(table)
+    elif isinstance(source, ds.Dataset):
+        yield _dataset(source, table)
+    elif _is_table(source):
+        yield _stream(source, table, "source")
+    elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
+        for number, item in enumerate(source, 1):
+            if not _is_table(item):
+                raise TypeError(
+                    f"item {number} of source must be a record batch or a table, got "
+                    f"{type(item).__name__}"
+                )
+            yield _stream(item, table, f"item {number} of source")
+    else:
+        raise TypeError(
+            "source must be a path, a list of paths, a pyarrow dataset, table or "
+            "reader, record batches, or an object that exports an Arrow stream, got "
+            f"{type(source).__name__}"
+        )
+
+
+def _is_table(source: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
+
+
+def _stream(source: Any, table: Table, where: str) -> File:
+    import pyarrow as pa
+
+    with errors_name(where):
+        if isinstance(source, pa.RecordBatch):
+            source = pa.Table.from_batches([source])
+        reader = pa.RecordBatchReader.from_stream(source)
+    schema = reader.schema
+    resolved = table.resolve(schema.names, where, _index_columns(schema))
+
+    def batches() -> Iterator[Any]:
+        with errors_name(where):
+            yield from _cut(reader, resolved.rows_per_batch)
+
+    return File(where, resolved, batches(), schema, table.format)
+
+
+def _dataset(source: Any, table: Table) -> File:
+    import pyarrow.dataset as ds
+
+    schema = source.schema
+    resolved = table.resolve(schema.names, "source", _index_columns(schema))
+    # Without these settings much of the files would be read ahead.
+    little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    default = ds.ParquetFragmentScanOptions()
+    kind = getattr(source, "format", None)  # a union of datasets has none
+    if kind is not None and kind.default_fragment_scan_options == default:
+        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
+        )
+    size = resolved.rows_per_batch
+
+    def batches() -> Iterator[Any]:
+        with errors_name("source"):
+            yield from source.to_batches(
+                columns=resolved.read, batch_size=size, **little
+            )
+
+    return File("source", resolved, batches(), schema, table.format)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """An array of rows, or a memory map, with all labels and weights."""
+
+    X: NDArray[Any]
+    codes: Index
+    labels: list[Any]
+    weights: Array | None
+
+    def open(self, table: Table) -> File:
+        """Open the rows as record batches."""
+        import pyarrow as pa
+
+        names = [str(j) for j in range(self.X.shape[1])]
+        schema = pa.schema([(name, pa.float64()) for name in [*names, *table.read]])
+        resolved = table.resolve(schema.names, "source")
+        size = resolved.rows_per_batch
+
+        def batches() -> Iterator[Any]:
+            labels = pa.array(self.labels)
+            for start in range(0, len(self.X), size):
+                rows = slice(start, start + size)
+                X = self.X[rows].T.astype(np.float64, order="C")
+                columns = dict(zip(names, map(pa.array, X), strict=True))
+                columns[LABELS] = labels.take(pa.array(self.codes[rows]))
+                if self.weights is not None:
+                    columns[WEIGHTS] = pa.array(self.weights[rows])
+                yield pa.RecordBatch.from_pydict(columns)
+
+        return File("source", resolved, batches(), schema)
