@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fuzz.reader import is_worded
 from heterolda.cli import messages
-from heterolda.cli.commands import app
+from heterolda.cli.app import app
 
 # A line of this length can still be read.
 _LONGEST_LINE = 2000

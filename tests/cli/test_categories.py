@@ -250,14 +250,6 @@ def test_rare_levels_and_names_that_clash(rng, tmp_path):
     (data,), _ = write(frame, "csv", tmp_path)
     result = invoke(*FIT, data, "-t", "kind", "--categorical", "city")
     assert "two features would be named 'city=Lyon'" in result.stderr
-    for names, problem in [
-        ("kind", "'kind' is the target"),
-        ("city,city", "'city' is named twice"),
-        ("town", "no column is named 'town'"),
-    ]:
-        result = invoke("fit", data, "-t", "kind", "--categorical", names)
-        assert result.exit_code == 2
-        assert problem in result.stderr
 
 
 def test_hostile_levels_reach_models_headers_and_graphs(rng, tmp_path):
@@ -281,6 +273,7 @@ def test_hostile_levels_reach_models_headers_and_graphs(rng, tmp_path):
 
     shown = succeed("export", path, "-o", tmp_path / "m.onnx", "--dtype", "float64")
     assert f"city={levels[2]}: 1 if city is " in shown
+    assert "city=line\\nfeed" in shown
     session = InferenceSession(tmp_path / "m.onnx")
     assert session.run(None, {"X": X.to_numpy()})[0].tolist() == expected
     meanings = json.loads(session.get_modelmeta().custom_metadata_map["features"])
@@ -324,10 +317,8 @@ def test_what_a_model_says_of_its_columns(rng, tmp_path):
     names = ["--columns", "x0,town,x1,code"]
     found = succeed("predict", tmp_path / "model.json", data, *names)
     frame.to_csv(data, index=False)
-    assert (
-        rows_of(found)[1:]
-        == rows_of(succeed("predict", tmp_path / "model.json", data))[1:]
-    )
+    expected = succeed("predict", tmp_path / "model.json", data)
+    assert rows_of(found)[1:] == rows_of(expected)[1:]
     result = invoke("predict", tmp_path / "model.json", data, "--columns", "x0,x1")
     assert "--columns names 2 columns, but the model needs 4 columns" in result.stderr
     # Missing cells, and Parquet, in which numbers are numbers and text stays text.
@@ -336,15 +327,8 @@ def test_what_a_model_says_of_its_columns(rng, tmp_path):
     new.to_csv(data, index=False)
     result = invoke("predict", tmp_path / "model.json", data)
     assert "column 'city', row 4 is missing" in result.stderr
-    succeed(
-        "predict",
-        tmp_path / "model.json",
-        data,
-        "--missing",
-        "keep",
-        "-o",
-        tmp_path / "p.parquet",
-    )
+    out = "--missing", "keep", "-o", tmp_path / "p.parquet"
+    succeed("predict", tmp_path / "model.json", data, *out)
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert np.flatnonzero(kept["prediction"].isna()).tolist() == [3, 5]
     assert kept["city"].tolist()[:3] == frame["city"].tolist()[:3]

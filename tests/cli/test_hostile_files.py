@@ -229,14 +229,6 @@ def test_text_with_another_delimiter():
         found = fitted, table.replace(mark, ","), report
         expected = expected or found
         assert found == expected
-    with a_folder(data_csv=GOOD.encode()):
-        for words, said in (
-            (["--delimiter", ";;"], "--delimiter ;;: must be one character"),
-            (["--decimal", "x"], "--decimal x: must be '.' or ','"),
-        ):
-            result = invoke("fit", "data.csv", "-t", "kind", *words)
-            assert result.exit_code == 2
-            assert said in result.stderr
 
 
 def test_very_many_columns():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.messy_files import messy_files
-from tests.cli.messy_user import COMMANDS, is_right, suggested, through
+from tests.cli.messy_user import COMMANDS, is_right, through
 
 CASES = messy_files()
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "files.md"
@@ -35,30 +35,3 @@ def test_a_messy_file_goes_from_fit_to_export(case, tmp_path):
     counts = [len(done[name].typed) for name in COMMANDS]
     typed = [line for one in done.values() for line in one.typed]
     assert [*counts, sum(counts)] == recorded().get(case.title), typed
-
-
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        (
-            "heterolda: a.csv: no. Add --exclude 'part no,day' --missing drop; or else",
-            2,
-        ),
-        ("it has '1', '2': add --no-header, and name it by --target", 2),
-        ("separated by ';': name it with --delimiter", 1),
-        ("note: if it is missing, add --na -999 --missing drop, or --missing keep", 2),
-        ("heterolda: m.json: no such file", 0),
-    ],
-)
-def test_options_are_read_from_messages(message, options):
-    found = suggested(message, {"--target": "column_5"})
-    assert len(found) == options, found
-    expected = {
-        "--exclude": "part no,day",
-        "--missing": "drop",
-        "--no-header": None,
-        "--target": "column_5",
-        "--delimiter": ";",
-        "--na": "-999",
-    }
-    assert found.items() <= expected.items()

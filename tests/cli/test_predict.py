@@ -4,7 +4,6 @@ import codecs
 import gzip
 import io
 import json
-import subprocess
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from pyarrow import csv
 from sklearn.pipeline import make_pipeline
 
 import heterolda
-from helpers.cli import command, invoke, make_frame, names, rows_of, start, succeed
+from helpers.cli import invoke, make_frame, names, rows_of, succeed
 from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.formats import Format
@@ -56,9 +55,8 @@ def data(frame, tmp_path):
     return tmp_path / "data.csv"
 
 
-def expected(model, data, missing=()):
-    table = pd.read_csv(data)
-    return model.predict(table[FEATURES])
+def expected(model, data):
+    return model.predict(pd.read_csv(data)[FEATURES])
 
 
 def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp_path):
@@ -307,29 +305,3 @@ def test_text_is_quoted_where_it_must_be(rng):
             assert rows_of(text_of(batch, delimiter).decode(), delimiter) == table
             part = text_of(batch.slice(2, 3), delimiter).decode()
             assert rows_of(part, delimiter) == table[2:5]
-
-
-@pytest.mark.check
-def test_each_row_is_answered_while_the_next_waits(path):
-    with start("predict", path, "-", stdin=subprocess.PIPE, bufsize=0) as process:
-        process.stdin.write(b"x0,x1,x2\n")
-        assert process.stdout.readline() == b"x0,x1,x2,prediction\n"
-        for row in (b"1,2,3", b"3,2,1", b"0,0,0"):
-            process.stdin.write(row + b"\n")
-            assert process.stdout.readline().startswith(row + b",")
-        process.stdin.close()
-        assert process.stdout.read() == b""
-        assert process.wait(30) == 0
-
-
-@pytest.mark.check
-def test_a_reader_that_stops_early_is_no_error(path, data):
-    words = " ".join(command("predict", path, data))
-    run = subprocess.run(
-        ["bash", "-c", f"{words} 2> >(cat >&2) | head -n 1"],
-        capture_output=True,
-        text=True,
-    )
-    assert run.stdout == "x2,id,kind,x0,x1,note,prediction\n"
-    assert "Error" not in run.stderr
-    assert "Traceback" not in run.stderr

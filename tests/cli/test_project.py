@@ -184,8 +184,3 @@ def test_columns_with_names_of_components(frame, tmp_path):
     assert result.exit_code == 1
     assert "already a column 'component_3': choose the columns" in result.stderr
     assert succeed("project", data, *more, "--id", "x0")
-    for name, given in (("id", ("--id", "component_1", "-t", "kind")), ("kind", ())):
-        frame.rename(columns={name: "component_1"}).to_csv(data, index=False)
-        result = invoke(*options, *(given or ("-t", "component_1", "--id", "id")))
-        assert result.exit_code == 1
-        assert "already a column 'component_1': rename it" in result.stderr

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from helpers.cli import command
 from heterolda import ParameterError
-from heterolda.cli.commands import app
+from heterolda.cli.app import app
 from heterolda.experiments import datasets as loader
 from heterolda.experiments.datasets import (
     CATALOGUE,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.cli.progress import StatusLine
+from heterolda.cli.messages import StatusLine
 from heterolda.foundations.threads import progress_of, shown_by
 
 

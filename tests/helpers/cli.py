@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import typer.testing
 
-from heterolda.cli.commands import app
+from heterolda.cli.app import app
 
 # A runner would make all commands anew at each call.
 typer.testing._get_command = functools.cache(typer.main.get_command)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 
 import heterolda
 from heterolda import kernels
-from heterolda.cli.commands import app
+from heterolda.cli.app import app
 
 HERE = Path(__file__).resolve().parents[2] / "src"
 

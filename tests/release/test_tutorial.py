@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heterolda.cli.commands import app
+from heterolda.cli.app import app
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 JUDGED = ["project", "fit", "inspect", "evaluate"]

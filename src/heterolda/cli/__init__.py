@@ -1,7 +1,7 @@
 """The command ``heterolda``.
 
-A command has a file of its name with its options; its work on files is in
-``..._files.py``, which is imported when it runs, so that help is printed at once.
+A command has a file of its name. What takes long to import is imported where it is
+used, so that help and errors of usage are printed at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def main() -> None:
     try:
         _end_tidily()
         _open_streams()
-        from heterolda.cli.commands import app
+        from heterolda.cli.app import app
 
         app()
     except KeyboardInterrupt:

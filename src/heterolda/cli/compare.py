@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-import heterolda.cli.fit_options as fit_opt
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import (
+from heterolda.cli.files import (
     check_outputs,
     format_of,
     name_of,
+    need_matplotlib,
     training_table,
 )
 from heterolda.cli.messages import (
+    INTERRUPTED,
+    StatusLine,
     errors_in_one_line,
     note,
     print_result,
     print_to_stderr,
     warnings_as_notes,
 )
-from heterolda.cli.parsing import INTERRUPTED, UsageError
-
-_PICTURES = ".png", ".svg"
 
 
 def compare(
@@ -39,8 +38,20 @@ def compare(
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
     na: opt.Na = None,
-    cv: fit_opt.Folds = 10,
-    out: opt.PictureOut = None,
+    cv: Annotated[
+        int,
+        opt.judge(
+            "NUMBER",
+            "Number of folds. Each is held out once, and the models are fitted to the "
+            "others. Equal rows of a class go to the same fold.",
+            min=2,
+            max=1000,
+        ),
+    ] = 10,
+    out: Annotated[
+        Path | None,
+        opt.write("FILE", "Picture of the comparison, .png or .svg.", "--out", "-o"),
+    ] = None,
     debug: opt.Debug = False,
 ) -> None:
     """Compare seven classifiers on held-out rows and recommend one.
@@ -56,38 +67,33 @@ def compare(
     the models that are finished.
     """
     with errors_in_one_line(debug):
-        if out is not None and out.suffix.lower() not in _PICTURES:
-            raise UsageError(f"--out {out}: name a .png or .svg file")
+        if out is not None and out.suffix.lower() not in (".png", ".svg"):
+            raise opt.UsageError(f"--out {out}: name a .png or .svg file")
         check_outputs({"--out": out}, data=data)
         if out is not None:
-            _need_matplotlib()
+            need_matplotlib()
         text = format_of(delimiter, decimal, no_header, na)
-        rows = {"sample_weight": sample_weight, "missing": missing, "format": text}
-        rows |= {"takes_missing": False}
-        names = columns, exclude, categorical
         with (
             warnings_as_notes(),
-            training_table(data, target, *names, **rows) as table,
+            training_table(
+                *(data, target, columns, exclude, categorical),
+                sample_weight=sample_weight,
+                missing=missing,
+                format=text,
+                takes_missing=False,
+            ) as table,
         ):
-            found = _compare_rows(table, cv)
-        print_result([f"Models for {name_of(data)}:", "", str(found)])
-        if not found.finished:
+            comparison = _compare_rows(table, cv)
+        print_result([f"Models for {name_of(data)}:", "", str(comparison)])
+        if not comparison.finished:
             print_to_stderr("heterolda: interrupted")
             raise typer.Exit(INTERRUPTED)
         if out is not None:
-            _write_picture(found, out)
-
-
-def _need_matplotlib() -> None:
-    """Say what to install, before long work."""
-    from heterolda.inspection.displays.base import pyplot
-
-    pyplot()  # type: ignore[no-untyped-call]
+            _write_picture(comparison, out)
 
 
 def _compare_rows(table: Any, n_folds: int) -> Any:
     """Read all rows and compare; an interrupt leaves the models that are finished."""
-    from heterolda.cli.progress import StatusLine
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import read_all
     from heterolda.inspection.comparison import compare
@@ -105,7 +111,7 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
         )
 
 
-def _write_picture(found: Any, out: Path) -> None:
+def _write_picture(comparison: Any, out: Path) -> None:
     """Write the picture, whole or not at all; of the same rows it is the same."""
     import matplotlib
 
@@ -118,6 +124,6 @@ def _write_picture(found: Any, out: Path) -> None:
         matplotlib.rc_context({"svg.hashsalt": "heterolda"}),
         written_whole(out) as file,
     ):
-        figure = found.plot().figure
+        figure = comparison.plot().figure
         figure.savefig(file, format=form, dpi=150, metadata=metadata)
     print_to_stderr(f"the picture is in {out}")

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import heterolda.cli.fit_options as fit_opt
+import typer
+
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import (
-    check_outputs,
-    format_of,
-    name_of,
-    training_table,
+from heterolda.cli.files import check_outputs, format_of, name_of, training_table
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    options_text,
+    warnings_as_notes,
 )
-from heterolda.cli.messages import errors_in_one_line, warnings_as_notes
-from heterolda.cli.parsing import parse_costs, parse_numbers, parse_shrinkage
+
+# Options that the first one has no use for, and what to use instead of some.
+_CONTRADICTIONS = {
+    "recommended": (
+        *("refine", "voting", "solver", "multiclass", "class_weight", "criterion"),
+        *("costs", "max_error", "confidence"),
+    ),
+    "refine": ("costs", "criterion", "max_error", "multiclass"),
+    "confidence": ("costs", "criterion"),
+}
+_REMEDIES = {
+    ("recommended", "costs"): "weigh errors with --priors",
+    ("refine", "costs"): "weigh errors with --class-weight",
+}
 
 
 def fit(
+    context: typer.Context,
     data: opt.Data,
     target: opt.Target,
     columns: opt.Features = None,
@@ -26,22 +40,22 @@ def fit(
     decimal: opt.Decimal = None,
     no_header: opt.NoHeader = False,
     na: opt.Na = None,
-    recommended: fit_opt.Recommended = False,
-    shrinkage: fit_opt.Shrinkage = None,
-    costs: fit_opt.Costs = None,
-    priors: fit_opt.Priors = None,
-    max_error: fit_opt.MaxError = None,
-    confidence: fit_opt.Confidence = None,
-    cv: fit_opt.Cv = None,
-    accuracy: fit_opt.Accuracy = True,
+    recommended: opt.Recommended = False,
+    shrinkage: opt.Shrinkage = None,
+    costs: opt.Costs = None,
+    priors: opt.Priors = None,
+    max_error: opt.MaxError = None,
+    confidence: opt.Confidence = None,
+    cv: opt.Cv = None,
+    accuracy: opt.Accuracy = True,
     out: opt.ModelOut = None,
-    solver: fit_opt.Solver = "global",
-    criterion: fit_opt.Criterion = "bayes",
-    multiclass: fit_opt.Multiclass = "ovo",
-    voting: fit_opt.Voting = None,
-    refine: fit_opt.Refine = False,
-    class_weight: fit_opt.ClassWeight = None,
-    seed: fit_opt.Seed = 0,
+    solver: opt.Solver = "global",
+    criterion: opt.Criterion = "bayes",
+    multiclass: opt.Multiclass = "ovo",
+    voting: opt.Voting = None,
+    refine: opt.Refine = False,
+    class_weight: opt.ClassWeight = None,
+    seed: opt.Seed = 0,
     debug: opt.Debug = False,
 ) -> None:
     """Fit a linear discriminant to a table and show how good it is.
@@ -56,35 +70,64 @@ def fit(
     read in pieces, so they may be larger than memory.
     """
     with errors_in_one_line(debug):
+        _check_together(context, missing)
         settings = {
             "solver": solver,
-            "shrinkage": parse_shrinkage(shrinkage),
             "multiclass": multiclass,
-            "voting": voting,
             "criterion": criterion,
-            "priors": parse_numbers("--priors", priors, "equal"),
-            "costs": parse_costs(costs),
-            "max_error": parse_numbers("--max-error", max_error),
-            "confidence": confidence,
-            "recommended": recommended,
-            "refine": refine,
-            "class_weight": parse_numbers("--class-weight", class_weight, "balanced"),
-            "seed": seed,
-            "missing": missing,
+            "shrinkage": opt.parse_shrinkage(shrinkage),
+            "priors": opt.parse_numbers("--priors", priors, "equal"),
+            "costs": opt.parse_costs(costs),
+            "max_error": opt.parse_numbers("--max-error", max_error),
+            "missing": "em" if missing == "em" else "error",
+            "random_state": seed,
         }
+        weights = opt.parse_numbers("--class-weight", class_weight, "balanced")
         check_outputs({"--out": out}, data=data)
         text = format_of(delimiter, decimal, no_header, na)
-        from heterolda.cli.fit_files import fit_and_report
-        from heterolda.cli.fit_settings import FitSettings
+        from heterolda.cli.fitting import estimator_of, fit_and_report, try_out
 
-        checked = FitSettings(**settings)
-        checked.check()
-        rows = {"sample_weight": sample_weight, "missing": missing, "format": text}
-        rows |= {"takes_missing": checked.can_take_missing}
-        names = columns, exclude, categorical
+        model = estimator_of(
+            settings, recommended, confidence, refine, voting, class_weight=weights
+        )
+        try_out(model)
+        n_folds = cv if accuracy or cv is not None else 0
         with (
             warnings_as_notes(),
-            training_table(data, target, *names, **rows) as table,
+            training_table(
+                *(data, target, columns, exclude, categorical),
+                sample_weight=sample_weight,
+                missing=missing,
+                format=text,
+                takes_missing=not (recommended or refine),
+            ) as table,
         ):
-            n_folds = cv if accuracy or cv is not None else 0
-            fit_and_report(checked, table, name_of(data), out, n_folds)
+            fit_and_report(model, table, name_of(data), out, n_folds, seed)
+
+
+def _check_together(context: typer.Context, missing: str) -> None:
+    """Refuse combinations in which an option would silently be ignored."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {n for n, s in sources.items() if s is not None and s.name == "COMMANDLINE"}
+    for option, others in _CONTRADICTIONS.items():
+        for other in others:
+            if option in given and other in given:
+                remedy = _REMEDIES.get((option, other), "leave one of them out")
+                raise opt.UsageError(
+                    f"{options_text({other: None})} cannot be combined with "
+                    f"{options_text({option: None})}: {remedy}"
+                )
+    if missing == "em" and not given.isdisjoint(["recommended", "refine"]):
+        raise opt.UsageError(
+            "--missing em cannot be combined with --recommended or --refine, which "
+            "need complete rows: use --missing drop"
+        )
+    if "class_weight" in given and "refine" not in given:
+        raise opt.UsageError("--class-weight needs --refine: use --costs or --priors")
+    if "max_error" in given and given.isdisjoint(["confidence", "criterion"]):
+        raise opt.UsageError(
+            "--max-error is for two classes: add --confidence 0.95 to hold it on new "
+            "rows, or --criterion neyman-pearson to hold it under the model"
+        )
+    if "confidence" in given and "max_error" not in given:
+        raise opt.UsageError("--confidence needs a bound: add --max-error LABEL=RATE")

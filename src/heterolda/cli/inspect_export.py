@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.data_source import check_model, check_outputs
+from heterolda.cli.files import check_outputs
 from heterolda.cli.messages import (
     errors_in_one_line,
     print_result,
     print_to_stderr,
     warnings_as_notes,
 )
-from heterolda.cli.parsing import UsageError, split_names
+from heterolda.foundations.wording import names_text
 
-_ENDINGS = {".h": "c", ".onnx": "onnx"}
+# The types of features that each form of export has, the default first.
+_DTYPES = {"c": ("float", "double"), "onnx": ("float32", "float64")}
 
 
 def inspect(
     model: opt.ModelFile,
-    pair: opt.Pair = None,
-    rules: opt.Rules = 3,
-    tradeoff: opt.Tradeoff = False,
-    html: opt.ModelPage = None,
+    pair: Annotated[
+        str | None, opt.write("LABEL,LABEL", "Show the rule of these two classes.")
+    ] = None,
+    rules: Annotated[
+        int, opt.write("NUMBER", "How many rules to show, the worst first.", min=1)
+    ] = 3,
+    tradeoff: Annotated[
+        bool,
+        opt.write(
+            None,
+            "Also list the error rates of other rules on the optimal trade-off.",
+            "--tradeoff",
+        ),
+    ] = False,
+    html: Annotated[
+        Path | None,
+        opt.write(
+            "FILE",
+            "Write a page with tables and pictures instead. It needs no network.",
+        ),
+    ] = None,
     debug: opt.Debug = False,
 ) -> None:
     """Describe the rules of a model in words or on a page.
@@ -37,11 +56,10 @@ def inspect(
     Weights are for features in units of their standard deviation within the classes.
     """
     with errors_in_one_line(debug):
-        labels = split_names(pair)
+        labels = opt.split_names(pair)
         if pair is not None and len(labels) != 2:
-            raise UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
-        check_model(model)
-        check_outputs({"--html": html}, model)
+            raise opt.UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
+        check_outputs({"--html": html}, model=model)
         from heterolda.cli.models import load_classifier
         from heterolda.inspection.model_facts import ModelFacts
         from heterolda.inspection.model_text import describe_model, write_card
@@ -63,10 +81,29 @@ def inspect(
 
 def export(
     model: opt.ModelFile,
-    out: opt.ExportOut,
-    to: opt.To = None,
-    dtype: opt.Dtype = None,
-    name: opt.Prefix = None,
+    out: Annotated[Path, opt.write("FILE", "The file to write.", "--out", "-o")],
+    to: Annotated[
+        Literal["c", "onnx"] | None,
+        opt.write(
+            None,
+            "A C header that needs no library, or an ONNX graph. By default as the "
+            "file name says: .h or .onnx.",
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        opt.write(
+            "TYPE",
+            "Type of the features: float or double for C, float32 or float64 for ONNX.",
+            show_default="float or float32",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        opt.write(
+            "PREFIX", "For C: prefix of all names. By default taken from the file name."
+        ),
+    ] = None,
     debug: opt.Debug = False,
 ) -> None:
     """Write a model as a C header or an ONNX graph.
@@ -78,61 +115,65 @@ def export(
     In C, a pipeline of projections and a classifier becomes rules on its features. A
     projection alone can be exported to ONNX only.
     """
-    with errors_in_one_line(debug):
-        form = to or _ENDINGS.get(out.suffix.lower())
+    with errors_in_one_line(debug), warnings_as_notes():
+        form = to or {".h": "c", ".onnx": "onnx"}.get(out.suffix.lower())
         if form is None:
-            raise UsageError(f"--out {out}: add --to c or --to onnx")
-        kind = dtype or opt.EXPORTS[form][0]
-        if kind not in opt.EXPORTS[form]:
-            options = ", ".join(opt.EXPORTS[form])
-            raise UsageError(f"--dtype {kind}: for {form} it is one of {options}")
+            raise opt.UsageError(f"--out {out}: add --to c or --to onnx")
+        kind = dtype or _DTYPES[form][0]
+        if kind not in _DTYPES[form]:
+            options = ", ".join(_DTYPES[form])
+            raise opt.UsageError(f"--dtype {kind}: for {form} it is one of {options}")
         if form != "c" and name is not None:
-            raise UsageError("--name is for C: leave it out for ONNX")
-        check_model(model)
-        check_outputs({"--out": out}, model)
-        with warnings_as_notes():
-            print_result(_write(model, out, form, kind, name))
+            raise opt.UsageError("--name is for C: leave it out for ONNX")
+        check_outputs({"--out": out}, model=model)
+        from heterolda.cli.models import load_model
+
+        fitted = load_model(model)
+        write = _write_onnx if form == "onnx" else _write_c
+        print_result(
+            line.replace("\n", "\\n") for line in write(fitted, out, kind, name)
+        )
 
 
-def _write(
-    model: Path, out: Path, form: str, dtype: str, name: str | None
-) -> list[str]:
-    """Write the file, and return how it is used."""
-    from heterolda.cli.models import load_model
-    from heterolda.estimators.fit_record import feature_meanings
-    from heterolda.export import export_c, to_onnx
-    from heterolda.foundations.wording import names_text
-    from heterolda.inspection.model_facts import feature_names
+def _write_onnx(model: Any, out: Path, dtype: str, _: str | None) -> list[str]:
+    """Write a graph, and return how it is used."""
+    from heterolda.export import to_onnx
 
-    fitted = load_model(model)
-    names = list(map(_one_line, feature_names(fitted)))
-    meanings = list(map(_one_line, feature_meanings(fitted) or names))
-    features = [f"features, in this order: {names_text(names)}"]
-    features += [f"{a}: {b}" for a, b in zip(names, meanings, strict=True) if a != b]
-    marks = getattr(getattr(fitted, "fit_record_", None), "marks", ())
-    if marks:
-        shown = ", ".join(map(_one_line, marks))
-        features.append(f"missing values, which it does not take: {shown}")
-    if form == "onnx":
-        to_onnx(fitted, out, dtype)
-        predicts = hasattr(fitted, "predict_proba")
-        outputs = "outputs label and probabilities" if predicts else "output components"
-        return [f"{out}: input X of {dtype}, {outputs}", *features]
-    header = export_c(fitted, out, dtype, name=name)
-    labels = enumerate(map(_one_line, map(str, fitted.classes_.tolist())))
-    if getattr(fitted, "transformation_", None) is not None:
-        features.insert(0, "it transforms features with <math.h>: link with -lm")
+    to_onnx(model, out, dtype)
+    predicts = hasattr(model, "predict_proba")
+    outputs = "outputs label and probabilities" if predicts else "output components"
+    return [f"{out}: input X of {dtype}, {outputs}", *_features(model)]
+
+
+def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
+    """Write a header, and return how it is used."""
+    from heterolda.export import export_c
+
+    header = export_c(model, out, dtype, name=name)
+    answers = [f"{k} is {label}" for k, label in enumerate(model.classes_.tolist())]
+    powers = getattr(model, "transformation_", None) is not None
     return [
         f"{out}: int {header.name}_predict(const {dtype} *x), with "
         f"{header.constant_bytes} bytes of constants and at most "
         f"{header.multiplications} multiplications",
-        *features,
-        f"answers: {', '.join(f'{k} is {label}' for k, label in labels)}",
+        *(["it transforms features with <math.h>: link with -lm"] if powers else []),
+        *_features(model),
+        f"answers: {', '.join(answers)}",
         f"{header.name}_classes has these labels as {header.label_type}; in C:",
         *(f"    {line}" for line in header.usage),
     ]
 
 
-def _one_line(text: str) -> str:
-    """Return text on one line: a line feed in a name would look like another line."""
-    return text.replace("\n", "\\n")
+def _features(model: Any) -> list[str]:
+    """Return which features a model takes, what they mean, and what is missing."""
+    from heterolda.estimators.fit_record import feature_meanings
+    from heterolda.inspection.model_facts import feature_names
+
+    names = list(map(str, feature_names(model)))
+    meanings = feature_meanings(model) or names
+    lines = [f"features, in this order: {names_text(names)}"]
+    lines += [f"{a}: {b}" for a, b in zip(names, meanings, strict=True) if a != b]
+    marks = getattr(getattr(model, "fit_record_", None), "marks", ())
+    if marks:
+        lines.append(f"missing values, which it does not take: {', '.join(marks)}")
+    return lines

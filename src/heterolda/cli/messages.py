@@ -1,23 +1,28 @@
-"""What a command says: its result, notes on stderr, and errors in one line."""
+"""What a command says: its result, and on stderr notes, progress and errors."""
 
 from __future__ import annotations
 
 import ast
 import re
 import shlex
+import shutil
 import sys
+import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from math import isnan
+from typing import Any, Self
 
 import typer
 
-from heterolda.cli.parsing import INTERRUPTED, UsageError, join_names
+from heterolda.cli.options import UsageError, join_names
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
+INTERRUPTED = 130  # the status of a command that was interrupted
 _LONGEST = 1000  # characters of a line beside the result
+_PAUSE = 0.1  # seconds between two changes of the line that shows progress
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
 # Options that name where data are: what is wrong with them is wrong with the data.
@@ -29,7 +34,6 @@ _SETTING = re.compile(
     r"|multiclass|n_components|shrinkage|solver|target|transformation)="
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
-
 # How scikit-learn refuses the value of a parameter.
 _REFUSED = re.compile(
     r"The '(\w+)' parameter of \w+ must be (.*?)"
@@ -42,7 +46,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     """End with one line on stderr: status 2 for what was typed, 1 for the rest."""
     try:
         yield
-    except (typer.Exit, typer.BadParameter, BrokenPipeError):
+    except (typer.Exit, BrokenPipeError):
         raise
     except KeyboardInterrupt:
         print_to_stderr("heterolda: interrupted")
@@ -58,22 +62,13 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
         raise typer.Exit(2 if _is_usage(error) else 1) from error
 
 
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Turn errors about an argument into errors of usage."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(in_options(error)) from error
-
-
 def _is_usage(error: Exception) -> bool:
     """Return whether an error is about what was typed, not about what files hold."""
-    about_data = *_NOT_OPTIONS, *_OF_DATA
-    of_option = isinstance(error, ParameterError) and error.parameter not in about_data
-    of_option = of_option or _REFUSED.fullmatch(str(error)) is not None
+    if isinstance(error, ParameterError):
+        return error.parameter not in (*_NOT_OPTIONS, *_OF_DATA)
     # A column that does not exist was typed, unless a model asks for it.
-    return of_option or isinstance(error, UsageError) or hasattr(error, "absent")
+    was_typed = isinstance(error, UsageError) or hasattr(error, "absent")
+    return was_typed or _REFUSED.fullmatch(str(error)) is not None
 
 
 @contextmanager
@@ -133,7 +128,7 @@ def in_options(message: BaseException | str) -> str:
         text = text.removeprefix(name).lstrip(": ")
     elif name and not text.startswith(f"{name}="):
         text = _option(name) + text.removeprefix(name)
-    return _SETTING.sub(lambda found: _option(found[1], _value(found[2])), text)
+    return _SETTING.sub(lambda match: _option(match[1], _value(match[2])), text)
 
 
 def options_text(options: dict[str, Any]) -> str:
@@ -159,3 +154,52 @@ def _option(parameter: str, value: Any = None) -> str:
     if value is None or value is ...:
         return name
     return f"{name} {shlex.quote(str(value))}"
+
+
+class StatusLine:
+    """What a command is doing, on a line of the terminal that goes away at the end.
+
+    It is called with a text and the share that is done, NaN where that is unknown.
+    Where the standard error stream is not a terminal, or `quiet`, nothing is shown.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        from heterolda.foundations.threads import shown_by
+
+        self.is_shown = sys.stderr.isatty() and not quiet
+        self._changed, self._width, self._announced = 0.0, 0, ""
+        self._context = shown_by(self._long_work)
+
+    def __enter__(self) -> Self:
+        self._context.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._write("")
+        self._context.__exit__(None, None, None)
+
+    def __call__(self, text: str, share: float) -> None:
+        """Show what is done now, and how much of it is done."""
+        now = time.monotonic()
+        if self.is_shown and now - self._changed >= _PAUSE:
+            self._changed = now
+            self._write(text if isnan(share) else f"{text}: {share:.0%}")
+
+    def doing(self, task: str) -> Callable[[str, float], None]:
+        """Return the same with the name of a task before each text."""
+        return lambda text, share: self(f"{task}: {text}", share)
+
+    def _write(self, text: str) -> None:
+        if self.is_shown and (text or self._width):
+            text = printable(text)[: shutil.get_terminal_size().columns - 1]
+            with suppress(OSError):  # the terminal may be closed
+                print(f"\r{text:{self._width}}\r{text}", end="", file=sys.stderr)
+                sys.stderr.flush()
+            self._width = len(text)
+
+    def _long_work(self, text: str, share: float) -> None:
+        """Show what takes minutes: it is announced where no line is shown, too."""
+        if not self.is_shown and text != self._announced:
+            self._announced = text
+            note(text)
+        self(text, share)

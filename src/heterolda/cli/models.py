@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from heterolda.data.categories import Category, raw_columns
+from heterolda.data.categories import raw_columns
 from heterolda.data.formats import Format
+from heterolda.data.labels import ClassFinder
 from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import open_files
 from heterolda.data.table import AbsentColumnsError, Table
@@ -21,38 +24,34 @@ from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.export import load
-from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.wording import count, listed
+from heterolda.foundations.wording import count, listed, named
 
 # Options for cells that are not numbers, with the same columns.
 _FOR_MODELS = ("na", "decimal", "missing")
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(path: Path) -> Any:
     """Load a model; a file that cannot be one, such as a table, is named plainly."""
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            start = file.read(100).lstrip()
-        if start and not start.startswith(b"{"):
-            name = os.fspath(path)
+    with path.open("rb") as file:
+        if not file.read(100).lstrip().startswith(b"{"):
             raise ValueError(
-                f"{name} is not a model file written by `heterolda fit --out`"
+                f"{path} is not a model file written by `heterolda fit --out`"
             )
     return load(path)
 
 
-def load_classifier(path: str | os.PathLike[str]) -> Any:
+def load_classifier(path: Path) -> Any:
     """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
     model = linear_form(load_model(path))
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"{os.fspath(path)} holds a projection, which does not predict classes: "
-            "save a classifier, or a pipeline of the projection and a classifier"
+            f"{path} holds a projection, which does not predict classes: save a "
+            "classifier, or a pipeline of the projection and a classifier"
         )
     return model
 
 
-def takes_missing(model: Any) -> bool:
+def _takes_missing(model: Any) -> bool:
     """Return whether rows with missing values can be decided by what they have.
 
     A bound is on rows such as those of the fit: incomplete, if these may have been.
@@ -67,7 +66,7 @@ def missing_for(model: Any, missing: str | None) -> str:
 
     The model is set to it.
     """
-    can = takes_missing(model)
+    can = _takes_missing(model)
     if missing is None:
         return model.missing if can else "error"
     if missing == "em" and not can:
@@ -98,31 +97,15 @@ def model_table(
     about the format come first.
     """
     record = getattr(model, "fit_record_", None)
+    categories = () if record is None else record.categories
     n_columns: tuple[int, ...] = ()
-    categories: tuple[Category, ...] = ()
     if record is not None:
-        categories = record.categories
         text = replace(text, na=tuple(dict.fromkeys([*record.marks, *text.na])))
+    if record is not None and record.n_columns is not None:
+        # New files may lack the labels, if no other column moves by that.
         n = record.n_columns
-        if n is not None:
-            # New files may lack the labels, if no other column moves by that.
-            n_columns = (n, n - 1) if record.target == f"column_{n}" else (n,)
-            text = replace(text, header=False)
-    names, categories = _feature_columns(model, columns, categories)
-    return Table(
-        columns=names,
-        categories=categories,
-        n_columns=n_columns,
-        format=text,
-        takes_missing=takes_missing(model),
-        **settings,
-    )
-
-
-def _feature_columns(
-    model: Any, columns: tuple[str, ...], categories: tuple[Category, ...]
-) -> tuple[tuple[str, ...], tuple[Category, ...]]:
-    """Return columns in the order of a model: its own names, or those given."""
+        n_columns = (n, n - 1) if record.target == f"column_{n}" else (n,)
+        text = replace(text, header=False)
     own = getattr(model, "feature_names_in_", None)
     if own is None and not columns:
         raise ValueError(
@@ -131,14 +114,21 @@ def _feature_columns(
         )
     needed = columns if own is None else raw_columns(map(str, own), categories)
     names = columns or needed
-    n = model.n_features_in_ if own is None else len(needed)
-    if len(names) != n:
-        what = "needs %s columns" if categories else "has %s features"
+    n_needed = model.n_features_in_ if own is None else len(needed)
+    if len(names) != n_needed:
+        what = f"needs {n_needed} columns" if categories else f"has {n_needed} features"
         raise ParameterError(
-            "columns", f"names {count(len(names), 'column')}, but the model {what % n}"
+            "columns", f"names {count(len(names), 'column')}, but the model {what}"
         )
     new = dict(zip(needed, names, strict=True))
-    return names, tuple(replace(c, column=new[c.column]) for c in categories)
+    return Table(
+        columns=names,
+        categories=tuple(replace(c, column=new[c.column]) for c in categories),
+        n_columns=n_columns,
+        format=text,
+        takes_missing=_takes_missing(model),
+        **settings,
+    )
 
 
 def with_target(table: Table) -> Table:
@@ -156,7 +146,7 @@ def with_target(table: Table) -> Table:
 
 
 @contextmanager
-def columns_of_the_model(typed: str | None) -> Iterator[None]:
+def columns_of_the_model(typed: str | None = None) -> Iterator[None]:
     """Say what to do about columns that a model needs as they are.
 
     Those that a table lacks are wrong data, unless their name was typed.
@@ -185,11 +175,27 @@ def without_names(model: Any) -> Any:
     return plain
 
 
-def winners(model: Any, X: Array) -> Index:
-    """Return indices of the predicted classes."""
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    *projections, (_, classifier) = steps
-    for _, projection in projections:
-        X = projection.transform(X)
-    places: Index = classifier._blockwise(X, "winners")
-    return places
+def labelled(model: Any, classes: NDArray[Any]) -> Any:
+    """Return an unfitted copy, with labels in place of their text in parameters."""
+    finder = ClassFinder(classes)
+    params = {
+        name: _by_label(name.rpartition("__")[2], value, finder)
+        for name, value in model.get_params().items()
+        if isinstance(value, dict)
+    }
+    return clone(model).set_params(**params)
+
+
+def _by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
+    """Return dictionaries by labels instead of their text; other values as they are."""
+    if not isinstance(given, dict):
+        return given
+    labels, by_labels = finder.classes.tolist(), {}
+    for text, value in given.items():
+        k = finder.find(text)
+        if k < 0:
+            raise ParameterError(
+                parameter, f": {text!r} is not one of the classes {named(labels, 10)}"
+            )
+        by_labels[labels[k]] = _by_label(parameter, value, finder)
+    return by_labels

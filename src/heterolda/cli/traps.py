@@ -30,35 +30,26 @@ def training_traps(
     table: Any, features: Sequence[str], first: Array, X: Array, codes: Index
 ) -> list[str]:
     """Return notes on rows to fit, from the first ones and a sample of all."""
-    origins = dict(_origins(table, features))
+    # A feature of a category comes from another column.
+    origins = {one: c.column for c in table.categories for one in c.features}
     step = max(1, -(-len(X) // _ROWS))
     X, codes = X[::step], codes[::step]
     notes = []
-    for names, what in (
-        (row_numbers(first, features), "numbers the rows"),
-        (giveaways(X, codes, features), "gives the class away"),
+    for names, one, several in (
+        (row_numbers(first, features), "numbers the rows", "number the rows"),
+        (giveaways(X, codes, features), "gives the class away", "give the class away"),
     ):
-        columns = list(dict.fromkeys(origins[name] for name in names))
+        columns = list(dict.fromkeys(origins.get(name, name) for name in names))
         if columns:
+            what, it_is, it = one, "it is", "it"
+            if len(columns) > 1:
+                what, it_is, it = several, "they are", "them"
             notes.append(
-                f"{named(columns, _SHOWN)} {_plural(what, len(columns))}; if "
-                f"{'it is' if len(columns) == 1 else 'they are'} not a measurement, "
-                f"leave {'it' if len(columns) == 1 else 'them'} out: "
-                f"{options_text(dict([table.without(columns)]))}"
+                f"{named(columns, _SHOWN)} {what}; if {it_is} not a measurement, leave "
+                f"{it} out: {options_text(dict([table.without(columns)]))}"
             )
     odd = odd_number_note(table, X, features)
     return [*notes, odd] if odd else notes
-
-
-def _origins(table: Any, features: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of each feature and the column that it comes from."""
-    columns = {one: c.column for c in table.categories for one in c.features}
-    return [(name, columns.get(name, name)) for name in features]
-
-
-def _plural(verb: str, n: int) -> str:
-    first, _, rest = verb.partition(" ")
-    return f"{first.removesuffix('s') if n > 1 else first} {rest}"
 
 
 def row_numbers(first: Array, features: Sequence[str]) -> list[str]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Strings that parameters accept, in the library and on the command line.
-SOLVER_NAMES = ("global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
+# Strings that parameters accept.
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
 VOTINGS = ("weighted", "majority")

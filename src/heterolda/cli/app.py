@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.completion import install_callback, show_callback
 from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
@@ -45,17 +46,13 @@ class OneLineGroup(TyperGroup):
             # Releases of typer differ in where the class of these errors lives.
             if not hasattr(error, "format_message"):
                 raise
-            status = _complain(error)
+            context = getattr(error, "ctx", None)
+            path = "heterolda" if context is None else context.command_path
+            message = " ".join(error.format_message().split()).rstrip(".")
+            message = message.replace("Value error, ", "")  # of pydantic
+            print_to_stderr(f"{path}: {message} (see {path} --help)")
+            status = getattr(error, "exit_code", 2)
         sys.exit(status if isinstance(status, int) else 0)
-
-
-def _complain(error: Any) -> int:
-    """Say what is wrong with the usage, and where help is; return the status."""
-    context = getattr(error, "ctx", None)
-    path = "heterolda" if context is None else context.command_path
-    message = " ".join(error.format_message().split()).rstrip(".")
-    print_to_stderr(f"{path}: {message} (see {path} --help)")
-    return int(error.exit_code)
 
 
 _HELP = """Classify the rows of a table by the best linear rule.
@@ -72,6 +69,8 @@ app = typer.Typer(
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help=_HELP,
+    add_completion=False,  # see `main`
+    add_help_option=False,
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
@@ -102,11 +101,35 @@ def main(
             "--show-versions", help="Show the versions of all dependencies and exit."
         ),
     ] = False,
+    # Typer's own three have no default, for which it imports pydantic before any help.
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            callback=install_callback,
+            help="Install completion for the current shell.",
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion",
+            callback=show_callback,
+            help="Show completion for the current shell, to copy it or customize the "
+            "installation.",
+        ),
+    ] = False,
+    show_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this message and exit.")
+    ] = False,
 ) -> None:
     """Show versions, or the help if no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
     elif show_versions:
         sys.modules["heterolda"].show_versions()
-    elif context.invoked_subcommand is None:
+    elif show_help or context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    else:
+        return
+    raise typer.Exit

@@ -1,19 +1,19 @@
-"""Where a command reads its data, and files that it must not write."""
+"""The table that a command reads, and files that it must not write."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatch
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from heterolda.cli.parsing import UsageError, split_names
+from heterolda.cli.messages import StatusLine
+from heterolda.cli.options import UsageError, split_names
 from heterolda.data.files import ENDINGS, HIDDEN, STANDARD_STREAM, paths_of
 
 
@@ -24,26 +24,27 @@ def name_of(data: Sequence[str]) -> str:
     return data[0] if len(data) == 1 else f"{data[0]} and {len(data) - 1} more"
 
 
-def check_model(path: Path) -> None:
-    """Refuse a model file that does not exist, before anything heavy is imported."""
-    if not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-
-
 def check_outputs(
     outputs: dict[str, str | Path | None],
     *read: str | Path,
+    model: Path | None = None,
     data: Sequence[str] = (),
 ) -> None:
     """Refuse outputs that cannot be written, or would replace what is read or written.
 
     Outputs are named by their options. Standard output is one of them, as it may lead
-    to a file. Links do not matter. Files and data, which may be folders, are read.
+    to a file. Links do not matter. The model must be there, and the data, which may be
+    folders.
     """
     if STANDARD_STREAM in data and len(data) > 1:
         raise UsageError("- means standard input: name no other data with it")
     is_stream = STANDARD_STREAM in data
-    files = [*read, *([] if is_stream or not data else paths_of(list(data)) or ())]
+    files: list[str | Path] = [*read]
+    if model is not None:
+        model.stat()
+        files.append(model)
+    if data and not is_stream:
+        files += paths_of(list(data)) or ()
     taken: list[tuple[Any, str]] = [(file, f"{file}, which is read") for file in files]
     if is_stream:
         taken.append((sys.stdin, "standard input, which is read"))
@@ -75,11 +76,11 @@ def _refuse_taken(output: str, file: Any, taken: list[tuple[Any, str]]) -> None:
 def _identity(file: str | Path | IO[str]) -> object:
     """Return what all names of a file have in common, whether it exists or not."""
     try:
-        found = os.stat(file if isinstance(file, str | Path) else file.fileno())
+        status = os.stat(file if isinstance(file, str | Path) else file.fileno())
     except (OSError, ValueError):  # or it is not a real stream
         return os.path.realpath(file) if isinstance(file, str | Path) else None
-    is_file = stat.S_ISREG(found.st_mode)  # nothing in a device or a pipe is lost
-    return (found.st_dev, found.st_ino) if is_file else None
+    is_file = stat.S_ISREG(status.st_mode)  # nothing in a device or a pipe is lost
+    return (status.st_dev, status.st_ino) if is_file else None
 
 
 def _takes_in(item: str, path: str | Path) -> bool:
@@ -89,20 +90,11 @@ def _takes_in(item: str, path: str | Path) -> bool:
         return False
     pattern = os.path.realpath(item)
     if os.path.exists(item):
-        inside = os.path.relpath(new, pattern)
-        hidden = any(part.startswith(HIDDEN) for part in Path(inside).parts)
-        return os.path.isdir(item) and not hidden
-    return _matches(Path(new).parts, Path(pattern).parts)
-
-
-def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether a pattern takes in a file."""
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return any(_matches(parts[k:], pattern[1:]) for k in range(len(parts)))
-    same = bool(parts) and fnmatch(parts[0], pattern[0])
-    return same and _matches(parts[1:], pattern[1:])
+        inside = Path(os.path.relpath(new, pattern)).parts  # or out of it, by ..
+        return os.path.isdir(item) and not any(p.startswith(HIDDEN) for p in inside)
+    same_depth = new.count(os.sep) == pattern.count(os.sep)
+    any_depth = pattern.replace(f"**{os.sep}", "*")
+    return (same_depth or any_depth != pattern) and fnmatch(new, any_depth)
 
 
 def format_of(
@@ -116,12 +108,18 @@ def format_of(
             f"--delimiter {delimiter}: must be one character, such as ';', or tab or "
             "space"
         )
-    if decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal {decimal}: must be '.' or ','")
-    import_module("pyarrow")
+    import pyarrow  # noqa: F401
+
     from heterolda.data.formats import Format
 
     return Format(mark, decimal, not no_header, split_names(na))
+
+
+def need_matplotlib() -> None:
+    """Say what to install for pictures, before long work."""
+    from heterolda.inspection.displays.base import pyplot
+
+    pyplot()  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -153,26 +151,34 @@ def training_table(
     also_out: Sequence[str] = (),
     **settings: Any,
 ) -> Iterator[Any]:
-    """Yield the table of a command that fits a model, from its options."""
-    from heterolda.cli.progress import StatusLine
+    """Yield the table of a command that fits a model, from its options.
+
+    Where columns are not numeric, the target is looked at first: if it is a
+    measurement, the command was meant otherwise.
+    """
     from heterolda.data.category_counts import with_categories
+    from heterolda.data.gathering import read_all
+    from heterolda.data.not_numeric import NotNumericError
     from heterolda.data.table import Table
 
-    names = split_names(columns)
-    if names and exclude:
+    names, left_out = split_names(columns), split_names(exclude)
+    if names and left_out:
         raise UsageError(
             "--columns names all features, so --exclude would have no effect: use only "
             "one of them"
         )
-    left_out = split_names(exclude)
-    known = target, settings.get("sample_weight"), *names, *left_out
-    left_out += tuple(n for n in dict.fromkeys(also_out) if n not in known)
+    others = target, settings["sample_weight"], *names, *left_out
+    left_out += tuple(n for n in dict.fromkeys(also_out) if n not in others)
     with source_of(data) as source:
         table = Table(
             target=target, columns=names or None, exclude=left_out, **source, **settings
         )
-        if split_names(categorical):
-            with StatusLine() as status:
-                counting = status.doing("counting categories")
-                table = with_categories(table, split_names(categorical), counting)
-        yield table
+        try:
+            if split_names(categorical):
+                with StatusLine() as status:
+                    counting = status.doing("counting categories")
+                    table = with_categories(table, split_names(categorical), counting)
+            yield table
+        except NotNumericError:
+            read_all(replace(table, columns=(), categories=(), missing="drop"))
+            raise
