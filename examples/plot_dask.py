@@ -36,8 +36,8 @@ print(f"largest difference: {np.abs(model.coef_ - alone.coef_).max():.1e}")
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bins = np.linspace(-8, 8, 81)
-for k, colour in zip(model.classes_, ("#2a6fbb", "#d1602b"), strict=True):
-    axes.hist(scores[y == k], bins, color=colour, alpha=0.5, label=f"class {k}")
+for k, color in zip(model.classes_, ("#2a6fbb", "#d1602b"), strict=True):
+    axes.hist(scores[y == k], bins, color=color, alpha=0.5, label=f"class {k}")
 axes.axvline(0, color="0.1", lw=1.5, label="threshold")
 axes.set(xlabel="score", ylabel="rows")
 axes.legend()

@@ -69,14 +69,14 @@ same = np.mean(classes == model.predict(rows))
 print(f"{100 * same:.3f} % of the decisions are those of Python")
 
 figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
-colours = ["#2a6fbb", "#d1602b", "#2e8b57"]
+colors = ["#2a6fbb", "#d1602b", "#2e8b57"]
 areas = axes.contourf(
-    length, width, classes.reshape(length.shape), [-0.5, 0.5, 1.5, 2.5], colors=colours
+    length, width, classes.reshape(length.shape), [-0.5, 0.5, 1.5, 2.5], colors=colors
 )
 areas.set_alpha(0.2)
-for k, colour in enumerate(colours):
+for k, color in enumerate(colors):
     label = data.target_names[k]
-    axes.scatter(*X[y == k].T, s=14, color=colour, label=label)
+    axes.scatter(*X[y == k].T, s=14, color=color, label=label)
 axes.set(xlabel="petal length, cm", ylabel="petal width, cm")
 axes.legend(loc="upper left")
 plt.show()

@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 
 
 def draw(n, why, share):
-    """Rows, the same rows with gaps, and their labels."""
+    """Return rows, the same rows with missing values, and their labels."""
     y = np.arange(2 * n) % 2
     noise = rng.normal(size=(2 * n, 2, 1))
     X = MEANS[y] + (np.linalg.cholesky(COVARIANCES)[y] @ noise)[:, :, 0]
@@ -33,14 +33,14 @@ def draw(n, why, share):
 
 # %%
 # The indicator is one more column, of zeros and ones, that says where the second value
-# is missing. The gaps stay.
+# is missing. The values stay missing.
 
 em = GaussianLinearDiscriminant(missing="em")
 marked = make_pipeline(make_union("passthrough", MissingIndicator()), em)
 
 
 def whole(X):
-    """Which rows have no gaps."""
+    """Return which rows are complete."""
     return ~np.isnan(X).any(axis=1)
 
 
@@ -51,8 +51,8 @@ ways = {
 }
 
 # %%
-# Errors on 20,000 other rows, whose values are missing for the same reason. Rows with
-# gaps get a rule of what they have in all three; only the fits differ.
+# Errors on 20,000 other rows, whose values are missing for the same reason. All three
+# predict incomplete rows from the values they have; only the fits differ.
 
 reasons = "at random", "x1 is large", "x2 itself is large"
 shares = np.array([0.05, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
@@ -68,30 +68,30 @@ for (why, name), found in errors.items():
     print(f"{why:18s} {name:21s} 30 %: {found[2]:.1f}   50 %: {found[4]:.1f}")
 
 # %%
-# Above, 40 % are missing: grey points are rows whose second value nobody sees. EM finds
-# where they are by the first feature, as long as that is what decides; where the value
-# itself decides, nothing observed tells. Below, the errors. With an indicator the rule
-# may count a gap as evidence.
+# Above, 40 % are missing: gray points are rows whose second value is unseen. EM infers
+# it from the first feature, as long as that decides what is missing; where the value
+# itself decides, nothing observed helps. Below, the errors. With an indicator the rule
+# can use a missing value as evidence.
 
 figure, axes = plt.subplots(
     2, 3, figsize=(10.4, 6.8), sharex="row", sharey="row", layout="constrained"
 )
-colours, styles = ("#2a6fbb", "#d1602b"), ("--", "-")
+colors, styles = ("#2a6fbb", "#d1602b"), ("--", "-")
 for top, why in zip(axes[0], reasons, strict=True):
     X, gaps, y = draw(1000, why, 0.4)
     lost = ~whole(gaps)
     some = np.arange(len(y)) < 500
     top.plot(*X[lost & some].T, ".", color="0.68", ms=4)
-    for k, colour in enumerate(colours):
-        top.plot(*X[~lost & some & (y == k)].T, ".", color=colour, ms=4, alpha=0.55)
+    for k, color in enumerate(colors):
+        top.plot(*X[~lost & some & (y == k)].T, ".", color=color, ms=4, alpha=0.55)
     for name, style in zip(ways, styles, strict=False):
         known = ways[name](gaps, y).statistics_
-        for mean, cov, colour in zip(
-            known.means, known.covariances(), colours, strict=True
+        for mean, cov, color in zip(
+            known.means, known.covariances(), colors, strict=True
         ):
             values, vectors = np.linalg.eigh(cov)
             angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
-            shape = {"angle": angle, "fill": False, "color": colour, "ls": style}
+            shape = {"angle": angle, "fill": False, "color": color, "ls": style}
             top.add_patch(Ellipse(mean, *4 * np.sqrt(values[::-1]), lw=2, **shape))
     top.set_title(f"x2 is missing {'where ' * (why != 'at random')}{why}")
     top.set(xlabel="x1", xlim=(-3.4, 5), ylim=(-3.4, 4.2), xticks=[], yticks=[])

@@ -45,8 +45,8 @@ table = np.reshape(scores, (len(amounts), len(solvers))).T
 figure, axes = plt.subplots(figsize=(6.4, 2.4), layout="constrained")
 axes.imshow(table, cmap="Blues", vmin=94, aspect="auto")
 for (i, j), score in np.ndenumerate(table):
-    colour = "white" if score > 96.5 else "black"
-    axes.text(j, i, f"{score:.1f}", ha="center", va="center", color=colour)
+    color = "white" if score > 96.5 else "black"
+    axes.text(j, i, f"{score:.1f}", ha="center", va="center", color=color)
 axes.set_xticks(range(len(amounts)), amounts)
 axes.set_yticks(range(len(solvers)), solvers)
 axes.set(xlabel="shrinkage", title="accuracy in %, three folds")

@@ -32,18 +32,18 @@ for name, model in (("LDA", lda), ("GLD", best)):
 
 rng = np.random.default_rng(3)
 figure, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-for mean, covariance, colour in zip(
+for mean, covariance, color in zip(
     means, covariances, ("#2a6fbb", "#d1602b"), strict=True
 ):
     points = rng.multivariate_normal(mean, covariance, 250)
-    axes.scatter(*points.T, s=7, color=colour, alpha=0.35, linewidths=0)
+    axes.scatter(*points.T, s=7, color=color, alpha=0.35, linewidths=0)
     values, vectors = np.linalg.eigh(covariance)
     angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
     for radius in (1, 2):
         size = 2 * radius * np.sqrt(values[::-1])
-        shape = Ellipse(mean, *size, angle=angle, fill=False, color=colour, lw=1.6)
+        shape = Ellipse(mean, *size, angle=angle, fill=False, color=color, lw=1.6)
         axes.add_patch(shape)
-    axes.plot(*mean, "o", color=colour, markeredgecolor="white", ms=7)
+    axes.plot(*mean, "o", color=color, markeredgecolor="white", ms=7)
 
 x = np.array([-6.0, 8.0])
 for model, name, style, width in (

@@ -1,5 +1,5 @@
 """
-Skewed data: local neighbourhood search
+Skewed data: local neighborhood search
 =======================================
 
 Counts of words, as in spam filters, are far from normal: many are near zero, some very
@@ -21,11 +21,11 @@ print(f"{search.n_errors_start_[0]} errors before, {search.n_errors_[0]} after")
 
 # %%
 # Left: the rule before and after. Right: the errors at each iteration; the search moves
-# on even if no neighbour is better, and keeps the best rule it has seen.
+# on even if no neighbor is better, and keeps the best rule it has seen.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
-for k, colour in enumerate(("#2a6fbb", "#d1602b")):
-    left.scatter(*X[y == k].T, s=7, color=colour, alpha=0.45, linewidths=0)
+for k, color in enumerate(("#2a6fbb", "#d1602b")):
+    left.scatter(*X[y == k].T, s=7, color=color, alpha=0.45, linewidths=0)
 x = np.array([-1.0, 12.0])
 for model, style, name, errors in (
     (search.estimator_, (0, (5, 3)), "Gaussian optimum", search.n_errors_start_[0]),

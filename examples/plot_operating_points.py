@@ -2,9 +2,9 @@
 The trade-off in a screening problem
 ====================================
 
-A test tells sick people from healthy ones. How many of the sick may be missed? Every
-answer is a point of one curve, the optimal trade-off of all linear rules, and no answer
-needs a new fit.
+A test separates sick people from healthy ones. How many of the sick may be missed?
+Every answer is a point of one curve, the optimal trade-off of all linear rules, and no
+answer needs a new fit.
 """
 
 import matplotlib.pyplot as plt
@@ -48,14 +48,14 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 4.8), layout="constrai
 display = FrontierDisplay.from_estimator(model, ax=left)
 for marker in display.points_.values():
     marker.remove()
-for k, colour in enumerate(("#2a6fbb", "#d1602b")):
+for k, color in enumerate(("#2a6fbb", "#d1602b")):
     values, vectors = np.linalg.eigh(covariances[k])
     angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
     for radius in (1, 2):
         size = 2 * radius * np.sqrt(values[::-1])
-        shape = {"angle": angle, "fill": False, "color": colour, "lw": 1.6}
+        shape = {"angle": angle, "fill": False, "color": color, "lw": 1.6}
         right.add_patch(Ellipse(means[k], *size, **shape))
-    right.plot(*means[k], "o", color=colour, mec="white", ms=7)
+    right.plot(*means[k], "o", color=color, mec="white", ms=7)
     place = [(-20, -52), (6, 6)][k]
     right.annotate(classes[k], means[k], place, textcoords="offset points")
 
@@ -120,8 +120,8 @@ for name, shares in missed.items():
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bins = np.linspace(0, max(map(max, missed.values())), 40)
-for (name, shares), colour in zip(missed.items(), ("#d1602b", "#2a6fbb"), strict=True):
-    axes.hist(shares, bins, color=colour, alpha=0.7, label=f"bound {name}")
+for (name, shares), color in zip(missed.items(), ("#d1602b", "#2a6fbb"), strict=True):
+    axes.hist(shares, bins, color=color, alpha=0.7, label=f"bound {name}")
 axes.axvline(0.1, color="0.1", lw=1.2, label="the bound, 10 %")
 axes.set(xlabel="share of the sick that is missed", ylabel="fits")
 axes.legend(frameon=False)

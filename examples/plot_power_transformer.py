@@ -41,8 +41,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     boundary = DecisionBoundaryDisplay.from_estimator(
         model.fit(X, y), X, response_method="predict", alpha=0.2, cmap="coolwarm", ax=ax
     )
-    for k, colour in enumerate(("#2a6fbb", "#d1602b")):
-        ax.scatter(*X[y == k].T, s=7, color=colour, alpha=0.5, linewidths=0)
+    for k, color in enumerate(("#2a6fbb", "#d1602b")):
+        ax.scatter(*X[y == k].T, s=7, color=color, alpha=0.5, linewidths=0)
     ax.set(
         xlim=(0, 10),
         ylim=(0, 8),

@@ -4,7 +4,7 @@ Ten digits in the plane
 
 Each handwritten digit is an image of 64 pixels. Principal component analysis (PCA) does
 not look at the classes, and linear discriminant analysis (LDA) looks for directions in
-which their *means* lie apart. :class:`heterolda.HeteroscedasticProjection` takes the
+which their *means* differ. :class:`heterolda.HeteroscedasticProjection` takes the
 components in which pairs of classes are confused least, under the Gaussian model, so
 that covariances count as well as means.
 """
@@ -29,13 +29,13 @@ reductions = {
 }
 classifiers = {
     "QDA": QuadraticDiscriminantAnalysis(),
-    "5 nearest neighbours": KNeighborsClassifier(),
+    "5 nearest neighbors": KNeighborsClassifier(),
 }
 
 # %%
 # Five folds. In each of them reductions to two components are fitted to four fifths of
 # the rows, and so are two classifiers in the components: quadratic discriminant
-# analysis (QDA) and five nearest neighbours. The last fifth judges. The first fold
+# analysis (QDA) and five nearest neighbors. The last fifth is held out. The first fold
 # tries other numbers of components as well.
 
 numbers = [1, 2, 3, 4, 6]

@@ -50,9 +50,9 @@ figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.5), layout="constrained")
 for ax, (name, reduction) in zip(axes, reductions.items(), strict=True):
     Z, Z_test = reduction.fit(X, y).transform(X), reduction.transform(X_test)
     accuracy = QuadraticDiscriminantAnalysis().fit(Z, y).score(Z_test, y_test)
-    for k, (kind, colour, marker) in enumerate(kinds):
+    for k, (kind, color, marker) in enumerate(kinds):
         shown = Z_test[y_test == k].T
-        style = {"color": colour, "label": kind}
+        style = {"color": color, "label": kind}
         if len(shown) == 1:
             outline = "-" if k else "--"
             ax.hist(

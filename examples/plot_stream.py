@@ -30,8 +30,8 @@ def batch(time, n=200):
     """Four classes go round in a circle, once in 200 batches."""
     y = rng.integers(0, 4, n)
     angle = 2 * np.pi * (time / 200 + y / 4)
-    centre = 2.2 * np.column_stack([np.cos(angle), np.sin(angle)])
-    return (rng.normal(size=(n, 1, 2)) @ shapes[y])[:, 0] + centre, y
+    center = 2.2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return (rng.normal(size=(n, 1, 2)) @ shapes[y])[:, 0] + center, y
 
 
 # %%
