@@ -26,7 +26,7 @@ ONE_OF_EACH = [
     GaussianLinearDiscriminant(),
     LocalNeighborhoodSearch(),
     SmoothedLinearDiscriminant(),
-    HeteroscedasticProjection(),
+    HeteroscedasticProjection(method="chernoff"),
     bounded(),
 ]
 OTHERS = [
@@ -44,7 +44,7 @@ OTHERS = [
     GaussianLinearDiscriminant(missing="em"),
     LocalNeighborhoodSearch(LogisticRegression()),
     SmoothedLinearDiscriminant(0.3, transformation=None, priors="equal"),
-    HeteroscedasticProjection(method="chernoff"),
+    HeteroscedasticProjection(),
     HeteroscedasticProjection(method="fisher"),
     bounded(LogisticRegression()),
     bounded(LinearSVC()),

@@ -54,9 +54,12 @@ def naive_scores(X, y, i, j, place, share, to_pooled, to_diagonal):
     return np.array(scores[i]), np.array(scores[j])
 
 
-@pytest.mark.parametrize("d", [24, 90])  # matrices, and factors
-def test_thresholds_are_those_of_fits_without_each_row(d):
-    X, y = make(d)
+@pytest.mark.parametrize(
+    ("d", "counts"),
+    [(24, COUNTS), (90, COUNTS), (24, [9, 12, 3])],  # matrices, factors, a small class
+)
+def test_thresholds_are_those_of_fits_without_each_row(d, counts):
+    X, y = make(d, counts=counts)
     with pytest.warns(SmallClassWarning, match="fewer than 8 rows per feature"):
         model = GaussianLinearDiscriminant().fit(X, y)
     same = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
@@ -75,13 +78,14 @@ def test_thresholds_are_those_of_fits_without_each_row(d):
         first, second = naive_scores(
             X, y, i, j, place, means[1] / (means[1] - means[0]), *shrinkage
         )
-        p1, p2 = (
-            COUNTS[i] / (COUNTS[i] + COUNTS[j]),
-            COUNTS[j] / (COUNTS[i] + COUNTS[j]),
-        )
+        n = np.array([counts[i], counts[j]])
+        p1, p2 = n / n.sum()
+        variances = np.array([first.var(ddof=1), second.var(ddof=1)])
+        if min(n) < 5:  # too few for a variance of their own
+            variances[:] = (n - 1) @ variances / (n - 1).sum()
         cuts = np.linspace(-6, 6, 40001)
-        error = p1 * norm.sf(cuts, first.mean(), first.std(ddof=1))
-        error += p2 * norm.cdf(cuts, second.mean(), second.std(ddof=1))
+        error = p1 * norm.sf(cuts, first.mean(), np.sqrt(variances[0]))
+        error += p2 * norm.cdf(cuts, second.mean(), np.sqrt(variances[1]))
         assert_allclose(model.bayes_error_[p], error.min(), rtol=1e-4)
         unit = np.sqrt(means[1] - means[0])
         moved = (pure.intercept_[p] - model.intercept_[p]) / unit
