@@ -1,6 +1,7 @@
 """One temperature for a model: probabilities that rows agree with."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -114,3 +115,14 @@ def test_it_stays_with_copies_and_files(rng, tmp_path):
             for rows in (X, incomplete):
                 p = model.predict_proba(rows)
                 assert_allclose(other.predict_proba(rows), p, rtol=1e-9)
+
+
+def test_many_rows_in_single_precision_are_not_copied():
+    rng = np.random.default_rng(0)
+    y = np.arange(200_000) % 5
+    X = (rng.normal(size=(len(y), 50)) * (1 + y[:, None])).astype(np.float32)
+    tracemalloc.start()
+    GaussianLinearDiscriminant().fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes

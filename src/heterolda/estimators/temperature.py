@@ -127,8 +127,8 @@ def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
     if rows.weights is not None:
         kept = np.flatnonzero(rows.weights)
     if (share < 1).any():
-        X = rows.X.astype(np.float64, copy=False)
-        X = X if rows.weights is None else X[kept]
+        X = rows.X if rows.weights is None else rows.X[kept]
+        X = X.astype(np.float64, copy=False)
         axis = np.random.default_rng(0).normal(size=(1, X.shape[1]))
         hashes = ordered_scores(X, axis, np.zeros(1))[:, 0].view(np.uint64) * _MIX
         kept = kept[hashes < (share * 2.0**64)[rows.codes[kept]]]

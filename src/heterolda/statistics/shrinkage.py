@@ -74,7 +74,7 @@ def is_shrunk(shrinkage: Amount) -> bool:
 
 def needs_no_rows(estimator: Any) -> bool:
     """Return True if moments suffice to fit, or else raise an error with the reason."""
-    if estimator.shrinkage == "cv":
+    if isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv":
         raise ParameterError(
             "shrinkage",
             "='cv' cross-validates, so it needs all rows at once: use fit(X, y), or "
