@@ -17,7 +17,7 @@ READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test quick check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy projection wide gaps hostile docs picture dist
+.PHONY: demo test quick check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy held-out hostile docs picture dist
 .PHONY: pages stamp test-oldest mutation clean
 
 demo: $(PLOT)
@@ -62,7 +62,7 @@ audit: $(CHECK)
 	$(BIN)/python tests/release/audit.py
 
 bench: $(TEST)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.speed
 
 bench-scale: $(TEST)
 	$(BIN)/python -m benchmarks.scale
@@ -74,18 +74,14 @@ gpu: $(CHECK)
 accuracy: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy
 
-projection: $(TEST)
-	$(BIN)/python -m benchmarks.held_out projection
-
-wide: $(TEST)
-	$(BIN)/python -m benchmarks.held_out wide
-
-gaps: $(TEST)
-	$(BIN)/python -m benchmarks.held_out missing
+# Guard, outliers, wide data, missing values and projections, on rows held out.
+held-out: $(TEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check sqfa
+	$(BIN)/python -m benchmarks.held_out --jobs 2
 
 # Tables and pictures of all pages, from the files of results: nothing is measured.
 pages: $(TEST)
-	$(BIN)/python -m benchmarks --report
+	$(BIN)/python -m benchmarks.speed --report
 	$(BIN)/python -m benchmarks.scale --report
 	$(BIN)/python -m benchmarks.gpu --page
 	$(BIN)/python -m benchmarks.accuracy --report

@@ -16,83 +16,51 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.methods import OURS, PEERS, child_environment
-from benchmarks.runner import Settings
 from benchmarks.shapes import WIDE_SHAPES, Shape, gaussian_classes
+from benchmarks.speed.cases import MODELS
+from benchmarks.timing import child_environment
 
-TARGET = 1.15
-# With fewer rows than features, the rows themselves take the place of matrices.
-WIDE_TARGET = 4.0
 ROOT = Path(__file__).resolve().parent.parent
+MANY = Shape(1_000_000, 50, 5)
+CASES = [
+    (MANY, "GLD", "float64"),
+    (MANY, "GLD", "float32"),
+    *((MANY, peer, "float64") for peer in ("LDA", "LDA (lsqr)", "GaussianNB")),
+    *((shape, name, "float64") for shape in WIDE_SHAPES for name in ("GLD", "LDA")),
+    # Few rows for many classes: what the pairs take outweighs the data.
+    (Shape(20_000, 16, 26), "GLD", "float64"),
+]
 
 
-@dataclass(frozen=True)
-class Memory:
-    """A row of the table of memory."""
-
-    shape: Shape
-    method: str
-    dtype: str = "float64"
-    target: float | None = None
-    quick: Shape | None = None
-
-    kind = "memory"
-
-    @property
-    def name(self) -> str:
-        """What --only looks at."""
-        return f"memory: fit {self.method}, {self.dtype}, {self.shape.label}"
-
-    def run(self, settings: Settings) -> dict[str, Any]:
-        """Measure and judge."""
-        small = settings.quick and self.quick is not None
-        shape = self.quick if small else self.shape
-        size = [shape.n, shape.d, shape.n_classes]
-        command = [sys.executable, "-m", "benchmarks.memory", self.method]
+def measured() -> list[dict[str, Any]]:
+    """Return the peaks of all cases."""
+    entries = []
+    for shape, name, dtype in CASES:
+        size = map(str, (shape.n, shape.d, shape.n_classes))
         run = subprocess.run(
-            [*command, *map(str, size), self.dtype],
+            [sys.executable, "-m", "benchmarks.memory", name, *size, dtype],
             cwd=ROOT,
-            env=child_environment(settings.threads),
+            env=child_environment(),
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-        peaks = json.loads(run.stdout)
-        largest = max(value for value in peaks.values() if value is not None)
-        return {
-            "method": f"fit {self.method}",
-            "data": f"{shape.label}, {self.dtype}",
-            "bytes": shape.n * shape.d * np.dtype(self.dtype).itemsize,
-            **peaks,
-            "ratio": largest,
-            "target": self.target,
-            "full_size": not small,
-            "met": None if self.target is None else largest <= self.target,
-        }
-
-
-def measurements() -> list[Memory]:
-    """Ours in both precisions and the peers."""
-    many, fewer = Shape(1_000_000, 50, 5), Shape(200_000, 50, 5)
-    rows = [
-        Memory(many, "global", dtype, TARGET, fewer) for dtype in ("float64", "float32")
-    ]
-    rows += [
-        Memory(many, peer, quick=fewer)
-        for peer in ("LDA svd", "LDA lsqr", "GaussianNB")
-    ]
-    for wide in WIDE_SHAPES:
-        rows.append(Memory(wide, "global", "float64", WIDE_TARGET, WIDE_SHAPES[0]))
-        rows.append(Memory(wide, "LDA svd", quick=WIDE_SHAPES[0]))
-    # Few rows for many classes: what the pairs take outweighs the data.
-    return [*rows, Memory(Shape(20_000, 16, 26), "global")]
+        entries.append(
+            {
+                "method": f"fit {name}",
+                "data": f"{shape.label}, {dtype}",
+                "bytes": shape.n * shape.d * np.dtype(dtype).itemsize,
+                **json.loads(run.stdout),
+            }
+        )
+    return entries
 
 
 def peak_of_process() -> int | None:
@@ -113,7 +81,7 @@ def peak_of_process() -> int | None:
 
 def main(method: str, n: str, d: str, k: str, dtype: str) -> None:
     """Fit in this process and print both peaks."""
-    model = clone(OURS.get(method) or PEERS[method])
+    model = clone(MODELS[method])
     shape = Shape(int(n), int(d), int(k))
     small = replace(shape, n=4 * shape.d * shape.n_classes)
     if shape.n < shape.d:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ Record = dict[str, Any]
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MADE = "How these tables are made"
-OURS, PEER, THIRD, GREY = "#c1272d", "#1f5fa8", "#e8a33d", "0.55"
+OURS, PEER, GREY = "#c1272d", "#1f5fa8", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
 WIDTH = 5.2
 
@@ -58,24 +57,9 @@ def spread(quartiles: list[float] | None) -> str:
     return "" if quartiles is None else " to ".join(map(figure, quartiles))
 
 
-def median_time(entry: Record, key: str) -> str:
-    """The median of some times with its unit, or nothing."""
-    return timed(median(entry[key])) if key in entry else ""
-
-
 def timed(seconds: float) -> str:
     """A time with its unit."""
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
-
-
-def on_machine(here: Record, heterolda: str) -> str:
-    """The machine and the versions, as an item of the last list."""
-    libraries = ", ".join(f"{k} {v}" for k, v in here["libraries"].items())
-    return (
-        f"**Machine**: {here['processors']} processors ({here['architecture']}, "
-        f"{here['system']}), Python {here['python']}, heterolda {heterolda}, "
-        f"{libraries}; BLAS: {'; '.join(here['blas'])}."
-    )
 
 
 def publish(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -55,13 +55,6 @@ class Shape:
             size += ", pixels constant in some"
         return f"{self.name}: {size}" if self.name else size
 
-    @property
-    def source(self) -> str:
-        """Where the data comes from: "drawn", "real" or "stand-in"."""
-        if not self.name or self.name in _DRAWN:
-            return "drawn"
-        return "real" if os.environ.get("HETEROLDA_DATA") else "stand-in"
-
 
 _DRAWN = {"D1": make_d1, "D2": make_d2}
 
@@ -81,10 +74,6 @@ PAPER_SHAPES = (
     Shape(20_000, 16, 26, "letters"),
 )
 REAL_SHAPES = tuple(shape for shape in PAPER_SHAPES if shape.name not in _DRAWN)
-# The same without the data: classes of these sizes that are Gaussian.
-DRAWN_SHAPES = tuple(
-    shape if shape.name in _DRAWN else replace(shape, name="") for shape in PAPER_SHAPES
-)
 # Fewer rows than features, as microarrays have.
 WIDE_SHAPES = Shape(62, 2_000, 2), Shape(100, 10_000, 2), Shape(200, 22_000, 4)
 
@@ -107,7 +96,7 @@ def load(shape: Shape):
     """
     if shape.name in _DRAWN:
         return _DRAWN[shape.name](random_state=0)
-    if shape.source == "real":
+    if shape.name and os.environ.get("HETEROLDA_DATA"):
         folder = Path(os.environ["HETEROLDA_DATA"])
         places = [folder / f"{shape.name}.csv.gz", folder / f"more/{shape.name}.csv.gz"]
         path = next((path for path in places if path.exists()), places[0])

@@ -25,8 +25,6 @@ RANDOM = {"5 % at random": 0.05, "20 % at random": 0.2, "40 % at random": 0.4}
 # where the partner is above its median, and elsewhere.
 DEPENDENT, ABOVE, ELSEWHERE = "depending on another column", 0.4, 0.05
 
-# With more features, regressions on all others take minutes for a single fold.
-MANY_FEATURES, NEAREST = 100, 20
 DROP = "drop rows"
 
 
@@ -37,17 +35,11 @@ class Method(NamedTuple):
     classifier: Callable[[], Any]
 
 
-def iterative(n_features: int) -> IterativeImputer:
-    """Return an imputer with its defaults, save for many features."""
-    nearest = NEAREST if n_features > MANY_FEATURES else None
-    return IterativeImputer(random_state=0, n_nearest_features=nearest)
-
-
-FILLERS: dict[str, Callable[[int], Any]] = {
-    DROP: lambda d: SimpleImputer(keep_empty_features=True),
-    "mean": lambda d: SimpleImputer(keep_empty_features=True),
-    "iterative": iterative,
-    "kNN": lambda d: make_pipeline(StandardScaler(), KNNImputer()),
+FILLERS: dict[str, Callable[[], Any]] = {
+    DROP: lambda: SimpleImputer(keep_empty_features=True),
+    "mean": lambda: SimpleImputer(keep_empty_features=True),
+    "iterative": lambda: IterativeImputer(random_state=0),
+    "kNN": lambda: make_pipeline(StandardScaler(), KNNImputer()),
 }
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "LDA": LinearDiscriminantAnalysis,
@@ -70,7 +62,7 @@ def filled(filler: str | None, X: Array, y: Array) -> tuple[Any, ...]:
     """
     if filler is None:
         return X, y, lambda rows: rows
-    model = FILLERS[filler](X.shape[1])
+    model = FILLERS[filler]()
     if filler == DROP:
         whole = ~np.isnan(X).any(axis=1)
         return X[whole], y[whole], model.fit(X).transform
@@ -113,12 +105,16 @@ def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
         yield kind, fitted(make, complete, labels, fold.y), fill(X_test)
 
 
+def _is_small(name: str) -> bool:
+    """Return whether regressions of each feature on all others take seconds only."""
+    n_rows, n_features, n_classes = SIZES[name]
+    return n_rows < 2500 and n_features < 30 and n_classes < 50
+
+
 MISSING = Study(
     "missing",
-    {name: partial(load, name) for name in SETS if SIZES[name][0] < 5000},
+    {name: partial(load, name) for name in SETS if _is_small(name)},
     tuple(METHODS),
     fits,
     folds=5,
-    shuffles=2,
-    few_rows=1000,
 )

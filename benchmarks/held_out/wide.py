@@ -122,7 +122,6 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "recommended": lambda seed: heterolda.recommended(),
 } | PEERS
 SETS = {name: f"../wide/{name}" for name in ("alon", "golub", "gravier", "khan")}
-SETS |= {name: name for name in ("semeion", "libras", "spectf")}
 
 
 def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
@@ -141,5 +140,5 @@ WIDE = Study(
     tuple(METHODS),
     fits,
     folds=5,
-    shuffles=10,
+    shuffles=2,
 )

@@ -5,17 +5,17 @@ import re
 
 import pytest
 
-from benchmarks import certificate, fitted_gaussians, gpu, reproduction
-from benchmarks.__main__ import RESULTS as SPEED
+from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale
 from benchmarks.accuracy.__main__ import done
 from benchmarks.accuracy.page import parts as accuracy_parts
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
 from benchmarks.held_out.guard import GUARD, dummies
 from benchmarks.held_out.runner import Study, measure
 from benchmarks.pages import DOCS, MADE, filled
-from benchmarks.report import parts as speed_parts
-from benchmarks.scale.__main__ import RESULTS as SCALE
-from benchmarks.scale.report import parts as scale_parts
+from benchmarks.shapes import Shape, gaussian_classes
+from benchmarks.speed.__main__ import RESULTS as SPEED
+from benchmarks.speed.cases import METHODS, NUMPY, all_cases
+from benchmarks.speed.page import parts as speed_parts
 
 PAGES = "accuracy", "speed", "trust", "paper", "limits"
 # Tables wider than this cannot be read at 1280 pixels.
@@ -31,7 +31,7 @@ def record(path):
 SOURCES = [
     ("accuracy", lambda: accuracy_parts(done())),
     ("speed", lambda: speed_parts(record(SPEED))),
-    ("speed", lambda: scale_parts(record(SCALE))),
+    ("speed", lambda: scale.parts(record(scale.RESULTS))),
     ("speed", lambda: gpu.parts(record(gpu.RESULTS))),
     ("trust", lambda: certificate.parts(certificate.tallies_of(certificate.RESULTS))),
     ("paper", lambda: reproduction.parts(reproduction.results())),
@@ -98,6 +98,14 @@ def test_every_part_is_made_by_a_command():
     }
     shown = {(name, part) for name in PAGES for part, _ in PART.findall(read(name))}
     assert shown <= made
+
+
+def test_every_timed_call_runs():
+    assert {c.ours for c in all_cases()} <= METHODS.keys()
+    assert {c.peer for c in all_cases()} <= METHODS.keys() | {NUMPY}
+    for name in METHODS.keys() - {"import GLD", "import LDA"}:
+        shape = Shape(200, 3, 2 if "search" in name else 3)
+        METHODS[name](*gaussian_classes(shape))()
 
 
 def test_the_runner_compares_on_the_same_folds():

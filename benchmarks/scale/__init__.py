@@ -1,1 +1,0 @@
-"""Throughput, growth and memory on data larger than memory."""

@@ -1,0 +1,1 @@
+"""Speed and memory compared with named peers; see docs/speed.md."""
