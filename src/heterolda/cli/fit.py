@@ -108,7 +108,14 @@ def fit(
 def _check_together(context: typer.Context, missing: str) -> None:
     """Refuse combinations in which an option would silently be ignored."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {n for n, s in sources.items() if s is not None and s.name == "COMMANDLINE"}
+    defaults = {option.name: option.default for option in context.command.params}
+    given = {
+        name
+        for name, source in sources.items()
+        if source is not None
+        and source.name == "COMMANDLINE"
+        and context.params[name] != defaults[name]
+    }
     for option, others in _CONTRADICTIONS.items():
         for other in others:
             if option in given and other in given:
