@@ -15,6 +15,7 @@ from heterolda import (
     SmallClassWarning,
 )
 from heterolda.data import fit_batches
+from heterolda.estimators import guard
 
 ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
@@ -113,9 +114,19 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     y = np.append(np.arange(n) % 4, np.full(100, 1))
     X = rng.standard_t(2, size=(len(y), 3)) * (1 + y[:, None]) + y[:, None]
     weight = rng.integers(1, 3, size=len(y)).astype(float)
+    sums, plain = [], guard._errors_of_pairs
+
+    def recorded(*given):
+        sums.append(plain(*given))
+        return sums[-1]
+
+    monkeypatch.setattr(guard, "_errors_of_pairs", recorded)
     verdict = verdict_on(discriminant(), monkeypatch, X, y, weight)
     model = discriminant(guard=False).fit(X, y, weight)
     few = model.statistics_.weights < 5 * 3
+    # By votes, no more rows of small classes can be wrong than there are.
+    assert (sums[0][2] <= model.priors_[few].sum()).all()
+    assert (sums[0][2] > 0).all() == (n == 32)
     assert few.any() == (n == 32)
     for k in np.flatnonzero(~model.trivial_):
         expected = naive_errors(X, y, weight, model, k, few)

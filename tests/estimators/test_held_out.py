@@ -12,6 +12,7 @@ from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda.estimators.held_out import (
     NotJudgedError,
+    _refitted,
     deal,
     held_out,
     held_out_parts,
@@ -91,6 +92,11 @@ def test_missing_values_and_sparse_rows(make_classes, rng):
     assert abs(found.accuracy - whole.accuracy) < 0.15
     assert abs(found.lda_accuracy - whole.lda_accuracy) < 0.15
     assert held_out(GLD().fit(X, y), sp.csr_array(X), y, n_folds=4)[0] == whole
+    # LDA beside EM has the pooled covariance of all classes.
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    _, lda = _refitted(GLD(missing="em").fit(gaps, y), gaps, y, np.ones(len(y)))
+    assert np.mean(lda.predict(X) != naive_lda(X, y, X)) < 0.005
 
 
 def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):

@@ -151,6 +151,24 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
     assert np.mean(own != other) < 0.02
 
 
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+def test_conditional_means_where_a_pair_has_a_trivial_rule(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [300, 100, 200])
+    same = rng.normal(size=(100, 4))  # 0 and 1 do not differ
+    X = np.vstack([*[same] * 4, 3 + rng.normal(size=(200, 4))])
+    model = GaussianLinearDiscriminant(missing="em", shrinkage=1.0, guard=False)
+    model.fit(X, y)
+    assert model.trivial_.tolist() == [True, False, False]
+    rows = removed(X, 0.4, seed=1)
+    own = model.predict(rows)
+    monkeypatch.setattr(missing, "_LEAST", 1)
+    monkeypatch.setattr(missing, "_MOST", 1)
+    model._by_pattern.clear()
+    assert_array_equal(model.predict(rows), own)
+    assert set(own) == {0, 2}
+
+
 def test_the_rule_of_conditional_means_by_brute_force():
     rng = np.random.default_rng(0)
     root, c, mean = rng.normal(size=(5, 5)), rng.normal(size=5), rng.normal(size=5)
