@@ -164,12 +164,6 @@ def kernels(request):
 
 
 @pytest.fixture
-def short_reports(monkeypatch):
-    """Fits say nothing about components, which take most of the time of small ones."""
-    monkeypatch.setattr("heterolda.inspection.model_text._MOST_WORK", 0)
-
-
-@pytest.fixture
 def make_classes(rng):
     """Gaussian classes with covariances of their own, in shuffled order."""
 

@@ -23,7 +23,6 @@ from heterolda.data.formats import Format
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
     pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
-    pytest.mark.usefixtures("short_reports"),
 ]
 # Three cities are too rare for a feature of their own, but not together.
 FIT = "fit", "--no-accuracy"

@@ -14,7 +14,6 @@ from heterolda.data.table import Table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.usefixtures("short_reports"),
 ]
 FITS = [["fit", "--no-accuracy"], ["compare", "--cv", "2"], ["project"]]
 

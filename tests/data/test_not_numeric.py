@@ -12,7 +12,6 @@ from heterolda.data import statistics_from_batches
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.usefixtures("short_reports"),
 ]
 
 
