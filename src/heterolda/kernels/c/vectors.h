@@ -106,169 +106,154 @@ INLINE double log1p_of_share(double x)
     return 2.0 * (s + s * t * p);
 }
 
-/* Four numbers, in a vector register if the compiler has a type for that: compilers do not
-   vectorize short loops with several sums by themselves. */
+/* Four numbers, in vector registers if the compiler has a type for that: compilers do not
+   vectorize short loops with several sums by themselves. Parts are as wide as registers
+   (wider ones go through memory), and written out (a loop keeps them in memory, too). */
 
-#if defined(__GNUC__) && !defined(HETEROLDA_PLAIN)
+#define PART(k, value)         \
+    {                          \
+        enum { i = k };        \
+        result.of[i] = (value); \
+    }
+#if defined(HETEROLDA_PLAIN) || !defined(__GNUC__)
+typedef double Part;
+typedef uint64_t Bits;
+#define PARTS 4
+#define ALL_PARTS(value) PART(0, value) PART(1, value) PART(2, value) PART(3, value)
+#define OF_FOUR(a, b, c, d) {{a, b, c, d}}
+#define GREATER(a, b) (0 - (uint64_t)((a) > (b)))
+#else
+#if defined(__x86_64__)
+#define PARTS 1
+#define ALL_PARTS(value) PART(0, value)
+#define OF_FOUR(a, b, c, d) {{{a, b, c, d}}}
+#else
+#define PARTS 2
+#define ALL_PARTS(value) PART(0, value) PART(1, value)
+#define OF_FOUR(a, b, c, d) {{{a, b}, {c, d}}}
+#endif
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi" /* all of these functions are static */
 #endif
-
-typedef double Four __attribute__((vector_size(32)));
-typedef uint64_t FourBits __attribute__((vector_size(32)));
-
-INLINE Four four(double x)
-{
-    return (Four){x, x, x, x};
-}
-
-INLINE Four of_four(double a, double b, double c, double d)
-{
-    return (Four){a, b, c, d};
-}
-
-INLINE Four add(Four a, Four b)
-{
-    return a + b;
-}
-
-INLINE Four subtract(Four a, Four b)
-{
-    return a - b;
-}
-
-INLINE Four times(Four a, Four b)
-{
-    return a * b;
-}
-
-INLINE Four over(Four a, Four b)
-{
-    return a / b;
-}
-
-INLINE Four scaled(double factor, Four a)
-{
-    return factor * a;
-}
-
-INLINE Four shifted(Four a, double by)
-{
-    return a + by;
-}
-
-INLINE Four if_greater(Four a, Four b, Four yes, Four no)
-{
-    FourBits greater = (FourBits)(a > b);
-    return (Four)((greater & (FourBits)yes) | (~greater & (FourBits)no));
-}
-
-/* 2^k from 2^52 + 2^51 + k, for whole k from -1022 to 1023. */
-INLINE Four power_of_two(Four shifted)
-{
-    return (Four)(((FourBits)shifted + 1023) << 52);
-}
-
-/* log2 of x >= 1, interpolated linearly between powers of two. */
-INLINE Four doublings(Four x)
-{
-    const uint64_t whole = 0x4330000000000000, one = 0x3ff0000000000000; /* 2^52 and 1 */
-    FourBits bits = (FourBits)x;
-    Four exponent = (Four)((bits >> 52) | whole), mantissa = (Four)(bits << 12 >> 12 | one);
-    return (exponent - (4503599627370496.0 + 1023)) + (mantissa - 1.0);
-}
-
-#else
+typedef double Part __attribute__((vector_size(32 / PARTS)));
+typedef uint64_t Bits __attribute__((vector_size(32 / PARTS)));
+#define GREATER(a, b) ((Bits)((a) > (b)))
+#endif
 
 typedef struct {
-    double x[4];
+    Part of[PARTS];
 } Four;
 
-#define EACH(value)                 \
-    Four result;                    \
-    for (int i = 0; i < 4; i++)     \
-        result.x[i] = (value);      \
+/* Compute a value for each part i, and return all. */
+#define EACH(value)   \
+    Four result;      \
+    ALL_PARTS(value)  \
     return result
 
-INLINE Four four(double x)
+INLINE Bits bits_of(Part x)
 {
-    EACH(x);
+    Bits bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
-INLINE Four of_four(double a, double b, double c, double d)
+INLINE Part of_bits(Bits bits)
 {
-    Four result = {{a, b, c, d}};
-    return result;
+    Part x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
-INLINE Four add(Four a, Four b)
+INLINE Part part_at(const double *at)
 {
-    EACH(a.x[i] + b.x[i]);
+    Part x;
+    memcpy(&x, at, sizeof x);
+    return x;
 }
-
-INLINE Four subtract(Four a, Four b)
-{
-    EACH(a.x[i] - b.x[i]);
-}
-
-INLINE Four times(Four a, Four b)
-{
-    EACH(a.x[i] * b.x[i]);
-}
-
-INLINE Four over(Four a, Four b)
-{
-    EACH(a.x[i] / b.x[i]);
-}
-
-INLINE Four scaled(double factor, Four a)
-{
-    EACH(factor * a.x[i]);
-}
-
-INLINE Four shifted(Four a, double by)
-{
-    EACH(a.x[i] + by);
-}
-
-INLINE Four if_greater(Four a, Four b, Four yes, Four no)
-{
-    EACH(a.x[i] > b.x[i] ? yes.x[i] : no.x[i]);
-}
-
-INLINE Four power_of_two(Four shifted)
-{
-    uint64_t bits[4];
-    memcpy(bits, &shifted, sizeof bits);
-    for (int i = 0; i < 4; i++)
-        bits[i] = (bits[i] + 1023) << 52;
-    memcpy(&shifted, bits, sizeof bits);
-    return shifted;
-}
-
-INLINE Four doublings(Four x)
-{
-    uint64_t bits[4], mantissa[4];
-    memcpy(bits, &x, sizeof bits);
-    for (int i = 0; i < 4; i++)
-        mantissa[i] = bits[i] << 12 >> 12 | 0x3ff0000000000000;
-    memcpy(&x, mantissa, sizeof mantissa);
-    EACH((double)((int64_t)(bits[i] >> 52) - 1023) + (x.x[i] - 1.0));
-}
-#undef EACH
-#endif
 
 INLINE Four load(const double *at)
 {
-    Four a;
-    memcpy(&a, at, sizeof a);
-    return a;
+    EACH(part_at(at + i * (4 / PARTS)));
 }
 
 INLINE void store(Four a, double *at)
 {
     memcpy(at, &a, sizeof a);
 }
+
+INLINE Four of_four(double a, double b, double c, double d)
+{
+    return (Four)OF_FOUR(a, b, c, d);
+}
+
+INLINE Four four(double x)
+{
+    return of_four(x, x, x, x);
+}
+
+INLINE Four add(Four a, Four b)
+{
+    EACH(a.of[i] + b.of[i]);
+}
+
+INLINE Four subtract(Four a, Four b)
+{
+    EACH(a.of[i] - b.of[i]);
+}
+
+INLINE Four times(Four a, Four b)
+{
+    EACH(a.of[i] * b.of[i]);
+}
+
+INLINE Four over(Four a, Four b)
+{
+    EACH(a.of[i] / b.of[i]);
+}
+
+INLINE Four scaled(double factor, Four a)
+{
+    EACH(factor * a.of[i]);
+}
+
+INLINE Four shifted(Four a, double by)
+{
+    EACH(a.of[i] + by);
+}
+
+INLINE Part chosen(Bits mask, Part yes, Part no)
+{
+    return of_bits((mask & bits_of(yes)) | (~mask & bits_of(no)));
+}
+
+INLINE Four if_greater(Four a, Four b, Four yes, Four no)
+{
+    EACH(chosen(GREATER(a.of[i], b.of[i]), yes.of[i], no.of[i]));
+}
+
+/* 2^k from 2^52 + 2^51 + k, for whole k from -1022 to 1023. */
+INLINE Four power_of_two(Four shifted)
+{
+    EACH(of_bits((bits_of(shifted.of[i]) + 1023) << 52));
+}
+
+/* log2 of x >= 1, interpolated linearly between powers of two. */
+INLINE Part part_doublings(Part x)
+{
+    const uint64_t whole = 0x4330000000000000, one = 0x3ff0000000000000; /* 2^52 and 1 */
+    Bits bits = bits_of(x);
+    Part exponent = of_bits((bits >> 52) | whole), mantissa = of_bits(bits << 12 >> 12 | one);
+    return (exponent - (4503599627370496.0 + 1023)) + (mantissa - 1.0);
+}
+
+INLINE Four doublings(Four x)
+{
+    EACH(part_doublings(x.of[i]));
+}
+
+#undef EACH
+#undef ALL_PARTS
+#undef PART
 
 INLINE Four larger(Four a, Four b)
 {
