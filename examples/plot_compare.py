@@ -3,11 +3,11 @@ Which classifier for these data?
 ================================
 
 :func:`heterolda.compare` evaluates seven classifiers on the same held-out folds. A thin
-bar is one standard error of the difference to the best: a model whose bar reaches the
-dashed line is as good on these data, and the one of these with the lowest log loss is
-recommended, whoever made it.
-The wide bars, of the accuracies themselves, are no guide to that: they may overlap
-where the difference is plain, since most rows are decided alike by all.
+bar is one standard error of the difference from the best. Models whose bar reaches the
+dashed line are equally good on these data, and of these the one with the lowest log
+loss is recommended, even if it is not ours. The wide bars are standard errors of the
+accuracies themselves. Do not compare those: they may overlap even if a difference is
+clear, because all models make the same errors on most rows.
 """
 
 import matplotlib.pyplot as plt

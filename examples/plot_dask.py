@@ -2,8 +2,8 @@
 A cluster of workers: Dask
 ==========================
 
-Each worker adds up the moments of its own rows; only one matrix for each class travels,
-whatever the number of rows. The model is the one that a single machine would find.
+Each worker adds up the moments of its own rows and sends only one matrix per class,
+however many rows there are. The model is the one that a single machine would find.
 """
 
 import dask.array as da
@@ -15,7 +15,7 @@ from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import make_d1
 
 # %%
-# Two workers in this process; the address of a scheduler reaches those of a cluster.
+# Two workers in this process. Pass the address of a scheduler to use a cluster instead.
 
 X, y = make_d1(random_state=0)
 with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
@@ -26,13 +26,13 @@ with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_addres
     scores = scores.compute()
 
 # %%
-# The same rule as in memory, to rounding errors.
+# It is the same rule as in memory, up to rounding.
 
 alone = GaussianLinearDiscriminant().fit(X, y)
 print(f"largest difference: {np.abs(model.coef_ - alone.coef_).max():.1e}")
 
 # %%
-# What the workers have computed: the scores of both classes.
+# The scores of both classes, as computed by the workers:
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bins = np.linspace(-8, 8, 81)

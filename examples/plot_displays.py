@@ -2,9 +2,9 @@
 Four displays of one discriminant
 =================================
 
-What the error is over all rules (A), which trade-offs there are (B), what is decided
-wrongly (C) and where the boundary lies (D): one call each, also on data that the model
-was not fitted to.
+See the error of all rules (A), the possible trade-offs (B), which rows are
+misclassified (C) and where the boundary is (D). Each display takes one call, and can
+show data that the model was not fitted to.
 """
 
 import matplotlib.pyplot as plt

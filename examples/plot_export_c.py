@@ -2,8 +2,8 @@
 A classifier in C
 =================
 
-A fitted model becomes a C header that needs no library and no memory but its constants,
-so it runs on a microcontroller.
+Export a fitted model to a C header that needs no library and no memory except for its
+constants, so that it runs on a microcontroller.
 """
 
 import shutil
@@ -32,8 +32,8 @@ print(f"{header.multiplications} multiplications for a decision")
 print(*header.path.read_text().splitlines()[-37:], sep="\n")
 
 # %%
-# A program around it reads rows and writes classes. (Without a compiler the picture
-# shows what Python decides, which is the same.)
+# This program uses it to read rows and write classes. (Without a compiler the figure
+# shows the decisions of Python, which are the same.)
 
 program = """
 #include "iris.h"
@@ -60,7 +60,7 @@ def decide(rows):
 
 
 # %%
-# Every point of the plane, decided by the program:
+# The program classifies every point of the plane:
 
 length, width = np.meshgrid(np.linspace(0.5, 7.5, 280), np.linspace(0, 2.8, 200))
 rows = np.column_stack([length.ravel(), width.ravel()])

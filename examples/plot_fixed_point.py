@@ -3,10 +3,10 @@ Where Algorithm 1 fails
 =======================
 
 The paper's Algorithm 1 repeats one step until nothing changes. Where it ends depends on
-where it starts. Here, on a draw of the paper's own data set D1, it starts at LDA's
-rule, its first step leaves the arc of admissible rules, and it settles at a rule that
-is *worse* than LDA's. The certified solver looks at the whole arc and cannot miss the
-optimum.
+where it starts. Here, on a sample of the paper's own data set D1, it starts at LDA's
+rule, its first step leaves the arc of admissible rules, and it converges to a rule that
+is *worse* than LDA's under the fitted Gaussians. The default solver searches the whole
+arc and cannot miss the optimum.
 """
 
 import matplotlib.pyplot as plt
@@ -21,9 +21,9 @@ statistics = best.statistics_
 (m1, m2), (S1, S2) = statistics.means, statistics.covariances()
 
 # %%
-# The rule after each step, and the place to which its weights of the two covariances
-# send the next one. (By default ``FixedPoint`` returns the best rule that it has met,
-# here that of its start; the last one shows where it goes.)
+# The rule after each step, and the angle on the arc that its weights of the two
+# covariances give for the next step. (By default ``FixedPoint`` returns the best rule
+# it has seen, here the first one; ``keep="last"`` shows where it ends.)
 
 n1, n2 = statistics.weights
 theta, errors = [np.arctan2(n2, n1)], []  # LDA weighs covariances by numbers of rows
@@ -40,7 +40,7 @@ print(f"the arc ends at {np.degrees(best.frontier_[0].theta_range[1]):.2f} degre
 print(f"the first step goes to {np.degrees(theta[1]):.2f}")
 
 # %%
-# The error of all admissible rules, and the way of Algorithm 1.
+# The error of all admissible rules, and the steps of Algorithm 1:
 
 figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 ErrorCurveDisplay.from_estimator(best, ax=axes)

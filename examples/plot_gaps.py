@@ -2,9 +2,10 @@
 Missing values, and why they are missing
 ========================================
 
-Two classes, two features, and a part of the second is missing: at random, where the
-first is large, or where the value itself would be large. Each needs more care than the
-one before: dropping rows, ``missing="em"``, and EM with an indicator column.
+There are two classes and two features, and some values of the second feature are
+missing: at random, where the first is large, or where the value itself would be large.
+For the first case you may drop rows, for the second you need ``missing="em"``, and for
+the third EM with an indicator column.
 """
 
 import matplotlib.pyplot as plt
@@ -52,7 +53,7 @@ ways = {
 
 # %%
 # Errors on 20,000 other rows, whose values are missing for the same reason. All three
-# predict incomplete rows from the values they have; only the fits differ.
+# models predict incomplete rows from the values they have; only the fits differ.
 
 reasons = "at random", "x1 is large", "x2 itself is large"
 shares = np.array([0.05, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
@@ -68,10 +69,10 @@ for (why, name), found in errors.items():
     print(f"{why:18s} {name:21s} 30 %: {found[2]:.1f}   50 %: {found[4]:.1f}")
 
 # %%
-# Above, 40 % are missing: gray points are rows whose second value is unseen. EM infers
-# it from the first feature, as long as that decides what is missing; where the value
-# itself decides, nothing observed helps. Below, the errors. With an indicator the rule
-# can use a missing value as evidence.
+# Above, 40 % of the values are missing: gray points are rows without a second value. EM
+# infers it from the first feature, as long as that decides what is missing. If the
+# value itself decides, nothing that is observed helps. Below are the errors. With an
+# indicator, the rule can use the fact that a value is missing.
 
 figure, axes = plt.subplots(
     2, 3, figsize=(10.4, 6.8), sharex="row", sharey="row", layout="constrained"

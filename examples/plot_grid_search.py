@@ -2,9 +2,9 @@
 Choosing solver and shrinkage by a grid search
 ==============================================
 
-The discriminant is a scikit-learn estimator, so ``GridSearchCV`` chooses its settings.
-The data are every other one of scikit-learn's digits: 64 features and 60 training rows
-of each class, so that every class covariance is singular and shrinkage is a must.
+The discriminant is a scikit-learn estimator, so ``GridSearchCV`` can choose its
+settings. The data are every other one of scikit-learn's digits: 64 features and 60
+training rows of each class, so every class covariance is singular and needs shrinkage.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ search = GridSearchCV(
 )
 
 # %%
-# With scikit-learn 1.9 or newer, and rich, a callback shows how far it is.
+# With scikit-learn 1.9 or newer, and rich, a callback shows the progress.
 
 try:
     from sklearn.callback import ProgressBar
@@ -37,8 +37,8 @@ print(search.best_params_)
 print(f"accuracy on the other half: {search.score(X[1::2], y[1::2]):.3f}")
 
 # %%
-# All scores. A fixed amount is too little for some classes or too much for others;
-# ``"cv"`` lets the rows that are left out decide.
+# All scores. A fixed amount may be too little for some classes and too much for others;
+# ``"cv"`` lets left-out rows choose.
 
 scores = 100 * search.cv_results_["mean_test_score"]
 table = np.reshape(scores, (len(amounts), len(solvers))).T

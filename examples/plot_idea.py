@@ -2,9 +2,10 @@
 Two Gaussians, two lines
 ========================
 
-Linear discriminant analysis (LDA) takes both classes to have the same covariance. Where
-they do not, its line is not the best line. The best one follows from the same means and
-covariances, with a proof that no line is better by more than a tenth of a per cent.
+Linear discriminant analysis (LDA) assumes that both classes have the same covariance.
+If they do not, its line need not be the best. The best line for two known or fitted
+Gaussians follows from their means and covariances, with a proof that no other makes
+fewer errors by more than 0.1 %.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ moments = ClassStatistics.from_moments([0, 1], [500, 500], means, covariances)
 
 # %%
 # Two models of the same moments. ``bayes_error_`` is the error that the Gaussian model
-# predicts, and ``gap_`` says how far from the best it may be.
+# predicts, and ``gap_`` says how far it may be from the smallest.
 
 lda = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
 best = GaussianLinearDiscriminant().fit_statistics(moments)
@@ -27,7 +28,7 @@ for name, model in (("LDA", lda), ("GLD", best)):
     print(f"{name}: error {model.bayes_error_[0]:.4f}, gap {model.gap_[0]:.1e}")
 
 # %%
-# The picture: ellipses of one and two standard deviations, points drawn from both
+# The figure shows ellipses at one and two standard deviations, random points of both
 # classes, and the two lines.
 
 rng = np.random.default_rng(3)

@@ -2,10 +2,10 @@
 LDA, QDA and the best linear rules, side by side
 ================================================
 
-Ten handwritten digits in the plane of their first two principal components. LDA takes
-one covariance for all digits. QDA takes one for each, and its boundaries are curved.
-GLD, :class:`heterolda.GaussianLinearDiscriminant`, takes one for each as well and keeps
-straight boundaries between any two digits. The titles count rows that were held out.
+Ten handwritten digits in the plane of their first two principal components. LDA uses
+one covariance for all digits. QDA uses one for each, and its boundaries are curved.
+GLD, :class:`heterolda.GaussianLinearDiscriminant`, also uses one for each, but keeps
+straight boundaries between any two digits. The titles give accuracies on held-out rows.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ from sklearn.discriminant_analysis import (
 from heterolda import GaussianLinearDiscriminant
 
 # %%
-# Two thirds of the rows are fitted to. The last third is held out; most of it was
-# written by other people.
+# The models are fitted to the first two thirds of the rows. The last third is held out;
+# most of it was written by other people.
 
 X, y = load_digits(return_X_y=True)
 reduction = PCA(2, random_state=0).fit(X[:1200])
@@ -34,7 +34,7 @@ models = {
 }
 
 # %%
-# The regions of the three rules. A number stands at the mean of its digit.
+# The decisions of the three models. A number is at the mean of its digit.
 
 low, high = Z.min(axis=0), Z.max(axis=0)
 across, up = np.meshgrid(*np.linspace(low, high, 300).T)
@@ -52,9 +52,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Two components are for the eye. With all 64 pixels the order is the same: the straight
-# rules of GLD are ahead of those of LDA, and QDA, which needs some regularisation to
-# run at all, is ahead of both.
+# Two components make a picture. With all 64 pixels the order is the same: GLD is ahead
+# of LDA, and QDA, which needs some regularization to run at all, is ahead of both.
 
 models["QDA"].set_params(reg_param=0.1)
 models["GLD"].set_params(shrinkage="cv")

@@ -3,8 +3,8 @@ Skewed data: local neighborhood search
 =======================================
 
 Counts of words, as in spam filters, are far from normal: many are near zero, some very
-large. The Gaussian optimum is a good start there, and not the end. The paper's
-Algorithm 2 goes on by counting training errors.
+large. For such data the optimum of the Gaussian model is only a good start. From there
+the paper's Algorithm 2 searches for fewer training errors.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ search = LocalNeighborhoodSearch().fit(X, y)
 print(f"{search.n_errors_start_[0]} errors before, {search.n_errors_[0]} after")
 
 # %%
-# Left: the rule before and after. Right: the errors at each iteration; the search moves
-# on even if no neighbor is better, and keeps the best rule it has seen.
+# Left: the rule before and after. Right: the errors at each iteration. The search moves
+# even if no neighbor is better, and returns the best rule it has seen.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 for k, color in enumerate(("#2a6fbb", "#d1602b")):

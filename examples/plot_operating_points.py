@@ -3,8 +3,8 @@ The trade-off in a screening problem
 ====================================
 
 A test separates sick people from healthy ones. How many of the sick may be missed?
-Every answer is a point of one curve, the optimal trade-off of all linear rules, and no
-answer needs a new fit.
+Every answer is a point on one curve, the optimal trade-off of all linear rules, and
+none needs a new fit.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ model = GaussianLinearDiscriminant(priors=[0.5, 0.5]).fit_statistics(moments)
 (frontier,) = model.frontier_
 
 # %%
-# Four requests, and what they cost. (``with_operating_point`` takes the same arguments
-# and gives a fitted estimator.)
+# Four answers, and what they cost. (``with_operating_point`` takes the same arguments
+# and returns a fitted estimator.)
 
 points = {
     "least error": frontier.at(),
@@ -74,10 +74,10 @@ right.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.
 plt.show()
 
 # %%
-# All that is under the model. On data the bound is another matter: here are 100 samples
-# of 200 rows of each class, skewed ones, and the share of sick people that each rule
-# misses of 20,000 others. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of
-# 20 on average.
+# All this holds under the model. What about data? Here are 100 samples with 200 rows of
+# each class, which are skewed, and the share of sick people among 20,000 others that
+# each rule misses. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of 20 on
+# average.
 
 rng = np.random.default_rng(0)
 
@@ -115,7 +115,7 @@ for name, shares in missed.items():
     )
 
 # %%
-# The guarantee has its price: on average fewer are missed than would be allowed, and
+# The guarantee has a price: on average it misses fewer than it is allowed to, and so
 # there are more false alarms.
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")

@@ -2,9 +2,9 @@
 An optimum outside of [0, 1]
 ============================
 
-Many methods try the rules of ``s S1 + (1 - s) S2`` for s from 0 to 1. If one class is
-rare the best rule may need a *negative* weight of one covariance, and no s between 0
-and 1 has it. On the arc of all admissible rules it is a point like any other.
+Many methods mix the two covariances as ``s S1 + (1 - s) S2`` for s from 0 to 1. If one
+class is rare, the best rule may need a *negative* weight of one covariance, which no s
+between 0 and 1 gives. On the arc of all admissible rules it is a point like any other.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ for solver in ("fisher", "c-hld", "global"):
     print(f"{solver:7s} error {model.bayes_error_[0]:.5f}")
 
 # %%
-# The error of the admissible rules near the optimum. Those with s from 0 to 1 begin at
-# 0 degrees and go on to 90; the dotted line is the error of never saying "rare".
+# The error of the admissible rules near the optimum. Those with s from 0 to 1 are
+# between 0 and 90 degrees; the dotted line is the error of always choosing "common".
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 ErrorCurveDisplay.from_statistics(moments, ax=axes)

@@ -2,9 +2,9 @@
 Data that are not normal: transform them first
 ==============================================
 
-Many features are products of small effects, and their logarithms are nearer to normal
-than they are. ``PowerTransformer`` finds such a transform for each feature. The rule is
-linear in the transformed features, so it is curved in the original ones.
+Many features are products of small effects, so their logarithms are closer to normal.
+``PowerTransformer`` finds such a transformation for each feature. The rule is then
+linear in the transformed features, and curved in the original ones.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,8 @@ X = np.exp(
 y = np.repeat([0, 1], n)
 
 # %%
-# The discriminant alone, refined by training errors, and with transformed features:
+# Compare the discriminant alone, followed by a local search, and on transformed
+# features:
 
 models = {
     "as they are": GaussianLinearDiscriminant(),

@@ -2,11 +2,11 @@
 Ten digits in the plane
 =======================
 
-Each handwritten digit is an image of 64 pixels. Principal component analysis (PCA) does
-not look at the classes, and linear discriminant analysis (LDA) looks for directions in
-which their *means* differ. :class:`heterolda.HeteroscedasticProjection` takes the
-components in which pairs of classes are confused least, under the Gaussian model, so
-that covariances count as well as means.
+Each handwritten digit is an image of 64 pixels. Principal component analysis (PCA)
+ignores the classes, and linear discriminant analysis (LDA) finds directions in which
+their *means* differ. :class:`heterolda.HeteroscedasticProjection` looks for the
+components in which pairs of classes are confused least under the Gaussian model, and so
+uses covariances as well as means.
 """
 
 import matplotlib.pyplot as plt
@@ -33,10 +33,10 @@ classifiers = {
 }
 
 # %%
-# Five folds. In each of them reductions to two components are fitted to four fifths of
-# the rows, and so are two classifiers in the components: quadratic discriminant
-# analysis (QDA) and five nearest neighbors. The last fifth is held out. The first fold
-# tries other numbers of components as well.
+# In each of five folds, reductions to two components are fitted to four fifths of the
+# rows, and then two classifiers to these components: quadratic discriminant analysis
+# (QDA) and five nearest neighbors. The last fifth is held out. The first fold also
+# tries other numbers of components.
 
 numbers = [1, 2, 3, 4, 6]
 right = {(kind, name): [] for kind in classifiers for name in reductions}
@@ -57,9 +57,9 @@ for fold, (train, test) in enumerate(folds):
                 planes[name] = (Z, y[train]), (Z_test, y[test])
 
 # %%
-# The planes of the last fold. Ellipses hold half of a class, and the pale regions are
-# those of QDA, of the rows fitted to; the points are rows held out. The titles count
-# all rows, each held out once.
+# The components of the last fold. Ellipses contain half of a class, and pale regions
+# are the decisions of QDA, both from training rows; the points are held-out rows. The
+# titles give the accuracy over all folds.
 
 figure, axes = plt.subplots(1, 3, figsize=(9.6, 4.2), layout="constrained")
 for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
@@ -70,8 +70,8 @@ for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
 plt.show()
 
 # %%
-# How many components? For both classifiers four are as good as six of LDA, which ends
-# at nine, one less than there are classes.
+# How many components? For both classifiers, four are as good as six of LDA, which has
+# at most nine, one less than there are classes.
 
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},

@@ -2,11 +2,11 @@
 Two classes of equal means
 ==========================
 
-A ring and its core lie in a plane that is hidden among ten features. Their means agree,
-so linear discriminant analysis (LDA) has one component, of noise; and the plane is not
-where the rows vary most, so principal components (PCA) miss it as well. What differs
-are the covariances, and by these :class:`heterolda.HeteroscedasticProjection` finds the
-plane. Two classes may have as many components as there are features.
+A ring and its core lie in a plane that is hidden among ten features. Their means are
+equal, so the one component of linear discriminant analysis (LDA) is noise. The plane is
+not where the rows vary most, so principal component analysis (PCA) misses it, too. The
+covariances differ, and from these :class:`heterolda.HeteroscedasticProjection` finds
+the plane. Two classes can have as many components as there are features.
 """
 
 import matplotlib.pyplot as plt
@@ -29,16 +29,16 @@ X = np.hstack([plane, noise]) @ turn
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# How much of the separation each of four components adds, by the Gaussian model of the
-# classes. Two are enough:
+# How much of the separation does each of four components add, under the Gaussian model?
+# Two are enough:
 
 explained = HeteroscedasticProjection(4).fit(X, y).explained_
 print(", ".join(f"{100 * share:.1f} %" for share in explained))
 
 # %%
-# All three reductions are fitted to one half of the rows. The pictures and the
-# accuracies, of quadratic discriminant analysis (QDA) in the components, are of the
-# other half, which was held out.
+# All three reductions are fitted to half of the rows. The pictures show the other half,
+# which was held out, and so do the accuracies of quadratic discriminant analysis (QDA)
+# in the components.
 
 reductions = {
     "PCA": PCA(2),

@@ -2,11 +2,12 @@
 One dial from Algorithm 1 to Algorithm 2
 ========================================
 
-The paper gives two answers: the best line for two fitted Gaussians, and a search for
-fewer training errors. They are the two ends of one family. For a width between 0 and 1
-each row becomes a small Gaussian, and the rule has the least error under these
-mixtures. Width 1 is the Gaussian optimum; as the width goes to 0, training errors are
-counted. ``path_`` has the error on held-out rows for every width between.
+The paper has two algorithms: one looks for the best line for two fitted Gaussians, the
+other for fewer training errors. They are the two ends of one family. For a width
+between 0 and 1, each row becomes a small Gaussian, and the rule minimizes the error
+under these mixtures. Width 1 is the Gaussian optimum; as the width goes to 0, the error
+becomes the share of training errors. ``path_`` lists the error on held-out rows for
+several widths.
 """
 
 import matplotlib.pyplot as plt
@@ -37,10 +38,10 @@ def far_from_normal(n=1000, d=3):
 
 
 # %%
-# For normal classes wide is best: small widths count the errors of a few rows, and
-# overfit. Where the Gaussian model is wrong, narrow is best. The bars are one standard
-# error; filled circles are in the mean that the model takes. Algorithm 2 ends with few
-# training errors in both cases, which says little about new rows.
+# For normal classes, wide is best: small widths count the errors of a few rows and
+# overfit. If the Gaussian model is wrong, narrow is best. The bars are one standard
+# error; filled circles are the candidates that the final rule averages. Algorithm 2
+# ends with few training errors in both cases, which says little about new rows.
 
 figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
 for ax, draw in zip(axes, (normal, far_from_normal), strict=True):

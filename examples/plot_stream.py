@@ -3,9 +3,9 @@ A stream that drifts
 ====================
 
 ``partial_fit`` adds each batch to the class statistics, so its model is always that of
-*all* rows so far. Where the classes drift, old rows mislead. There are two ways to
-forget them: ``decay`` lets them count less with every batch, and rows that leave a
-window are taken back from the statistics, ``window - old``.
+*all* rows so far. If the classes drift, old rows mislead. There are two ways to forget
+them: ``decay`` reduces their weight with every batch, and ``window - old`` subtracts
+rows that leave a window.
 """
 
 from collections import deque
@@ -35,8 +35,9 @@ def batch(time, n=200):
 
 
 # %%
-# Each batch is predicted before it is learned from. With ``decay=0.8`` the total weight
-# tends to that of 1 / (1 - 0.8) = 5 batches, of an average age of 4; the window has 8.
+# Each batch is predicted before the model learns from it. With ``decay=0.8`` the total
+# weight tends to that of 1 / (1 - 0.8) = 5 batches, with an average age of 4; the
+# window contains 8 batches.
 
 first = batch(0)
 growing = GaussianLinearDiscriminant().partial_fit(*first, classes=range(4))

@@ -164,9 +164,9 @@
         });
         const name = h === 1 ? "1" : h.toPrecision(2);
         host.querySelector("label span").textContent = `Width ${name}`;
-        host.querySelector("[role=status]").textContent = `Width ${name}: wrong about `
-            + `${percent(wrong)} of the ${N_ROWS} rows, and about ${percent(others)} of `
-            + `${N_OTHERS.toLocaleString("en")} others.`;
+        host.querySelector("[role=status]").textContent = `Width ${name}: misclassifies `
+            + `${percent(wrong)} of the ${N_ROWS} rows shown and ${percent(others)} of `
+            + `${N_OTHERS.toLocaleString("en")} other rows.`;
     }
 
     input.addEventListener("input", show);

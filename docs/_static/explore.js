@@ -24,7 +24,7 @@
     const slider = (name, limits) => `<label><span data-text="${name}"></span>
         <input type="range" data-input="${name}" min="${limits[0]}" max="${limits[1]}"></label>`;
     host.innerHTML = `
-        <div class="explore-presets" role="group" aria-label="Situations to start from">
+        <div class="explore-presets" role="group" aria-label="Examples">
             ${PRESETS.map(({ name }) => `<button type="button">${name}</button>`).join("")}</div>
         <p class="explore-story"></p>
         <div class="explore-main">
@@ -423,8 +423,8 @@
         const { p, cost, at } = state;
         if (at) {
             const [k, q] = at;
-            return `With ${percent(q)} of ${NAMES[k]} wrong, LDA’s line gets `
-                + `${percent(lda.rates[1 - k])} of ${NAMES[1 - k]} wrong, the best line `
+            return `With ${percent(q)} of ${NAMES[k]} misclassified, LDA’s line misclassifies `
+                + `${percent(lda.rates[1 - k])} of ${NAMES[1 - k]}, the best line `
                 + `${percent(best.rates[1 - k])}.`;
         }
         if (best.trivial)
@@ -566,7 +566,7 @@
         state = given;
         preset = PRESETS.find((one) => toHash(fromPreset(one)) === toHash(state)) || null;
         start = { hash: toHash(state), story: story || preset?.story
-            || "This situation comes from the address of the page." };
+            || "This example comes from the address of the page." };
         tell();
     }
 

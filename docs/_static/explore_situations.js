@@ -14,29 +14,29 @@
         {
             name: "LDA 35.7 %, optimum 26.5 %",
             story: "A is tall, B is wide. LDA averages the two shapes, and its line fits "
-                + "neither. Turn B upright and see how the lines come together.",
+                + "neither. Turn B upright and watch the lines approach each other.",
             a: [0, 0, Math.sqrt(1.5), Math.sqrt(0.3), 90],
             b: [1, 0.5, 2.517112, 0.405148, 13.490115],
         },
         {
             name: "Equal covariances: the two lines agree",
             story: "Both classes have the same shape, as LDA assumes, and LDA's line is the "
-                + "best. Pull at the end of any axis, and the lines part.",
+                + "best. Drag the end of any axis, and they separate.",
             a: [-0.6, -0.3, 1.7, 0.8, 30],
             b: [1.8, 0.9, 1.7, 0.8, 30],
         },
         {
             name: "A rare class: LDA calls nobody ill",
-            story: "A is healthy, B is ill: one in twenty. The means hardly differ, but "
-                + "the ill vary more. LDA overlooks that; the best line does not.",
+            story: "A is healthy; B, one in twenty, is ill. The means hardly differ, but "
+                + "B varies more. LDA ignores that; the best line does not.",
             a: [0.4, -0.1, 1.25, 0.5, 96],
             b: [0.4, 0.5, 2.8, 0.8, 6],
             p: 95,
         },
         {
             name: "Same mean, different spread",
-            story: "With equal means LDA has no line to offer. The best line cuts off one end "
-                + "of the wider class, where it is alone.",
+            story: "If the means are equal, LDA has no line. The best line cuts off one end "
+                + "of the wider class, where it is nearly alone.",
             a: [1, 0.4, 1, 0.6, 90],
             b: [1, 0.4, 2.4, 0.9, 20],
         },
