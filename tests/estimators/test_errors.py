@@ -87,9 +87,9 @@ OF_SETTINGS = [
     ({"covariance_estimator": "mcd"}, r"'covariance_estimator' parameter.*'fit'"),
     ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
     ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),
-    ({"covariance_estimator": LedoitWolf}, r"got a class: write LedoitWolf\(\)"),
-    ({"covariance_estimator": KMeans(2, n_init=1)}, "KMeans has no covariance_ after"),
-    ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"to the 40 rows of class 0 \("),
+    ({"covariance_estimator": LedoitWolf}, "cannot estimate the covariance"),
+    ({"covariance_estimator": KMeans(2, n_init=1)}, "no attribute 'covariance_'"),
+    ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"of the 40 rows of class 0 \("),
 ]
 
 
