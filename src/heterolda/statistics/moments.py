@@ -91,8 +91,8 @@ def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
     raise ValueError(
         f"the covariances of {n_classes} classes and {n_features} features take "
         f"{size / 1e9:.1f} GB{for_fit}, but the machine has only "
-        f"{available / 1e9:.1f} GB of memory: use fewer features (by selection or PCA), merge classes, or "
-        "use a machine with more memory"
+        f"{available / 1e9:.1f} GB of memory: use fewer features (by selection or "
+        "PCA), merge classes, or use a machine with more memory"
     )
 
 
