@@ -35,15 +35,7 @@ _HOST_PACKAGES = {
 
 
 class Device(NamedTuple):
-    """An array library and one of its devices.
-
-    Attributes
-    ----------
-    xp : module
-        Array API namespace.
-    device : object
-        Device, as the library names it.
-    """
+    """An array library, by its array API namespace, and one of its devices."""
 
     xp: Any
     device: Any

@@ -184,8 +184,10 @@ def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
     across = X.T @ z  # of centered columns, because z sums to zero
     scatter[np.ix_(full, full)] = z.T @ z
     scatter[np.ix_(sparse, full)], scatter[np.ix_(full, sparse)] = across, across.T
-    between = total * np.outer(mean[sparse], mean[sparse])
-    scatter[np.ix_(sparse, sparse)] = (X.T @ X).toarray() - between
+    between = np.sqrt(total) * mean[sparse]
+    products = (X.T.tocsr() @ X).toarray()  # in C order
+    products -= np.outer(between, between)
+    scatter[sparse[:, None], sparse] = products
     return varies
 
 
