@@ -147,7 +147,7 @@ class IncompleteRows:
         short = ~np.repeat(sizes > 2 * needed, sizes)
         new = np.repeat(first[long], needed[long])
         return self._grouped(
-            np.concatenate([self.Z[short], *map(self._factor, long)]),
+            np.concatenate([self.Z[short], *map(self._factor, long.tolist())]),
             np.concatenate([self.observed[short], self.observed[new]]),
             np.append(self.codes[short], self.codes[new]),
             self.weights,
