@@ -141,7 +141,7 @@ BAD = r"""
 2 | fit good.csv FIT --costs north:mars=3 | --costs: 'mars' is not one of the
 2 | fit good.csv FIT --costs a:b=2,a:b=3 | --costs: 'a:b' is given more than once
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
-2 | fit good.csv FIT --priors north=1 | --priors lack the classes 'east'
+2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
 2 | fit empty.csv FIT --priors north=1,east=0 | --priors must be positive
 2 | fit good.csv FIT --priors north=1,east=1,south=1,west=0 | be positive
 2 | fit good.csv FIT --priors up=1 | --priors: 'up' is not one of the

@@ -46,8 +46,8 @@ OF_SETTINGS = [
     ({"priors": [1.0]}, "priors must have one entry"),
     ({"priors": [1, 0]}, "priors must be positive"),
     ({"priors": [1e-320, 1e300]}, "differ too much for float64"),
-    ({"priors": {0: 1}}, "priors lack the classes 1: give each"),
-    ({"priors": {0: 1, 1: 2, 7: 3}}, "priors have labels 7 that"),
+    ({"priors": {0: 1}}, "priors must have each of the classes 0, 1 once, got 0"),
+    ({"priors": {0: 1, 1: 2, 7: 3}}, "priors must have each of the classes 0, 1 once"),
     ({"priors": "even"}, "'priors' parameter .* {'equal'}"),
     ({"priors": [np.nan, 1.0]}, "priors contains NaN"),
     ({"priors": ["a", "b"]}, "priors must be real numbers"),
@@ -87,9 +87,9 @@ OF_SETTINGS = [
     ({"covariance_estimator": "mcd"}, r"'covariance_estimator' parameter.*'fit'"),
     ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
     ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),
-    ({"covariance_estimator": LedoitWolf}, r"got a class: write LedoitWolf\(\)"),
-    ({"covariance_estimator": KMeans(2, n_init=1)}, "KMeans has no covariance_ after"),
-    ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"to the 40 rows of class 0 \("),
+    ({"covariance_estimator": LedoitWolf}, "cannot estimate the covariance"),
+    ({"covariance_estimator": KMeans(2, n_init=1)}, "no attribute 'covariance_'"),
+    ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"of the 40 rows of class 0 \("),
 ]
 
 

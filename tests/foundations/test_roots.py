@@ -12,7 +12,7 @@ from heterolda.foundations.roots import (
 
 
 def find(functions, a, b):
-    """Roots of a list of scalar functions."""
+    """Return roots of a list of scalar functions."""
 
     def evaluate(index, x):
         return np.array([functions[i](xi) for i, xi in zip(index, x, strict=True)])
@@ -23,41 +23,29 @@ def find(functions, a, b):
 
 
 def test_roots_equal_brentq(rng):
-    centres = rng.normal(size=50) * 10.0 ** rng.uniform(-3, 6, 50)
+    centers = rng.normal(size=50) * 10.0 ** rng.uniform(-3, 6, 50)
     functions = [
         lambda x, c=c, k=k: [
             np.tanh(x - c),
             (x - c) ** 3,
             np.expm1(np.clip((x - c) / (1 + abs(c)), -600, 600)),
-            (x - c) * (1 + (x - c) ** 2),
+            1.0 if x > c else -1.0,  # nothing to interpolate
         ][k % 4]
-        for k, c in enumerate(centres)
+        for k, c in enumerate(centers)
     ]
-    a, b = centres - rng.uniform(0.1, 9, 50), centres + rng.uniform(0.1, 9, 50)
+    a, b = centers - rng.uniform(0.1, 9, 50), centers + rng.uniform(0.1, 9, 50)
     expected = [
         brentq(f, *ends, maxiter=10_000)
         for f, *ends in zip(functions, a, b, strict=True)
     ]
-    assert_allclose(find(functions, a, b), expected, rtol=1e-9, atol=2e-5)
-
-
-def test_brackets_may_be_given_either_way_round_and_end_at_a_root():
-
-    def line(x):
-        return x - 2.0
-
-    assert_allclose(find([line, line, line], [5, -1, 2], [-3, 8, 7]), 2.0, rtol=1e-15)
-
-
-def test_steps_are_bisected(rng):
-    """Nothing to interpolate: the jump is found to the last digit."""
-    jump = float(rng.normal())
-    root = find([lambda x: 1.0 if x > jump else -1.0], [-50.0], [50.0])
-    assert_allclose(root, jump, rtol=1e-14, atol=1e-14)
+    for ends in ((a, b), (b, a)):
+        assert_allclose(find(functions, *ends), expected, rtol=1e-9, atol=2e-5)
+    lines = [lambda x: x - 2.0] * 3  # an end is the root
+    assert_allclose(find(lines, [5, -1, 2], [-3, 8, 7]), 2.0, rtol=1e-15)
 
 
 def newton(functions, a, b, guess):
-    """Newton's method on pairs (f, df) of plain functions."""
+    """Run Newton's method on pairs (f, df) of plain functions."""
 
     def function(index, x):
         f = np.array([functions[k][0](y) for k, y in zip(index, x, strict=True)])
@@ -68,26 +56,24 @@ def newton(functions, a, b, guess):
     return newton_roots(function, a, b, guess)
 
 
-def test_newton_finds_roots_from_good_and_bad_guesses(rng):
+def test_newton_converges_from_good_and_bad_guesses(rng):
     roots = rng.uniform(-3, 3, 30)
     functions = [
         (lambda x, r=r: np.sinh(5 * (x - r)), lambda x, r=r: 5 * np.cosh(5 * (x - r)))
         for r in roots
     ]
     for guess in (roots + 0.01, np.full(30, 3.9), np.full(30, np.nan), roots):
-        x, further, n_steps = newton(functions, [-4] * 30, [4] * 30, guess)
+        x, extra, n_steps = newton(functions, [-4] * 30, [4] * 30, guess)
         assert_allclose(x, roots, rtol=1e-11, atol=1e-11)
-        assert_allclose(further[0], roots, atol=1e-5)
+        assert_allclose(extra[0], roots, atol=1e-5)
         assert np.all(n_steps <= 40)
 
 
 def test_newton_survives_derivatives_that_mislead():
-    """Flat, wrong or undefined: the bracket still shrinks to the root."""
-    for slope in (0.0, -1.0, 1e-30, np.nan, np.inf):
+    """Where they are flat, wrong or undefined, the bracket still shrinks."""
+    for slope in (0.0, -1.0, 1e-30, np.nan):
         pair = (lambda x: np.cbrt(x - 1.0), lambda x, slope=slope: slope)
         x, _, n_steps = newton([pair], [-5.0], [9.0], [0.0])
-        if slope == np.inf:  # a step of zero: taken for the end
-            continue
         assert_allclose(x, 1.0, atol=1e-5)
         assert n_steps[0] < 60
 

@@ -128,30 +128,6 @@ def test_what_is_not_beyond_doubt_is_handed_over():
     assert outcome([[0, 0], [1, 1]], [eye, eye], whitening=nothing) == [UNSURE]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"pairs": np.array([[0, 2]])}, "pairs must hold indices"),
-        ({"pairs": np.array([[-1, 1]])}, "pairs must hold indices"),
-        ({"gap": 1e-9}, "a gap from 1e-8"),
-        ({"gap": np.nan}, "a gap from 1e-8"),
-        ({"weights": np.ones(3)}, "weights must be"),
-        ({"whitening": np.zeros((1, 2, 3))}, "whitening must be"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(change, message):
-    given = {
-        "means": np.zeros((2, 2)),
-        "covariances": np.array([np.eye(2)] * 2),
-        "weights": np.ones(2),
-        "pairs": np.array([[0, 1]]),
-        "priors": np.full((1, 2), 0.5),
-        "gap": 1e-3,
-    }
-    with pytest.raises(ValueError, match=message):
-        solve_pairs(**given | change)
-
-
 def test_constants_in_c_are_those_of_rounding():
     """Else both solvers would differ where rounding decides."""
     folder = Path(__file__).parents[2] / "src/heterolda/kernels/c"

@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from heterolda import ClassStatistics
 from heterolda.statistics import missing
-from heterolda.statistics.missing import Likelihood, Marginals, em_moments, filled
-from heterolda.statistics.moments import factor_of
-from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.missing import (
+    IncompleteRows,
+    Likelihood,
+    em_moments,
+    filled,
+    margins_of,
+)
 
 
 def incomplete(seed, n=60, d=3, share=0.3, n_classes=2):
@@ -50,52 +53,22 @@ def slope(X, mean, covariance):
     return by_mean, by_cov
 
 
-def largest_likelihood(X):
-    """Mean and covariance by direct maximization over a triangular root."""
-    d = X.shape[1]
-    lower = np.tril_indices(d)
-
-    def unpacked(p):
-        root = np.zeros((d, d))
-        root[lower] = p[d:]
-        return p[:d], root
-
-    def value_and_slope(p):
-        mean, root = unpacked(p)
-        by_mean, by_cov = slope(X, mean, root @ root.T)
-        by_root = 2 * (by_cov @ root)[lower]
-        value = log_likelihood(X, mean, root @ root.T)
-        return -value, -np.concatenate([by_mean, by_root])
-
-    start = np.concatenate([np.nanmean(X, 0), np.diag(np.nanstd(X, 0))[lower]])
-    for _ in range(3):
-        start = minimize(value_and_slope, start, jac=True, options={"gtol": 1e-9}).x
-    mean, root = unpacked(start)
-    return mean, root @ root.T
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_moments_are_those_of_largest_likelihood(seed):
-    X, y = incomplete(seed, n=80, d=2 + seed % 3, share=0.1 + 0.1 * seed)
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_the_likelihood_is_at_its_maximum(share):
+    """Its derivatives are zero, on the scale of those of a wrong mean."""
+    X, y = incomplete(1, n=80, share=share)
     stats = em(X, y)
     assert_array_equal(stats.weights, [40, 40])
     for k in range(2):
         rows = X[(y == k) & ~np.isnan(X).all(axis=1)]
-        mean, covariance = largest_likelihood(rows)
-        sd = np.sqrt(np.diag(covariance))
-        assert np.abs((stats.means[k] - mean) / sd).max() < 1e-6
-        difference = stats.scatters[k] / 40 - covariance
-        assert np.abs(difference / np.outer(sd, sd)).max() < 1e-6
-        best = log_likelihood(rows, mean, covariance)
-        assert (
-            log_likelihood(rows, stats.means[k], stats.scatters[k] / 40) > best - 1e-8
-        )
+        for part in slope(rows, stats.means[k], stats.scatters[k] / 40):
+            assert np.abs(part).max() < 1e-4
 
 
 def likelihood_of(X, y, k, n_added=0.0, **more):
     passes = [IncompleteRows.from_arrays(X, y, None, k)]
     d = X.shape[1]
-    seen = Marginals.from_rows(passes).seen
+    seen = margins_of(passes).seen
     added = np.full(k, n_added), n_added * np.tile(np.eye(d), (k, 1, 1))
     return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
 
@@ -148,19 +121,13 @@ def smallest_eigenvalue(covariance):
     return np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0]
 
 
-def test_weights_and_copies_are_no_more_rows():
-    """Three complete rows do not determine a covariance, however much they weigh."""
-    X, y = incomplete(7, n=80, d=3, share=0.6)
-    X[y == 1] = np.where(np.isnan(X[y == 1]).any(axis=1)[:, None], X[y == 1], np.nan)
-    whole = np.flatnonzero(y == 1)[:3]
-    X[whole] = np.random.default_rng(0).normal(size=(3, 3))
-    weight = np.ones(80, int)
-    weight[whole] = 30
+def test_weights_are_copies():
+    X, y = incomplete(7, n=80, d=3, share=0.4)
+    weight = np.random.default_rng(0).integers(0, 4, 80)
     copies = np.repeat(np.arange(80), weight)
     weighted, copied = em(X, y, weight), em(X[copies], y[copies])
-    for stats in (weighted, copied):
-        assert smallest_eigenvalue(stats.covariances()[1]) > 1e-4
-    assert_allclose(weighted.scatters, copied.scatters, rtol=1e-3, atol=1e-2)
+    assert_allclose(weighted.means, copied.means, rtol=1e-6, atol=1e-6)
+    assert_allclose(weighted.scatters, copied.scatters, rtol=1e-5, atol=1e-4)
 
 
 def test_features_that_are_never_seen_together():
@@ -194,10 +161,12 @@ def test_what_one_class_lacks_comes_from_the_others():
 
 def test_features_that_depend_on_each_other_or_do_not_vary():
     X, y = incomplete(5, n=300, d=3, share=0.0)
-    X = np.column_stack([X, X[:, 0] - X[:, 1], np.full(300, 7.0), y])
+    X = np.column_stack([X, X[:, 0] - X[:, 1], np.full(300, 1e6 + 0.1), y])
     X[np.random.default_rng(0).random(X.shape) < 0.15] = np.nan
     stats = em(X, y)
-    assert_array_equal(stats.means[:, 4:], [[7.0, 0.0], [7.0, 1.0]])
+    assert_allclose(
+        stats.means[:, 4:], [[1e6 + 0.1, 0.0], [1e6 + 0.1, 1.0]], rtol=1e-15
+    )
     assert not stats.scatters[:, 4:].any()
     # The dependence survives.
     along = np.array([1.0, -1.0, 0, -1.0, 0, 0])
@@ -227,8 +196,6 @@ def test_bad_input_is_refused(monkeypatch):
         worse[3, 1] = bad
         with pytest.raises(ValueError, match=message):
             em(worse, y)
-    with pytest.raises(ValueError, match="feature 2 vary so little"):
-        em(X * [1, 1, 1e-170], y)
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
         em(X, y, np.zeros(len(y)))
     wide = np.where(np.arange(200) % 7 == 0, np.nan, np.ones((10, 200)))
@@ -270,7 +237,7 @@ def test_parts_factors_and_moments_stand_for_the_same_rows(monkeypatch):
     weight = np.random.default_rng(0).integers(1, 4, 300).astype(float)
     rows = IncompleteRows.from_arrays(X, y, weight, 2)
     few = rows.compacted()
-    assert len(few.Z) <= 2 * 4 * len(few.codes) < len(rows.Z)
+    assert len(few.Z) < 64 < len(rows.Z)
     parts = [
         IncompleteRows.from_arrays(X[i::3], y[i::3], weight[i::3], 2).compacted()
         for i in range(3)
@@ -280,8 +247,7 @@ def test_parts_factors_and_moments_stand_for_the_same_rows(monkeypatch):
     )
     whole = ~np.isnan(X).any(axis=1)
     sums = ClassStatistics.from_data(X[whole], y[whole], weight[whole])
-    factors = [factor_of(scatter) for scatter in sums.scatters]
-    moments = IncompleteRows.from_moments(sums.weights, sums.means, factors, 2)
+    moments = IncompleteRows.from_statistics(sums, 2)
     others = IncompleteRows.from_arrays(X[~whole], y[~whole], weight[~whole], 2)
     expected = em_moments(Anew([rows]), np.arange(2))
     for passes in (
@@ -297,4 +263,4 @@ def test_parts_factors_and_moments_stand_for_the_same_rows(monkeypatch):
         assert_allclose(factor, factor[0])
         assert_allclose(means, expected[1], rtol=1e-10)
         assert_allclose(scatters / factor[0], expected[2], atol=1e-5)
-        assert means[1, 2] == 7.0
+        assert means[1, 2] == pytest.approx(7.0, rel=1e-15)

@@ -21,11 +21,10 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.missing import Passes
-from heterolda.statistics.moments import RangeError, factor_of
-from heterolda.statistics.patterns import IncompleteRows
+from heterolda.statistics.missing import IncompleteRows, Passes, filled_rows
+from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, frequency_factor
-from heterolda.statistics.samples import RowSample, filled_rows, fold_of, row_hashes
+from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
 # Bytes for rows that are kept, and copies of them that EM holds at the same time.
 MEMORY = 2**29
@@ -275,9 +274,7 @@ def _passes(
     """Return what EM goes through in each step, with weights times a factor."""
     parts = []
     if total is not None:  # rows with the moments of all complete ones
-        factors = total.factors or [factor_of(scatter) for scatter in total.scatters]
-        moments = total.weights, total.means, factors
-        parts = [IncompleteRows.from_moments(*moments, len(labels))]
+        parts = [IncompleteRows.from_statistics(total, len(labels))]
     if incomplete.parts is not None:
         return [IncompleteRows.merged([*parts, *incomplete.parts]).scaled(factor)]
     parts = [part.scaled(factor) for part in parts]

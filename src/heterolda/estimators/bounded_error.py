@@ -48,8 +48,8 @@ from heterolda.foundations.sklearn_private import (
 )
 from heterolda.foundations.validation import (
     check_labels,
-    check_readable,
     check_several_classes,
+    check_unmasked,
     label_array,
 )
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
@@ -219,7 +219,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         forget_fit(self)
         vars(self).pop("_moved", None)
         refuse_device(X, "BoundedErrorClassifier")
-        check_readable(X)
+        check_unmasked("X", X)
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
@@ -321,7 +321,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         """Refuse to predict before `fit`, and rows on a device."""
         check_is_fitted(self)
         refuse_device(X, "BoundedErrorClassifier")
-        check_readable(X)
+        check_unmasked("X", X)
 
     def _given(self):
         """Return the classifier to be fitted."""

@@ -35,15 +35,7 @@ _HOST_PACKAGES = {
 
 
 class Device(NamedTuple):
-    """An array library and one of its devices.
-
-    Attributes
-    ----------
-    xp : module
-        Array API namespace.
-    device : object
-        Device, as the library names it.
-    """
+    """An array library, by its array API namespace, and one of its devices."""
 
     xp: Any
     device: Any
@@ -186,12 +178,6 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
     fitted = None if is_numpy(other) else device_of(other, always=True)
     if device == fitted:
         return device
-    if device is None and device_of(X, always=True) == fitted:
-        raise ValueError(
-            f"the model is {_named(fitted)}, and so is X, but scikit-learn's support "
-            f"for such arrays is off: call {method} under "
-            "sklearn.config_context(array_api_dispatch=True)"
-        )
     raise ValueError(
         f"Inputs passed to {type(estimator).__name__}.{method}() must use the same "
         "namespace and the same device as those passed to fit(): these are "

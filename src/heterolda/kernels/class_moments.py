@@ -38,24 +38,12 @@ _GPU_BYTES, _TILE = 1 << 27, 1024
 
 
 class ClassMoments(NamedTuple):
-    """Moments of classes.
+    """Moments of classes."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes,)
-        Total weights.
-    means : ndarray of shape (n_classes, n_features)
-        Means; zero for a class without rows.
-    scatters : ndarray of shape (n_classes, n_features, n_features)
-        Weighted sums of outer products of deviations from the mean.
-    lost : int
-        Index of a feature whose squares underflow though it varies, or -1.
-    """
-
-    weights: Array
-    means: Array
-    scatters: Array
-    lost: int
+    weights: Array  # total weights
+    means: Array  # zero for a class without rows
+    scatters: Array  # weighted sums of outer products of deviations from the mean
+    lost: int  # index of a feature whose squares underflow though it varies, or -1
 
 
 def class_moments(

@@ -26,23 +26,16 @@ class Curve(NamedTuple):
     the unit. Each doubling of the score below low subtracts ``step[0]``, and above high
     adds ``step[1]``, linearly in between, so that distinct scores stay distinct.
 
-    Attributes
-    ----------
-    offset, slope : ndarray of shape (2, n_pairs)
-        Terms on the negative and on the positive side; offsets are not negative.
-    bend, low, high, unit : ndarray of shape (n_pairs,)
-        Terms of both sides; low and high are not zero, and may be infinite.
-    step : ndarray of shape (2, n_pairs)
-        Non-negative change per doubling of the score, on each side.
+    Offsets and steps are not negative; low and high are not zero.
     """
 
-    offset: Array
+    offset: Array  # terms on the negative and the positive side, (2, n_pairs)
     slope: Array
-    bend: Array
-    low: Array
+    bend: Array  # terms of both sides, (n_pairs,)
+    low: Array  # may be infinite, like high
     high: Array
     unit: Array
-    step: Array
+    step: Array  # change per doubling of the score on each side, (2, n_pairs)
 
     def log_odds(self, scores: Any) -> Any:
         """Return log-odds at scores of shape (n_samples, n_pairs), with equal signs.

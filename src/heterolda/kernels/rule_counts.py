@@ -22,33 +22,15 @@ Hyperplanes = tuple[Array, Array]  # coefficients and intercepts
 
 @dataclass(frozen=True)
 class RowsOfPairs:
-    """Rows of classes, and the pairs of classes to count errors for.
+    """Rows of classes, and the pairs of classes to count errors for."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, n_features)
-        Rows.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
-    order : ndarray of int64
-        Indices of the rows, sorted by class.
-    bounds : ndarray of int64 of shape (n_classes + 1,)
-        Class k is ``order[bounds[k]:bounds[k + 1]]``.
-    chosen : ndarray of bool of shape (n_classes,)
-        Classes whose rows count.
-    classes : ndarray of int64 of shape (n_pairs, 2)
-        Classes of each pair; -1 for none.
-    judged : ndarray of bool of shape (n_pairs,)
-        Pairs that count.
-    """
-
-    X: NDArray[Any]
-    weight: Array | None
-    order: Index
-    bounds: Index
-    chosen: Mask
-    classes: Index
-    judged: Mask
+    X: NDArray[Any]  # rows, (n, n_features)
+    weight: Array | None  # weights of the rows
+    order: Index  # indices of the rows, sorted by class
+    bounds: Index  # class k is order[bounds[k] : bounds[k + 1]], (n_classes + 1,)
+    chosen: Mask  # classes whose rows count
+    classes: Index  # classes of each pair, -1 for none, (n_pairs, 2)
+    judged: Mask  # pairs that count
 
 
 def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> Array:

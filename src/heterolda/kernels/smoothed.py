@@ -49,25 +49,12 @@ _SETTLED = -30.0
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of two classes.
+    """Rows of two classes, those of the first class first."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (r, n)
-        Coordinates of all rows, those of the first class first.
-    n_first : int
-        Number of rows of the first class.
-    share : ndarray of shape (n,)
-        Share q_j of each row in the error. Shares sum to one.
-    moments : tuple of ndarray
-        Difference c of the means, and the two covariances, for centered rows; empty for
-        the ridge loss.
-    """
-
-    columns: Array
-    n_first: int
-    share: Array
-    moments: tuple[Array, ...] = ()
+    columns: Array  # coordinates, (r, n)
+    n_first: int  # number of rows of the first class
+    share: Array  # share q_j of each row in the error, which sum to one
+    moments: tuple[Array, ...] = ()  # c and both covariances; empty for the ridge loss
 
     @property
     def first(self) -> Mask:

@@ -20,22 +20,11 @@ _FEW_CLASSES = 50
 
 
 class Ballot(NamedTuple):
-    """Weights of the votes, and a guess of the winner that speeds up counting.
+    """Weights of the votes, and linear functions that guess the winner, for speed."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_pairs,)
-        Weight of each vote.
-    total : ndarray of shape (n_classes,)
-        Votes of a class that wins all its pairs.
-    guess_coef, guess_intercept : ndarray of shape (n_classes, n_features), (n_classes,)
-        Linear functions, largest for a class that is likely to win. They affect speed,
-        not the winner.
-    """
-
-    weight: Array
-    total: Array
-    guess_coef: Array
+    weight: Array  # of each vote, (n_pairs,)
+    total: Array  # votes of a class that wins all its pairs, (n_classes,)
+    guess_coef: Array  # largest for a class that is likely to win
     guess_intercept: Array
 
     @classmethod

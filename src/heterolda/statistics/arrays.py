@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.rounding import ROUGH_COVARIANCE
-from heterolda.foundations.validation import (
-    check_finite,
-    check_labels,
-    check_number,
-    label_array,
-)
+from heterolda.foundations.validation import check_finite, check_labels, label_array
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import Scatters, check_range, compressed
 
@@ -37,7 +31,7 @@ def checked_moments(
     ):
         raise ValueError("classes must be a one-dimensional list of distinct labels")
     n = check_finite("counts", counts, 1)
-    mean = _check_means(means)
+    mean = check_finite("means", means, 2)
     cov = check_finite("covariances", covariances, 3)
     k, d = len(labels), mean.shape[1]
     shapes = n.shape, mean.shape, cov.shape
@@ -52,7 +46,7 @@ def checked_moments(
             "than one sample, from which no covariance can be estimated; leave "
             "them out or merge them"
         )
-    _check_distances(mean)
+    _check_means(mean)
     with np.errstate(over="ignore"):
         scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
     for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
@@ -62,34 +56,17 @@ def checked_moments(
     return labels[order], n[order], mean[order], scatters[order]
 
 
-def _check_distances(means: Array) -> None:
-    """Refuse class means whose squared distances overflow."""
+def _check_means(means: Array) -> None:
+    """Refuse class means whose sums, or squared distances, overflow."""
     if len(means):
         with np.errstate(over="ignore"):
-            squares = np.ptp(means, axis=0) ** 2
-        check_range(squares, name="means")
-
-
-def _check_means(means: Any) -> Array:
-    """Return class means, which must be finite and have finite sums."""
-    checked = check_finite("means", means, 2)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.abs(checked).sum()):
-            raise ParameterError(
-                "means", "are so large that sums overflow float64: subtract a constant"
-            )
-    return checked
+            sizes = np.ptp(means, axis=0) ** 2 + np.abs(means).sum(axis=0)
+        check_range(sizes, name="means")
 
 
 def check_covariance(label: object, cov: Array) -> None:
     """Refuse a matrix that is not symmetric positive semi-definite, up to rounding."""
     variance = np.diag(cov)
-    if np.any(variance < 0):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} has a negative variance at "
-            f"feature {int(np.argmax(variance < 0))}; a covariance must be positive "
-            "semi-definite"
-        )
     scale = np.sqrt(np.where(variance > 0, variance, 1.0))
     with np.errstate(over="ignore"):
         # Any correlation above one makes it indefinite; clipping only avoids overflow.
@@ -100,7 +77,7 @@ def check_covariance(label: object, cov: Array) -> None:
             "(C + C.T) / 2 if the difference does not matter"
         )
     smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
-    if smallest < -ROUGH_COVARIANCE:
+    if smallest < -ROUGH_COVARIANCE or np.any(variance < 0):
         raise ValueError(
             f"covariances: the matrix of class {label!r} is indefinite (smallest "
             f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
@@ -124,22 +101,10 @@ def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.unique(joined)
 
 
-def check_count(classes: NDArray[Any], weights: Array, min_count: float) -> None:
-    """Refuse classes with so few rows that statistics would reveal them."""
-    check_number("min_count", min_count, 0, np.inf)
-    few = (weights > 0) & (weights < min_count)
-    if few.any():
-        raise ValueError(
-            f"classes {listed(classes[few])} have fewer rows than min_count="
-            f"{min_count}, which their statistics could reveal: leave these classes out"
-        )
-
-
 def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
     """Return the arrays to save for `ClassStatistics`, without pickle."""
     classes = stats.classes
-    objects = classes.dtype.kind not in "biufU"
-    if objects:
+    if classes.dtype.kind not in "biufU":
         if not all(isinstance(label, str) for label in classes):
             raise ValueError(
                 "classes must be numbers, booleans or strings to be saved without "
@@ -149,7 +114,6 @@ def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
     content = {
         "format": np.array(_FORMAT),
         "classes": classes,
-        "classes_are_objects": np.array(objects),
         "weights": stats.weights,
         "means": stats.means,
         "given": np.array(stats.given),
@@ -180,26 +144,21 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
     Raise a KeyError that names a missing array.
     """
-    version = content["format"]
-    if version.shape != () or version.dtype.kind not in "iu":
-        raise ValueError("its format is not an integer")
-    if version != _FORMAT:
+    if not np.array_equal(content["format"], _FORMAT):
         raise ValueError(
-            f"it has format {version}, and this release reads only format {_FORMAT}: "
-            "save the statistics again with this release"
+            f"its format is not {_FORMAT}, the only one that this release reads: save "
+            "the statistics again with this release"
         )
     classes, names = content["classes"], content.get("feature_names")
-    objects, given = content["classes_are_objects"], content["given"]
-    estimated_by = content.get("estimated_by")
+    given, estimated_by = content["given"], content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
-    means = _check_means(content["means"])
+    means = check_finite("means", content["means"], 2)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if (
         np.any(weights < 0)
         or np.isinf(total)
         or classes.dtype.kind not in "biufU"
-        or objects.shape != ()
         or given.shape != ()
         or given.dtype.kind != "b"
         or (estimated_by is not None and estimated_by.dtype.kind != "U")
@@ -207,10 +166,9 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
         or (names is not None and names.shape != means.shape[1:])
     ):
         raise ValueError(_INCONSISTENT)
-    _check_distances(means)
-    text = classes.dtype.kind == "U"
+    _check_means(means)
     return {
-        "classes": classes.astype(object) if text and objects else classes,
+        "classes": classes,
         "weights": weights,
         "means": means,
         "scatters": _read_scatters(content, classes, means.shape[1]),
@@ -229,8 +187,7 @@ def _read_scatters(
         for label, scatter in zip(classes.tolist(), scatters, strict=True):
             check_covariance(label, scatter)
         return scatters
-    rows = check_finite("factors", content["factors"], 2)
-    counts = content["n_factors"]
+    rows, counts = check_finite("factors", content["factors"], 2), content["n_factors"]
     if (
         rows.shape[1] != n_features
         or counts.ndim != 1

@@ -15,19 +15,10 @@ from heterolda.foundations.arrays import Amount, Array, Index, on_host
 from heterolda.foundations.files import PathOrFile, read_npz, unreadable, write_npz
 from heterolda.foundations.rounding import SINGULAR
 from heterolda.foundations.sklearn_private import get_feature_names
-from heterolda.foundations.validation import has_missing_values
-from heterolda.foundations.wording import (
-    MISSING,
-    amount,
-    count,
-    html,
-    html_table,
-    listed,
-    percent,
-)
+from heterolda.foundations.validation import check_number, has_missing_values
+from heterolda.foundations.wording import MISSING, listed
 from heterolda.statistics.arrays import (
     arrays_of,
-    check_count,
     checked_moments,
     read_moments,
     union_of_labels,
@@ -38,7 +29,7 @@ from heterolda.statistics.covariances import (
     too_small,
     two_amounts,
 )
-from heterolda.statistics.missing import Passes, em_moments
+from heterolda.statistics.missing import IncompleteRows, Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
     check_room,
@@ -47,7 +38,6 @@ from heterolda.statistics.moments import (
     merged,
     without,
 )
-from heterolda.statistics.patterns import IncompleteRows
 from heterolda.statistics.rows import Rows, validated
 
 # Smallest weight of a decayed class. Its square is in the range of float64.
@@ -221,15 +211,6 @@ class ClassStatistics:
             f"ClassStatistics(n_classes={self.n_classes}, "
             f"n_features={self.n_features}, weights={weights})"
         )
-
-    def _repr_html_(self) -> str:
-        sizes = count(self.n_classes, "class"), count(self.n_features, "feature")
-        shares = self.weights / max(self.weights.sum(), np.finfo(float).tiny)
-        columns = self.classes.tolist(), self.weights, shares
-        lines = zip(*columns, strict=True)
-        rows = [[str(label), amount(n), percent(p)] for label, n, p in lines]
-        table = html_table(["class", "weight", "share"], rows, most=10)
-        return html(f"Statistics of {sizes[0]} and {sizes[1]}", table)
 
     def copy(self) -> Self:
         """Return an independent copy."""
@@ -594,7 +575,14 @@ class ClassStatistics:
             Smallest total weight allowed for a class, because statistics of a few rows
             can reveal them.
         """
-        check_count(self.classes, self.weights, min_count)
+        check_number("min_count", min_count, 0, np.inf)
+        few = (self.weights > 0) & (self.weights < min_count)
+        if few.any():
+            raise ValueError(
+                f"classes {listed(self.classes[few])} have fewer rows than min_count="
+                f"{min_count}, so their statistics could reveal them: leave these "
+                "classes out"
+            )
         write_npz(path, arrays_of(self))
 
     @classmethod

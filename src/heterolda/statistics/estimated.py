@@ -43,9 +43,9 @@ def estimated_statistics(
         index = index[np.argsort(hashes[index], kind="stable")]
         index = copies_of_rows(index, rows.weights, _NO_WEIGHTS)
         X = dense(rows.X[index]).astype(np.float64, copy=False)
-        fitted = _fitted(estimator, X, label)
-        location = getattr(fitted, "location_", plain.means[k])
-        moments = plain.weights[[k]], [location], [fitted.covariance_]
+        location, covariance = _moments(estimator, X, label)
+        location = plain.means[k] if location is None else location
+        moments = plain.weights[[k]], [location], [covariance]
         try:
             checked = ClassStatistics.from_moments(plain.classes[[k]], *moments)
             means[k], scatters[k] = checked.means[0], checked.scatters[0]
@@ -59,10 +59,6 @@ def estimated_statistics(
 
 def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     """Refuse invalid combinations of estimator, shrinkage and classes."""
-    if isinstance(estimator, type):
-        raise ParameterError(
-            _NAME, f"must be an object, got a class: write {estimator.__name__}()"
-        )
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
             _NAME,
@@ -84,23 +80,15 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     check_room(plain.n_classes, plain.n_features)
 
 
-def _fitted(estimator: Any, X: Array, label: object) -> Any:
-    """Return a clone of the estimator fitted to the rows of a class."""
-    name = type(estimator).__name__
-    fitted = clone(estimator, safe=False)
+def _moments(estimator: Any, X: Array, label: object) -> tuple[Any, Any]:
+    """Return the location, if any, and the covariance of the rows of a class."""
     try:
-        fitted.fit(X)
+        fitted = clone(estimator, safe=False).fit(X)
+        return getattr(fitted, "location_", None), fitted.covariance_
     except Exception as error:
         raise ParameterError(
             _NAME,
-            f"{name} cannot be fitted to the {len(X)} rows of class {label!r} "
-            f"({error}): add rows, leave the class out, or use an estimator for fewer "
-            "rows, such as LedoitWolf()",
+            f"{type(estimator).__name__} cannot estimate the covariance of the "
+            f"{len(X)} rows of class {label!r} ({error}): add rows, leave the class "
+            "out, or use another estimator, such as sklearn.covariance.LedoitWolf()",
         ) from error
-    if not hasattr(fitted, "covariance_"):
-        raise ParameterError(
-            _NAME,
-            f"{name} has no covariance_ after fit: use an estimator like those of "
-            "sklearn.covariance",
-        )
-    return fitted

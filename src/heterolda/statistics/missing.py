@@ -31,25 +31,21 @@ References
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
-from typing import Any
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Mask
-from heterolda.foundations.threads import progress_of
+from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.rounding import SAME_CONSTANT
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
-from heterolda.statistics.patterns import IncompleteRows, grouping
-
-# Rows in parts that fit in memory: a list, or an object that reads them again in each
-# loop.
-Passes = Iterable[IncompleteRows]
 
 MAX_STEPS = 1000
 # Share of the pooled variances that is added to variances: without it the likelihood
@@ -62,59 +58,220 @@ _DISTANCE = 1e-7
 # by less than this for each parameter. For classes that borrow, or whose correlations
 # have an eigenvalue below the first number, it is the only run.
 _DEPENDENT, _ROUGH_VARIANCE, _GAIN = 1e-4, 1e-6, 1e-3
-# Largest number of steps that an extrapolation may replace, and the factor by which it
-# typically reduces the distance.
-_LONGEST, _PACE = 1000.0, 5.0
+# Largest number of steps that an extrapolation may replace.
+_LONGEST = 1000.0
 _TINY = float(np.finfo(float).tiny)
+# Number of values in the matrices gathered for the rows of a block.
+_BLOCK_SIZE = 1 << 21
 
 
-@dataclass(frozen=True)
-class Marginals:
-    """Moments and ranges of single features, by class."""
+class Block(NamedTuple):
+    """Patterns with the same number m of missing values."""
+
+    patterns: Index  # indices of the patterns, (n,)
+    missing: Index  # missing features of each pattern, (n, m)
+    rows: Index  # indices of the rows with these patterns
+    of_row: Index  # which of the n patterns each of these rows has
+
+
+@dataclass(frozen=True, eq=False)
+class IncompleteRows:
+    """Rows grouped by class and by pattern of missing values.
+
+    A row x of weight w is stored as ``sqrt(w) (1, x)``. EM needs only the sum of the
+    outer products of the rows of a pattern, so the few rows of a triangular factor can
+    replace many rows.
+    """
+
+    Z: Array  # rows, zero where a value is missing, (n, 1 + d)
+    observed: Mask  # observed features of each row, (n, d)
+    codes: Index  # class of each row, sorted
+    bounds: Index  # where the rows of each pattern begin, (n_patterns + 1,)
+    weights: Array  # total weight of each class, without rounding, (n_classes,)
+
+    @classmethod
+    def from_arrays(
+        cls, X: NDArray[Any], codes: Index, weight: Array | None, n_classes: int
+    ) -> IncompleteRows:
+        """Group rows of positive weight."""
+        w = np.ones(len(X)) if weight is None else weight
+        X, codes, w = X[w > 0].astype(np.float64), codes[w > 0], w[w > 0]
+        observed = ~np.isnan(X)
+        Z = np.insert(np.where(observed, X, 0.0), 0, 1.0, axis=1)
+        Z *= np.sqrt(w)[:, None]
+        totals = np.bincount(codes, w, n_classes).astype(np.float64)
+        return cls._grouped(Z, observed, codes, totals)
+
+    @classmethod
+    def from_statistics(cls, stats: Any, n_classes: int) -> IncompleteRows:
+        """Return complete rows with the moments of the first classes of `n_classes`."""
+        k, d = stats.means.shape
+        factors = stats.factors or [_root(scatter) for scatter in stats.scatters]
+        means = np.sqrt(stats.weights)[:, None] * np.insert(stats.means, 0, 1.0, axis=1)
+        Z = np.vstack([means, *(np.insert(F, 0, 0.0, axis=1) for F in factors)])
+        codes = np.append(np.arange(k), np.repeat(np.arange(k), [*map(len, factors)]))
+        weights = np.append(stats.weights, np.zeros(n_classes - k))
+        return cls._grouped(Z, np.ones((len(Z), d), bool), codes, weights)
+
+    @classmethod
+    def merged(cls, parts: Sequence[IncompleteRows]) -> IncompleteRows:
+        """Concatenate the rows of several parts; later ones may have more classes."""
+        weights = np.zeros(max(len(part.weights) for part in parts))
+        for part in parts:
+            weights[: len(part.weights)] += part.weights
+        return cls._grouped(
+            np.concatenate([part.Z for part in parts]),
+            np.concatenate([part.observed for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+            weights,
+        )
+
+    @classmethod
+    def _grouped(
+        cls, Z: Array, observed: Mask, codes: Index, weights: Array
+    ) -> IncompleteRows:
+        order, bounds = _grouping(observed, codes)
+        return cls(Z[order], observed[order], codes[order], bounds, weights)
+
+    def compacted(self) -> IncompleteRows:
+        """Replace the rows of long patterns by triangular factors.
+
+        A pattern with o observed features and more than 2 (o + 1) rows gets o + 1 rows
+        with the same sum of outer products.
+        """
+        sizes, first = np.diff(self.bounds), self.bounds[:-1]
+        needed = 1 + self.observed[first].sum(axis=1)
+        long = np.flatnonzero(sizes > 2 * needed)
+        if not len(long):
+            return self
+        short = ~np.repeat(sizes > 2 * needed, sizes)
+        new = np.repeat(first[long], needed[long])
+        return self._grouped(
+            np.concatenate([self.Z[short], *map(self._factor, long.tolist())]),
+            np.concatenate([self.observed[short], self.observed[new]]),
+            np.append(self.codes[short], self.codes[new]),
+            self.weights,
+        )
+
+    def _factor(self, pattern: int) -> Array:
+        """Return a triangular factor of the rows of a pattern."""
+        low, high = self.bounds[pattern : pattern + 2]
+        seen = np.append(True, self.observed[low])
+        Z = self.Z[low:high, seen]
+        factor = np.zeros((seen.sum(), len(seen)))
+        with np.errstate(over="ignore", invalid="ignore"):  # EM checks for overflow
+            center = Z[:, 0] @ Z / (Z[:, 0] @ Z[:, 0])  # keeps rounding small
+            center[0] = 0.0
+            R = np.asarray(np.linalg.qr(Z - np.outer(Z[:, 0], center), mode="r"))
+            factor[:, seen] = R + np.outer(R[:, 0], center)
+        return factor
+
+    def scaled(self, factor: float) -> IncompleteRows:
+        """Multiply the weights by a factor."""
+        weights = self.weights * factor
+        return replace(self, Z=self.Z * np.sqrt(factor), weights=weights)
+
+    @cached_property
+    def class_slices(self) -> list[slice]:
+        """Slice of the rows of each class."""
+        ends = np.searchsorted(self.codes, np.arange(len(self.weights) + 1))
+        return [slice(*pair) for pair in pairwise(ends.tolist())]
+
+    @cached_property
+    def totals(self) -> Array:
+        """Total weight of each pattern."""
+        totals: Array = np.add.reduceat(self.Z[:, 0] ** 2, self.bounds[:-1])
+        return totals
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Patterns in blocks with the same number of missing values.
+
+        Patterns without missing or without observed values are in no block.
+        """
+        first, sizes = self.bounds[:-1], np.diff(self.bounds)
+        lacking = ~self.observed[first]
+        n_missing = lacking.sum(axis=1)
+        blocks = []
+        for m in range(1, lacking.shape[1]):
+            patterns = np.flatnonzero(n_missing == m)
+            ends = np.cumsum(sizes[patterns]) * m**2 // _BLOCK_SIZE
+            for part in np.split(patterns, np.flatnonzero(np.diff(ends)) + 1):
+                missing = np.nonzero(lacking[part])[1].reshape(len(part), m)
+                of_row = np.repeat(np.arange(len(part)), sizes[part])
+                start = first[part] - np.cumsum(sizes[part]) + sizes[part]
+                rows = np.arange(len(of_row)) + start[of_row]
+                if len(part):
+                    blocks.append(Block(part, missing, rows, of_row))
+        return blocks
+
+
+# Rows in parts that fit in memory: a list, or an object that reads them again in each
+# loop.
+Passes = Iterable[IncompleteRows]
+
+
+def _root(scatter: Array) -> Array:
+    """Return rows with this scatter."""
+    units = np.sqrt(np.diag(scatter))
+    units[units == 0] = 1.0
+    values, vectors = np.linalg.eigh(scatter / np.outer(units, units))
+    rows: Array = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * units
+    return rows * (np.diag(scatter) > 0)
+
+
+def _grouping(observed: Mask, codes: Index) -> tuple[Index, Index]:
+    """Return the order of rows by class and pattern, and the bounds of patterns."""
+    bits = np.packbits(observed, axis=1)
+    order = np.lexsort((*bits.T, codes))
+    bits, codes = bits[order], codes[order]
+    new = (np.diff(bits, axis=0) != 0).any(axis=1) | (np.diff(codes) != 0)
+    inner = np.flatnonzero(new) + 1
+    return order, np.unique(np.concatenate([[0], inner, [len(order)]]))
+
+
+class Margins(NamedTuple):
+    """Moments of single features, by class."""
 
     weights: Array  # total weight, (n_classes,)
     seen: Array  # weight of rows with at least one value
-    complete: Array  # weight of complete rows, or number of distinct ones if smaller
+    complete: Array  # weight of complete rows
     n_values: Array  # weight of observed values, (n_classes, d)
     means: Array  # of observed values minus the origin; those of all classes if none
     variances: Array
-    low: Array  # smallest value
-    high: Array  # largest value
     origin: Array  # approximate mean of all values, (d,)
 
-    @classmethod
-    def from_rows(cls, passes: Passes) -> Marginals:
-        """Gather them in one pass; refuse too few rows, and features without values."""
-        initial: Any = None, 0.0, 0.0, 0.0, np.inf, -np.inf
-        origin, sums, weights, distinct, low, high = initial
-        for rows in passes:
-            t, observed = rows.Z[:, :1], rows.row_observed
-            if origin is None:
-                n = np.maximum((t**2 * observed).sum(axis=0), _TINY)
-                origin = (t * rows.Z[:, 1:]).sum(axis=0) / n
-            z = np.where(observed, rows.Z[:, 1:] - t * origin, 0.0)
-            kinds = observed.any(axis=1), observed.all(axis=1)
-            with np.errstate(over="ignore"):
-                counts = t**2 * np.column_stack([*kinds, observed])
-                values = np.hstack([counts, t * z, z**2])
-                parts = [values[of_class].sum(axis=0) for of_class in rows.class_slices]
-            sums = sums + np.array(parts)
-            low, high = np.minimum(low, rows.low), np.maximum(high, rows.high)
-            weights, distinct = weights + rows.weights, distinct + rows.distinct
-        seen, complete = sums[:, :2].T
-        n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
-        _check(weights.sum(), n_values, squares, low, high)
-        n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
-        means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
-        variances = np.where(low < high, np.maximum(squares / n - means**2, 0.0), 0.0)
-        complete = np.minimum(complete, distinct)
-        by_feature = n_values, means, variances, low, high, origin
-        return cls(weights, seen, complete, *by_feature)
+
+def margins_of(passes: Passes) -> Margins:
+    """Gather margins in one pass; refuse too few rows, and features without values."""
+    origin: Any = None
+    sums: Any = 0.0
+    weights: Any = 0.0
+    for rows in passes:
+        t, observed = rows.Z[:, :1], rows.observed
+        if origin is None:
+            n = np.maximum((t**2 * observed).sum(axis=0), _TINY)
+            origin = (t * rows.Z[:, 1:]).sum(axis=0) / n
+        z = np.where(observed, rows.Z[:, 1:] - t * origin, 0.0)
+        kinds = observed.any(axis=1), observed.all(axis=1)
+        with np.errstate(over="ignore"):
+            counts = t**2 * np.column_stack([*kinds, observed])
+            values = np.hstack([counts, t * z, z**2])
+            parts = [values[of_class].sum(axis=0) for of_class in rows.class_slices]
+        sums, weights = sums + np.array(parts), weights + rows.weights
+    seen, complete = sums[:, :2].T
+    n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
+    _check(weights.sum(), n_values, squares)
+    n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
+    means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
+    variances = np.maximum(squares / n - means**2, 0.0)
+    noise = SAME_CONSTANT * np.abs(means + origin)
+    variances[variances <= noise**2] = 0.0
+    return Margins(weights, seen, complete, n_values, means, variances, origin)
 
 
-def _check(
-    total: float, n_values: Array, squares: Array, low: Array, high: Array
-) -> None:
+def _check(total: float, n_values: Array, squares: Array) -> None:
+    """Refuse too few rows, features without values, and squares that overflow."""
     k, d = n_values.shape
     if not total:
         raise ParameterError(
@@ -132,7 +289,7 @@ def _check(
         raise RangeError(
             "X", int(np.argmin(n)), "are all missing: leave the feature out"
         )
-    check_range(squares.sum(axis=0), low.min(axis=0) < high.max(axis=0))
+    check_range(squares.sum(axis=0))
 
 
 def completed(
@@ -148,15 +305,15 @@ def completed(
     t = rows.Z[:, :1]
     r = rows.Z[:, 1:] - t * origin
     r /= scale
-    r -= t * means[rows.row_codes]
-    r[~rows.row_observed] = 0.0
+    r -= t * means[rows.codes]
+    r[~rows.observed] = 0.0
     y = np.empty_like(r)
     for of_class, precision in zip(rows.class_slices, precisions, strict=True):
         np.matmul(r[of_class], precision, out=y[of_class])
     square = np.einsum("ij,ij->i", r, y)
     covariances, log_det = np.zeros(k * d * d), np.zeros(k)
     for patterns, missing, members, of_row in rows.blocks:
-        codes, totals = rows.codes[patterns], rows.totals[patterns]
+        codes, totals = rows.codes[rows.bounds[patterns]], rows.totals[patterns]
         entries = missing[:, :, None] * d + missing[:, None, :]  # of precisions
         entries += codes[:, None, None] * d * d
         inverse = precisions.reshape(-1)[entries]
@@ -168,7 +325,7 @@ def completed(
         expected = -(covariance[of_row] @ y[cells][:, :, None])[:, :, 0]
         square[members] += np.einsum("ij,ij->i", expected, y[cells])
         r[cells] = expected
-    quadratic = np.bincount(rows.row_codes, square, k)
+    quadratic = np.bincount(rows.codes, square, k)
     return r, covariances.reshape(k, d, d), -0.5 * (log_det + quadratic)
 
 
@@ -178,12 +335,22 @@ def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
     least = _LEAST_VARIANCE * np.eye(len(mean))
     precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
-    order, _ = grouping(~np.isnan(X), codes)
+    order, _ = _grouping(~np.isnan(X), codes)
     rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
     zero, result = np.zeros((1, len(mean))), np.empty(X.shape)
     r, *_ = completed(rows, zero, precision[None], mean, scale)
     result[order] = mean + scale * r
     return np.where(np.isnan(X), result, X)
+
+
+def filled_rows(X: NDArray[Any], stats: Any) -> Array:
+    """Fill in missing values by regression on the observed ones, over all classes."""
+    total = stats.weights.sum()
+    share = stats.weights / total
+    mean = share @ stats.means
+    shifts = (stats.means - mean) * np.sqrt(share)[:, None]
+    within = stats.scatters.sum(axis=0) / total
+    return filled(X, mean, within + shifts.T @ shifts)
 
 
 @dataclass(frozen=True)
@@ -240,7 +407,7 @@ class Likelihood:
         """
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
-        values, show, begin, initial = [], None, monotonic(), 0.0
+        values = []
         for _ in range(0, MAX_STEPS, 3):
             first, _, before = self.step(moments)
             second, scatters, after = self.step(first)
@@ -254,12 +421,6 @@ class Likelihood:
             distance = last * rate / (1 - rate)
             fast = after - before > gain
             going = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
-            remaining = np.log(np.max(distance / _DISTANCE, where=going, initial=1.0))
-            if show is None:
-                initial = remaining
-                seconds = (monotonic() - begin) * remaining / np.log(_PACE)
-                show = progress_of("estimating moments with missing values", seconds)
-            show(max(0.0, 1 - remaining / initial) if going.any() else 1.0)
             if not going.any():
                 return second, scatters, values, True
             # Varadhan and Roland's third scheme, where covariances stay definite.
@@ -296,7 +457,7 @@ def em_moments(
     """
     if isinstance(passes, list):
         passes = [rows.compacted() for rows in passes]
-    margins = Marginals.from_rows(passes)
+    margins = margins_of(passes)
     n, seen, weights = margins.n_values, margins.seen, margins.weights
     _warn_unseen((n == 0) & (weights > 0)[:, None], classes, names)
     d = n.shape[1]
@@ -335,9 +496,9 @@ def em_moments(
     unshrunk = scatters / np.where(seen > 0, seen, np.inf)[:, None, None]
     covariances = np.where(borrows[:, None, None], after[:, 1:], unshrunk)
     total = np.where(weights > 1, weights, 0.0)[:, None, None]
-    constant = (margins.low == margins.high) & ~few[:, None]
+    constant = (margins.variances == 0) & (n > 0) & ~few[:, None]
     varies = ~(constant[:, :, None] | constant[:, None])
-    means = np.where(constant, margins.low, after[:, 0] * scale + margins.origin)
+    means = np.where(constant, margins.means, after[:, 0] * scale) + margins.origin
     return weights, means, total * covariances * np.outer(scale, scale) * varies
 
 
@@ -356,6 +517,7 @@ def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
 def _warn_unseen(
     unseen: Mask, classes: NDArray[Any], names: NDArray[Any] | None
 ) -> None:
+    """Warn of features that have no value in some classes."""
     features, lacking = np.flatnonzero(unseen.any(axis=0)), unseen.any(axis=1)
     if lacking.any():
         warnings.warn(

@@ -8,7 +8,6 @@ With n < d it is smaller than T.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Mask, blocks, to_host
+from heterolda.foundations.arrays import Array, Mask, to_host
 from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
 from heterolda.foundations.validation import missing_values_as
 from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
@@ -36,8 +35,6 @@ _SMALL = 1 << 28
 # A sparse column counts as dense in a class if its nonzeros have more than this share
 # of the weight. Products of dense blocks are then faster, too.
 _DENSE = 0.1
-# Number of values in a dense block.
-_BLOCK = 1 << 20
 
 _OVERFLOW = (
     "are so large that their squares overflow float64: divide the feature by a constant"
@@ -71,22 +68,16 @@ def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> 
         raise RangeError(name, int(np.argmax(vanished)), _UNDERFLOW)
 
 
-def available_memory() -> float | None:
-    """Return the available memory in bytes, or None if unknown."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            lines = dict(line.split(":") for line in file)
-        return 1024.0 * int(lines["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        pass
+def available_memory() -> float:
+    """Return the memory of the machine in bytes, infinity if unknown."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return None
+        return np.inf
 
 
 def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
-    """Refuse covariances, or with `fit` a fit to them, that exceed the free memory."""
+    """Refuse covariances, or with `fit` a fit to them, that exceed the memory."""
     matrix = 8 * n_features**2
     size = needed = n_classes * matrix
     if fit:
@@ -94,14 +85,14 @@ def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
     if needed <= _SMALL:
         return
     available = available_memory()
-    if available is None or needed <= available:
+    if needed <= available:
         return
     for_fit = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
     raise ValueError(
         f"the covariances of {n_classes} classes and {n_features} features take "
-        f"{size / 1e9:.1f} GB{for_fit}, but only {available / 1e9:.1f} GB of memory "
-        "are available: use fewer features (by selection or PCA), merge classes, or "
-        "use a machine with more memory"
+        f"{size / 1e9:.1f} GB{for_fit}, but the machine has only "
+        f"{available / 1e9:.1f} GB of memory: use fewer features (by selection or "
+        "PCA), merge classes, or use a machine with more memory"
     )
 
 
@@ -156,9 +147,7 @@ def _sparse_sums(rows: Rows) -> Sums:
     The scatter of a class of weight W and mean m is :math:`\sum w x x' - W m m'`. If
     the nonzeros of a column have a share p of the weight, then
     :math:`W m^2 \leq p \sum w x^2` (Cauchy and Schwarz), so for small p the difference
-    loses no digits. Columns with larger p are centered, block by block, to z. Their
-    scatter is :math:`\sum w z z'`, and with other columns :math:`\sum w z x'`, because
-    z sums to zero.
+    loses no digits. Columns with larger p are made dense and centered.
     """
     n, d = len(rows.classes), rows.X.shape[1]
     weights, means, scatters = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
@@ -167,6 +156,7 @@ def _sparse_sums(rows: Rows) -> Sums:
         part = rows.take(order[bounds[k] : bounds[k + 1]])
         weights[k] = part.frequencies.sum()
         part.X.sum_duplicates()
+        part.X.eliminate_zeros()
         X = part.X.astype(np.float64, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
             varies = _add_sparse(X, part.frequencies, means[k], scatters[k])
@@ -175,46 +165,30 @@ def _sparse_sums(rows: Rows) -> Sums:
 
 
 def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
-    """Write the moments of one class, overwriting X; return which features vary."""
-    X.eliminate_zeros()
+    """Write the moments of one class; return which features vary."""
     sizes, total = np.diff(X.indptr), w.sum()
     filled = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
     is_dense = filled > _DENSE * total
     sparse, full = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
-    mean[sparse] = (X.T @ w)[sparse] / total
-    columns, root = X[:, full], np.sqrt(w)
-    X.data *= np.repeat(root, sizes)
-    X = X[:, sparse]
-    # Centering on a row first makes the scatter of a constant column exactly zero.
-    origin = columns[[0]].toarray()[0]
-    shift = sum(w[block] @ z for block, z in _blocks(columns, origin)) / total
-    within, across = np.zeros((len(full),) * 2), np.zeros((len(sparse), len(full)))
-    residue, varies = np.zeros(len(full)), filled > 0
-    varies[full] = False
-    for block, z in _blocks(columns, origin):
-        z -= shift
-        residue += w[block] @ z
-        varies[full] |= z.any(axis=0)
-        z *= root[block, None]
-        within += z.T @ z
-        across += X[block].T @ z
-    # Correct for the sum of z, which is zero only up to rounding.
-    scatter[np.ix_(full, full)] = within - np.outer(residue, residue) / total
-    across -= np.outer(mean[sparse], residue)
+    z, X = X[:, full].toarray(), X[:, sparse]
+    mean[sparse], mean[full] = X.T @ w / total, z[0]
+    z -= mean[full]  # centering on a row makes the scatter of a constant column zero
+    shift = w @ z / total
+    mean[full] += shift
+    z -= shift
+    varies = filled > 0
+    varies[full] = z.any(axis=0)
+    root = np.sqrt(w)
+    z *= root[:, None]
+    X.data *= np.repeat(root, np.diff(X.indptr))
+    across = X.T @ z  # of centered columns, because z sums to zero
+    scatter[np.ix_(full, full)] = z.T @ z
     scatter[np.ix_(sparse, full)], scatter[np.ix_(full, sparse)] = across, across.T
-    mean[full] = origin + (shift + residue / total)
-    transposed = X.T.tocsr()
-    for block in blocks(len(sparse), max(1, _BLOCK // max(1, len(sparse)))):
-        product = (transposed[block] @ X).toarray()
-        product -= np.outer(mean[sparse[block]], mean[sparse]) * total
-        scatter[np.ix_(sparse[block], sparse)] = product
+    between = np.sqrt(total) * mean[sparse]
+    products = (X.T.tocsr() @ X).toarray()  # in C order
+    products -= np.outer(between, between)
+    scatter[sparse[:, None], sparse] = products
     return varies
-
-
-def _blocks(X: Any, origin: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield dense blocks of rows, with the origin subtracted."""
-    for block in blocks(X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))):
-        yield block, X[block].toarray() - origin
 
 
 # Factors of few rows
@@ -286,15 +260,6 @@ def compressed(factor: Array) -> Array:
     small[:, order] = R + 0.0  # -0.0 becomes 0.0
     small *= units
     return small
-
-
-def factor_of(scatter: Array) -> Array:
-    """Return the compressed factor of a scatter."""
-    norms = np.sqrt(np.diag(scatter))
-    units = np.ldexp(1.0, np.frexp(norms)[1])
-    values, vectors = np.linalg.eigh(scatter / np.outer(units, units))
-    roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    return compressed(np.where(norms > 0, roots, 0.0) * units)
 
 
 # Sums and differences

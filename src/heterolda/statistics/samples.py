@@ -12,7 +12,6 @@ from scipy.sparse import csr_array, issparse
 from heterolda.foundations.arrays import Array, Index, Mask, dense
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.missing import filled
 from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
@@ -141,16 +140,6 @@ def as_frequencies(
     return statistics.scaled(factor), replace(sample, weight=weight)
 
 
-def filled_rows(X: NDArray[Any], statistics: ClassStatistics) -> Array:
-    """Fill in missing values by regression on the observed ones, over all classes."""
-    total = statistics.weights.sum()
-    share = statistics.weights / total
-    mean = share @ statistics.means
-    shifts = (statistics.means - mean) * np.sqrt(share)[:, None]
-    within = statistics.scatters.sum(axis=0) / total
-    return filled(X, mean, within + shifts.T @ shifts)
-
-
 def _in_sample(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
     """Return a mask of the rows with the smallest hashes of their class, or of all."""
     mask = smallest(hashes, IN_ALL)
@@ -208,13 +197,6 @@ def fold_of(hashes: Hashes, n_folds: int) -> Index:
 
 def smallest(hashes: Hashes, most: int) -> Mask:
     """Return a mask of the hashes among the `most` smallest distinct ones."""
-    n = most
-    while n < len(hashes):
-        low = np.sort(np.partition(hashes, n - 1)[:n])
-        distinct = np.append(True, low[1:] != low[:-1])
-        if np.count_nonzero(distinct) >= most:
-            limit = low[distinct][most - 1]
-            return np.asarray(hashes <= limit)
-        n *= 4  # there are copies
-    low = np.unique(hashes)
-    return np.asarray(hashes <= low[min(most, len(low)) - 1 :][:1])
+    ordered = np.sort(hashes)
+    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    return np.asarray(hashes <= ordered[is_new][:most][-1:])

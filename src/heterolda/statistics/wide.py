@@ -28,7 +28,6 @@ from heterolda.foundations.rounding import (
     NO_DEVIATION,
     REAL_SEPARATION,
     SAME_CONSTANT,
-    SHIFT_DECIMALS,
     SINGULAR,
 )
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
@@ -82,7 +81,7 @@ class Span:
         r = basis.shape[1]
         centers = np.vstack([parts[-2], -parts[-2].sum(axis=0)])
         if differs.any():
-            constant_basis, constant_centers = _constant_basis(means, differs, units, r)
+            constant_basis, constant_centers = _constant_basis(means, differs, units)
             basis = np.hstack([basis, constant_basis])
             centers = np.hstack([centers, constant_centers])
         scatters = np.zeros((len(factors), centers.shape[1], centers.shape[1]))
@@ -225,27 +224,14 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     return axes, turned
 
 
-def _constant_basis(
-    means: Array, features: Mask, units: Array, most: int
-) -> tuple[Array, Array]:
+def _constant_basis(means: Array, features: Mask, units: Array) -> tuple[Array, Array]:
     """Return a basis for features constant within classes, and class centers in it.
 
-    Features with proportional shifts share a coordinate. If that takes more than `most`
-    coordinates, the shifts themselves span the basis.
+    The basis spans the shifts of the class means.
     """
     shifts = (means - means[0])[:, features] / units[features]
-    each = np.arange(shifts.shape[1])
-    sign = np.sign(shifts[(shifts != 0).argmax(axis=0), each])
-    columns = (shifts * sign).round(SHIFT_DECIMALS)
-    _, first, group, count = np.unique(
-        columns, axis=1, return_index=True, return_inverse=True, return_counts=True
-    )
-    vectors = np.zeros((len(each), len(first)))
-    vectors[each, group] = sign / np.sqrt(count)[group]
-    centers = (shifts * sign)[:, first] * np.sqrt(count)
-    if len(first) > most:
-        vectors = np.linalg.svd(shifts, full_matrices=False)[2][: len(means) - 1].T
-        centers = shifts @ vectors
+    _, size, axes = np.linalg.svd(shifts, full_matrices=False)
+    vectors = axes[size > SAME_CONSTANT * len(units) * size[0]].T
     basis = np.zeros((len(units), vectors.shape[1]))
     basis[features] = vectors / units[features][:, None]
-    return basis, centers
+    return basis, shifts @ vectors

@@ -1,5 +1,36 @@
-/* Loops of Algorithm 2. See algorithm2.py for the notation (sides, margins M, terms z,
-   path P, R, D), for what may be skipped, and for the bounds on the rounding. */
+/* Loops of Algorithm 2. See algorithm2.py for the notation.
+
+   Terms. A block of rows keeps a reference rule ref, and for each row, with y = +-1 for
+   its class, the scale c = max_i |ref_i x_i| and the terms z_i = y ref_i x_i / c, none of
+   which exceeds 1. With p_i = v_i / ref_i the signed margin is M = sum_i p_i z_i, and
+   v_i +- step |v_i| moves it by +- r_i z_i with |r_i| = step |p_i|. (A zero coefficient
+   never moves: it has p_i = 1 and r_i = 0.) The terms are stored in single
+   precision, in tiles of rows with similar |M|.
+
+   Skipping. Let R = max |r_i|, and P the length of the path, the sum of all |changes of
+   p_i| since the reference. No neighbor changes the side of a row with |M| > R, and while
+   the path grows by s, |M| falls by at most s. So a tile with smallest |M| = q at
+   path P' is skipped, neither moved nor evaluated, as long as P + R < P' + q.
+
+   Rounding. Let u = 2^-53, e = 2^-24, D = sum |p_i - 1|, and L the number of moves since
+   the reference. As |z_i| <= 1, sum |p_i z_i| <= S = d + 1 + D, and S + R for neighbors.
+
+   * The canonical sum is off by at most 1.01 d u (S + R) (Higham 2002, section 4.2).
+   * The margin of the reference is off by at most 1.01 (d + 4) u (d + 1). Moves add
+     the rounding of the terms, at most 1.01 e times the change of p, and at most
+     4 u (S + R) each for the operations: 1.01 e P + (4 L + 1.01 (d + 4)) u (S + R).
+     (S may have been larger on the way than now, but by at most P, and L u P is
+     negligible compared with e P.)
+   * In single precision r_i z_i is off by at most 3.1 e R. The margin m is off by e |m|:
+     at most 2 e R where |m| <= 2 R, and elsewhere at most 2 e (|m| - |r_i z_i|), which,
+     like the rounding of the difference itself, is relative to the bounded quantity.
+   * The coordinate v_i +- step |v_i| is rounded too: at most 3 u (S + R).
+   * Products that underflow are off by less than 2^-1074 each, against c >= 2^-900.
+     Rows with c out of range get zero margins and terms, and so are always in doubt.
+
+   All this is less than the bound 8 e R + 1.2 e P + 4 u (d + L + 8) (S + R) of `advance`.
+   So where ||m| - |r_i z_i|| exceeds it, the sign of m +- r_i z_i gives the side; all
+   other rows are evaluated canonically. Tiles are skipped with R plus the bound for R. */
 #include "arguments.h"
 #include "kernels.h"
 #include "portable.h"
