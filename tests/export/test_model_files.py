@@ -65,7 +65,7 @@ COSTS = pd.DataFrame(
 FOUR_CLASSES = {
     **{name: GLD(solver=name) for name in SOLVERS},
     "Global": GLD(solver=Global(gap=1e-5), priors=np.array([0.1, 0.2, 0.3, 0.4])),
-    "FixedPoint": GLD(solver=FixedPoint(max_iter=7, tol_norm=1e-3, keep="last")),
+    "FixedPoint": GLD(solver=FixedPoint(max_iter=7, keep="last")),
     "Grid": GLD(solver=Grid(0.01), priors=(0.1, 0.2, 0.3, 0.4)),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=(0.25, 0.5)),
@@ -529,7 +529,7 @@ def test_files_that_are_too_large_or_not_regular_are_not_read(path, monkeypatch)
 
 def nested_solver(depth):
     """Settings of a solver within settings within settings."""
-    rest = {"tol_error": None, "tol_norm": None, "patience": 1, "keep": "best"}
+    rest = {"keep": "best"}
     solver = None
     for _ in range(depth):
         solver = {"FixedPoint": {"max_iter": 1, "tol": solver, **rest}}

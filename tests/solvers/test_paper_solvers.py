@@ -301,8 +301,8 @@ def test_all_stopping_criteria_end_at_the_same_fixed_point(rng):
     reference = solve(problem, FixedPoint(tol=1e-13, max_iter=1000))
     ended = {}
     for name, settings in {
-        "error": {"tol": None, "tol_error": 1e-9},
-        "norm": {"tol": None, "tol_norm": 1e-9},
+        
+        
         "gradient": {"tol": 1e-9},
         "patient": {"tol": 1e-9, "patience": 4},
     }.items():
