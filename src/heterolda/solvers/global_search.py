@@ -79,17 +79,11 @@ class Global:
         """Return rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pieces, x, n_iter = branch_and_bound(arc, self.gap)
-        u, cos, sin = arc.coordinates(np.arange(len(x)), x)
-        # The scale of (11), with weights that sum to one: for equal covariances the
-        # score is then the log-odds, as in linear discriminant analysis.
-        size = cos + sin
-        size[size <= 0] = 1.0
-        u *= size[:, None]
+        u, on_arc = arc.rules(np.arange(len(x)), x)
         D, sigma1, sigma2 = pencil.project(u)
         p1, p2 = pencil.priors.T
         t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
-        if np.isnan(t).any():
-            t = np.where(np.isnan(t), sin / size * sigma2**2, t)
+        t = np.where(np.isnan(t), on_arc, t)
         error = bayes_error(t, D, sigma1, sigma2, p1, p2)
 
         trivial_error = np.minimum(p1, p2)

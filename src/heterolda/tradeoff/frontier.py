@@ -20,7 +20,7 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
-from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
+from heterolda.tradeoff.operating_points import OperatingPoint, positions
 
 _PAIR = np.array([[0, 1]])
 # Limit of the normal deviates over which the curve is drawn and integrated.
@@ -300,8 +300,8 @@ class Frontier:
 
     def _rules(self, x: Array) -> tuple[Array, Array]:
         """Return normals and offsets at finite positions x."""
-        pencil, zeros = self.pencil, np.zeros(x.size, np.intp)
-        u, t = coordinates(pencil, self.arc, zeros, x)
+        pencil = self.pencil
+        u, t = self.arc.rules(np.zeros(x.size, np.intp), x)
         w = u @ pencil.basis[0].T
         if self.separable:
             w, t = np.tile(pencil.separation, (x.size, 1)), np.ones(x.size)
