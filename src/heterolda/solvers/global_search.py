@@ -218,8 +218,9 @@ def _least_of_alike(pencil: Pencil) -> Array:
     terms = excess - np.log1p(excess) + pencil.c**2 / pencil.beta
     variation = np.sqrt(0.25 * np.maximum(terms.sum(axis=1), 0.0))
     with np.errstate(divide="ignore"):
-        bound: Array = np.log(pencil.priors.min(axis=1))
-        return bound + np.log1p(-np.minimum(variation, 1.0))
+        least = np.log(pencil.priors.min(axis=1))
+        bound: Array = least + np.log1p(-np.minimum(variation, 1.0))
+    return bound
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
