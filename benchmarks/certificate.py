@@ -10,7 +10,6 @@ benchmarks/results/certificate.json and written into docs/trust.md.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.pages import publish, section_table
+from benchmarks.pages import publish, read_record, section_table, write_record
 from benchmarks.verifier import error_of_rule, verify
 from heterolda import Global, kernels
 from heterolda.kernels import pair_solver
@@ -129,8 +128,7 @@ def check(problems: int, seed: int) -> dict[str, Tally]:
 
 def tallies_of(path: Path) -> dict[str, Tally]:
     """Return the tallies of a file of results."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return {kind: Tally(**tally) for kind, tally in record.items()}
+    return {kind: Tally(**tally) for kind, tally in read_record(path).items()}
 
 
 def parts(tallies: dict[str, Tally]) -> dict[str, str]:
@@ -168,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     tallies = check(options.problems, options.seed)
     if (options.problems, options.seed) == (10_000, 0):
         found = {kind: asdict(tally) for kind, tally in tallies.items()}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_record(RESULTS, found)
         publish("trust", parts(tallies))
     else:
         print(*parts(tallies).values(), sep="\n\n")

@@ -11,7 +11,6 @@ benchmarks/results/fitted_gaussians.json and written into docs/limits.md.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -23,7 +22,17 @@ from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
-from benchmarks.pages import GREY, OURS, PEER, canvas, png, publish, section_table
+from benchmarks.pages import (
+    GREY,
+    OURS,
+    PEER,
+    canvas,
+    png,
+    publish,
+    read_record,
+    section_table,
+    write_record,
+)
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 RESULTS = Path(__file__).parent / "results" / "fitted_gaussians.json"
@@ -125,9 +134,8 @@ def main() -> int:
     parser = argparse.ArgumentParser("benchmarks.fitted_gaussians")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     if not parser.parse_args().report:
-        text = json.dumps(measure(), indent=1)
-        RESULTS.write_text(text + "\n", encoding="utf-8")
-    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+        write_record(RESULTS, measure())
+    record = read_record(RESULTS)
     publish("limits", parts(record), {"limits.png": draw(record)})
     return 0
 

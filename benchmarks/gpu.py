@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import platform
 import sys
@@ -29,9 +28,15 @@ import sklearn
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
-from benchmarks.pages import figure, publish, section_table, timed
+from benchmarks.pages import (
+    figure,
+    publish,
+    read_record,
+    section_table,
+    timed,
+    write_record,
+)
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.foundations.files import written_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "gpu.json"
@@ -43,8 +48,6 @@ PROCESSORS, LDA = "NumPy, all processors", "LDA on the GPU"
 
 class Torch:
     """PyTorch on a device."""
-
-    name = "PyTorch"
 
     def __init__(self, device: str) -> None:
         import torch
@@ -84,50 +87,7 @@ class Torch:
         return self.torch.cuda.max_memory_allocated() if gpu else None
 
 
-class CuPy:
-    """CuPy on its device."""
-
-    name = "CuPy"
-
-    def __init__(self) -> None:
-        import cupy
-
-        self.cupy = cupy
-        cupy.random.seed(0)
-
-    def normal(self, n: int, d: int, kind: str) -> Any:
-        """Return normal numbers."""
-        X = self.cupy.empty((n, d), kind)
-        for start in range(0, n, _BLOCK):
-            part = X[start : start + _BLOCK]
-            part[...] = self.cupy.random.standard_normal(part.shape, kind)
-        return X
-
-    def put(self, array: Any) -> Any:
-        """Return an array of NumPy on the device."""
-        return self.cupy.asarray(array)
-
-    def host(self, array: Any) -> Any:
-        """Return an array of the device in NumPy."""
-        return array.get()
-
-    def wait(self) -> None:
-        """Wait until the device has done all that it was told."""
-        self.cupy.cuda.Device().synchronize()
-
-    def free(self) -> None:
-        """Give back unused memory."""
-        gc.collect()
-        self.cupy.get_default_memory_pool().free_all_blocks()
-
-    def peak(self) -> None:
-        """Return nothing: CuPy does not say."""
-
-
-Library = Torch | CuPy
-
-
-def gaussian_classes(lib: Library, n: int, d: int, k: int, kind: str) -> Any:
+def gaussian_classes(lib: Torch, n: int, d: int, k: int, kind: str) -> Any:
     """Return rows of Gaussian classes of unequal covariances, and their labels."""
     rng = np.random.default_rng(0)
     centers = lib.put((rng.normal(size=(k, d)) / d**0.5).astype(kind))
@@ -151,7 +111,7 @@ class Case:
     size: int = 0  # bytes of the data, where memory is of interest
 
 
-def cases(lib: Library, shrink: int) -> Iterator[Case]:
+def cases(lib: Torch, shrink: int) -> Iterator[Case]:
     """Yield what is measured; the data have a share of the rows."""
 
     def drawn(n: int, d: int, k: int, kind: str = "float64") -> tuple[str, Any, Any]:
@@ -170,26 +130,24 @@ def cases(lib: Library, shrink: int) -> Iterator[Case]:
         *(data, "statistics", lambda: ClassStatistics.from_data(X, y)),
         *(PRODUCT, lambda: X.T @ X),
     )
-    if isinstance(lib, Torch):
-        H, h = lib.host(X), lib.host(y)
-        yield Case(data, "fit", lambda: fit(X, y), PROCESSORS, lambda: fit(H, h))
-        del X, y, H, h
-        data, X, y = drawn(100_000_000, 20, 5, "float32")
-        size = X.nbytes + y.nbytes
-        yield Case(data, "fit", lambda: fit(X, y), PRODUCT, lambda: X.T @ X, size)
-        del X, y
-        data, X, y = drawn(1_000_000, 50, 5)
-        lda = LinearDiscriminantAnalysis()
-        yield Case(data, "fit", lambda: fit(X, y), LDA, lambda: lda.fit(X, y))
-        data, X, y = drawn(1_000 * shrink, 20, 5)
-        H, h = lib.host(X), lib.host(y)
-        yield Case(data, "fit", lambda: fit(X, y), PROCESSORS, lambda: fit(H, h))
-        there, here = fit(X, y), fit(H, h)
-        yield Case(
-            *(data, "predict", lambda: there.predict(X)),
-            *(PROCESSORS, lambda: here.predict(H)),
-        )
-        del H, h
+    H, h = lib.host(X), lib.host(y)
+    yield Case(data, "fit", lambda: fit(X, y), PROCESSORS, lambda: fit(H, h))
+    del X, y
+    data, X, y = drawn(100_000_000, 20, 5, "float32")
+    size = X.nbytes + y.nbytes
+    yield Case(data, "fit", lambda: fit(X, y), PRODUCT, lambda: X.T @ X, size)
+    del X, y
+    data, X, y = drawn(1_000_000, 50, 5)
+    lda = LinearDiscriminantAnalysis()
+    yield Case(data, "fit", lambda: fit(X, y), LDA, lambda: lda.fit(X, y))
+    data, X, y = drawn(1_000 * shrink, 20, 5)
+    H, h = lib.host(X), lib.host(y)
+    yield Case(data, "fit", lambda: fit(X, y), PROCESSORS, lambda: fit(H, h))
+    there, here = fit(X, y), fit(H, h)
+    yield Case(
+        *(data, "predict", lambda: there.predict(X)),
+        *(PROCESSORS, lambda: here.predict(H)),
+    )
     for k in (2, 10):
         data, X, y = drawn(10_000_000, 50, k)
         model = fit(X[:200_000], y[:200_000])
@@ -198,7 +156,7 @@ def cases(lib: Library, shrink: int) -> Iterator[Case]:
             yield Case(data, name, call, READING, X.sum)
 
 
-def measure(lib: Library, case: Case) -> dict[str, Any]:
+def measure(lib: Torch, case: Case) -> dict[str, Any]:
     """Return medians of the times of both, taken in turns, and of their ratio."""
     lib.free()
     case.call()
@@ -217,7 +175,7 @@ def measure(lib: Library, case: Case) -> dict[str, Any]:
             lib.wait()
             times.append(time.perf_counter() - start)
     ours, peer = map(np.array, seconds)
-    row = {"data": case.data, "library": lib.name, "ours": case.ours, "peer": case.peer}
+    row = {"data": case.data, "ours": case.ours, "peer": case.peer}
     row |= {"seconds": np.median(ours), "peer_seconds": np.median(peer)}
     quartiles = np.quantile(ours / peer, [0.25, 0.5, 0.75])
     row |= dict(zip(("low", "ratio", "high"), quartiles, strict=True))
@@ -247,7 +205,6 @@ def parts(record: dict[str, Any]) -> dict[str, str]:
             f"{figure(r['low'])} to {figure(r['high'])}",
         )
         for r in record["rows"]
-        if r["library"] == Torch.name
     ]
     head = "data|ours|time|peer|peer's time|ratio|quartiles"
     return {
@@ -269,18 +226,13 @@ def main() -> int:
             warnings.catch_warnings(action="ignore"),
             sklearn.config_context(array_api_dispatch=True),
         ):
-            for lib in [torch] if options.smoke else [torch, CuPy()]:
-                for case in cases(lib, 1000 if options.smoke else 1):
-                    rows.append(measure(lib, case))
-                    print(rows[-1], flush=True)
+            for case in cases(torch, 1000 if options.smoke else 1):
+                rows.append(measure(torch, case))
+                print(rows[-1], flush=True)
         if options.smoke:
             return 0
-        RESULTS.parent.mkdir(exist_ok=True)
-        content = json.dumps({"machine": machine(torch), "rows": rows}, indent=1)
-        with written_whole(RESULTS) as file:
-            file.write(content.encode() + b"\n")
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    publish("speed", parts(found))
+        write_record(RESULTS, {"machine": machine(torch), "rows": rows})
+    publish("speed", parts(read_record(RESULTS)))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,31 @@ def timed(seconds: float) -> str:
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
+def comparisons(entries: list[Record]) -> str:
+    """Return a table of our calls and their peers'."""
+    rows = [
+        (
+            *(e["data"], e["ours"], e["peer"]),
+            *(timed(e["seconds"]), timed(e["peer_seconds"])),
+            *(figure(e["ratio"]), spread(e["quartiles"])),
+        )
+        for e in entries
+    ]
+    return section_table("data|ours|peer|our time|peer's|ratio|quartiles", rows)
+
+
+def read_record(path: Path) -> Record:
+    """Return a record of results."""
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record of results."""
+    with written_whole(path) as file:
+        file.write(json.dumps(record, indent=1).encode() + b"\n")
+
+
 def publish(
     page: str, parts: dict[str, str], pictures: dict[str, bytes] | None = None
 ) -> None:
@@ -111,21 +137,16 @@ def png(drawn: Any) -> bytes:
     return file.getvalue()
 
 
-def bars(
-    panel: Any, values: dict[str, tuple[float, str, str]], dots: bool = False
-) -> None:
-    """Horizontal bars, or dots, from the top: by label length, text and colour."""
+def dots(panel: Any, values: dict[str, tuple[float, str, str]]) -> None:
+    """Draw dots from the top: by label length, text and color."""
     places = range(len(values))[::-1]
-    lengths, texts, colours = zip(*values.values(), strict=True)
-    if dots:
-        panel.scatter(lengths, places, 55, colours, zorder=3)
-    else:
-        panel.barh(places, lengths, color=colours, height=0.68)
+    lengths, texts, colors = zip(*values.values(), strict=True)
+    panel.scatter(lengths, places, 55, colors, zorder=3)
     for place, length, text in zip(places, lengths, texts, strict=True):
         panel.annotate(
             text,
             (length, place),
-            xytext=((7 if dots else 3) * (1 if length >= 0 else -1), 0),
+            xytext=(7 if length >= 0 else -7, 0),
             textcoords="offset points",
             ha="left" if length >= 0 else "right",
             va="center",
@@ -133,20 +154,18 @@ def bars(
         )
     panel.set_yticks(places, list(values))
     panel.set_ylim(-0.6, len(values) - 0.4)
-    panel.grid(visible=dots, axis="y")
+    panel.grid(visible=True, axis="y")
 
 
-def in_order(
-    panel: Any, gains: dict[str, tuple[float, float]], label: str
-) -> list[str]:
-    """Sets in order of what is gained on them, with error bars; their names.
+def in_order(panel: Any, gains: dict[str, tuple[float, float]]) -> None:
+    """Draw sets in order of the gain on them, with error bars.
 
-    The first one and the last three have their names beside them.
+    The first one and the last three have their names next to them.
     """
     order = sorted(gains, key=lambda name: gains[name][0])
     values, errors = zip(*(gains[name] for name in order), strict=True)
     style = {"fmt": "o", "markersize": 4, "elinewidth": 1, "color": OURS, "zorder": 3}
-    panel.errorbar(range(len(order)), values, yerr=errors, label=label, **style)
+    panel.errorbar(range(len(order)), values, yerr=errors, **style)
     panel.axhline(0, color="0.3", linewidth=0.9)
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     beside = {"textcoords": "offset points", "fontsize": 9, "bbox": ground, "zorder": 4}
@@ -162,4 +181,3 @@ def in_order(
     panel.margins(y=0.1)
     panel.set_xticks([])
     panel.grid(visible=False, axis="x")
-    return order

@@ -11,7 +11,6 @@ benchmarks/results/scale.json. --report measures nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -28,7 +27,13 @@ from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
 from benchmarks.memory import peak_of_process
-from benchmarks.pages import figure, publish, section_table, spread, timed
+from benchmarks.pages import (
+    comparisons,
+    publish,
+    read_record,
+    section_table,
+    write_record,
+)
 from benchmarks.shapes import Shape, gaussian_classes
 from benchmarks.timing import THREADS, child_environment, circumstances, in_turns
 from heterolda import GaussianLinearDiscriminant
@@ -154,21 +159,12 @@ def measured() -> dict[str, Any]:
 
 def parts(record: dict[str, Any]) -> dict[str, str]:
     """Return the parts of the page by their names."""
-    times = [
-        (
-            *(e["data"], e["ours"], e["peer"]),
-            *(timed(e["seconds"]), timed(e["peer_seconds"])),
-            *(figure(e["ratio"]), spread(e["quartiles"])),
-        )
-        for e in record["times"]
-    ]
     peaks = [
         (e["files"], e["data"], *(f"{e[k] / 1e6:,.0f} MB" for k in ("bytes", "peak")))
         for e in record["memory"]
     ]
-    head = "data|ours|peer|our time|peer's|ratio|quartiles"
     return {
-        "scale": section_table(head, times),
+        "scale": comparisons(record["times"]),
         "scale, memory": section_table("files|data|on disk|peak", peaks),
         "scale, machine": f"- **Larger than memory**: {record['machine']}",
     }
@@ -186,9 +182,8 @@ def main() -> int:
         return 0
     if not options.report:
         with threadpool_limits(THREADS):
-            record = measured()
-        RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    publish("speed", parts(json.loads(RESULTS.read_text(encoding="utf-8"))))
+            write_record(RESULTS, measured())
+    publish("speed", parts(read_record(RESULTS)))
     return 0
 
 

@@ -80,20 +80,7 @@ WIDE_SHAPES = Shape(62, 2_000, 2), Shape(100, 10_000, 2), Shape(200, 22_000, 4)
 
 @lru_cache(maxsize=2)
 def load(shape: Shape):
-    """Data of a shape.
-
-    Parameters
-    ----------
-    shape : Shape
-        What to draw or read.
-
-    Returns
-    -------
-    X : ndarray of shape (n, d)
-        Rows, in C order.
-    y : ndarray of shape (n,)
-        Labels.
-    """
+    """Return rows, in C order, and labels."""
     if shape.name in _DRAWN:
         return _DRAWN[shape.name](random_state=0)
     if shape.name and os.environ.get("HETEROLDA_DATA"):
@@ -111,7 +98,7 @@ def load(shape: Shape):
 
 
 def gaussian_classes(shape: Shape, dtype=np.float64):
-    """Overlapping Gaussian classes with covariances of their own.
+    """Draw overlapping Gaussian classes with covariances of their own.
 
     The rows are drawn in small blocks: nothing but X takes much memory. With fewer
     rows than features, a few factors that all classes share take the place of the

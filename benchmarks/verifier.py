@@ -27,39 +27,17 @@ ROUNDING = 1e-10  # share of an error that is left to rounding
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a claimed bound.
+    """What is known of a claimed bound; nothing if it is neither proven nor refuted."""
 
-    Attributes
-    ----------
-    proven, refuted : bool
-        Whether all pieces prove the bound, and whether a rule has less error. If
-        neither, the pieces became too small or too many.
-    n_points : int
-        Number of points of the arc that were evaluated.
-    """
-
-    proven: bool
-    refuted: bool
-    n_points: int
+    proven: bool  # by all pieces
+    refuted: bool  # by a rule with less error
+    n_points: int  # of the arc that were evaluated
 
 
 def error_of_rule(
     coef: Array, intercept: float, means: Array, covariances: Array, priors: Array
 ) -> float:
-    """Error of "second class if coef.x + intercept > 0", from its definition.
-
-    Parameters
-    ----------
-    coef, intercept : ndarray of shape (n_features,), float
-        The rule; a coef of zero gives one answer to all.
-    means, covariances, priors : ndarray
-        Moments and priors of both classes.
-
-    Returns
-    -------
-    float
-        The error.
-    """
+    """Return the error of "second class if coef.x + intercept > 0" by definition."""
     if not np.any(coef):
         return float(priors[0] if intercept > 0 else priors[1])
     deviations = np.sqrt(np.einsum("i,kij,j->k", coef, covariances, coef))
@@ -77,23 +55,8 @@ def verify(
 ) -> Verdict:
     """Prove that no linear rule has an error below a bound, or refute it.
 
-    Parameters
-    ----------
-    means : ndarray of shape (2, n_features)
-        Class means, different from each other.
-    covariances : ndarray of shape (2, n_features, n_features)
-        Regular class covariances.
-    priors : ndarray of shape (2,)
-        Priors that sum to one.
-    bound : float
-        The claim.
-    most : int, default=10_000_000
-        Most points to evaluate.
-
-    Returns
-    -------
-    Verdict
-        The outcome; claims are taken up to a share of 1e-10.
+    The classes have different means, regular covariances, and priors that sum to one.
+    At most `most` points are evaluated; claims are taken up to a share of 1e-10.
     """
     claim = np.log(bound) + np.log1p(-ROUNDING) if bound > 0 else -np.inf
     if np.log(priors.min()) < claim:  # the rule that always gives the same answer
@@ -125,19 +88,13 @@ class _Half:
     """One half of the arc, as a function of the distance s from its end.
 
     There g_i = r_i sin(s + beyond_i), without the cancellation of
-    alpha_i cos(theta) + beta_i sin(theta) next to an end.
-
-    Attributes
-    ----------
-    end_at, sign : float
-        theta = end_at + sign s.
-    grows : int
-        The class whose error rate grows from the end inwards: e1 from the low end.
+    alpha_i cos(theta) + beta_i sin(theta) next to an end, and
+    theta = end_at + sign s.
     """
 
     end_at: float
     sign: float
-    grows: int
+    grows: int  # class whose error rate grows from the end inwards
     length: float
     beyond: Array
     alpha: Array

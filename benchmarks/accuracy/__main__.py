@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from benchmarks.accuracy.methods import METHODS
+from benchmarks.accuracy.methods import METHODS, log_losses
 from benchmarks.accuracy.page import write
 from benchmarks.accuracy.sets import SETS, SIZES, load
 
@@ -68,25 +68,17 @@ def run(name: str, method: str, shuffle: int) -> dict[str, Any]:
             seconds.append(time.process_time() - begin)
             hits.append(int(np.sum(model.predict(X[test]) == y[test])))
             claimed.append(getattr(model, "held_out_error_", np.nan))
-            if hasattr(model, "predict_proba"):
-                losses.append(_losses(model.predict_proba(X[test]), model, y[test]))
+            losses.append(log_losses(model, X[test], y[test]))
+    loss = np.concatenate(losses).mean()
     return {
         "set": name,
         "method": method,
         "shuffle": shuffle,
         "correct": " ".join(map(str, hits)),
-        "log_loss": f"{np.concatenate(losses).mean():.5g}" if losses else "",
+        "log_loss": "" if np.isnan(loss) else f"{loss:.5g}",
         "seconds": f"{np.median(seconds):.4g}",
         "claimed": "" if np.isnan(claimed).any() else f"{np.mean(claimed):.5g}",
     }
-
-
-def _losses(proba: Any, model: Any, y: Any) -> Any:
-    """Return the log loss of each row; that of a class without training rows is 36."""
-    place = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-    known = model.classes_[place] == y
-    p = np.where(known, proba[np.arange(len(y)), place], 0.0)
-    return -np.log(np.maximum(p, np.finfo(float).eps))
 
 
 def done() -> dict[Key, dict[str, str]]:

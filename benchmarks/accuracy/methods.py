@@ -44,6 +44,16 @@ class ClassPowers(TransformerMixin, BaseEstimator):
         return X if self.powers_ is None else self.powers_.apply(X)
 
 
+def log_losses(model: Any, X: Any, y: Any) -> Any:
+    """Return the log loss of each row, at most 36; NaN without probabilities."""
+    if not hasattr(model, "predict_proba"):
+        return np.full(len(y), np.nan)
+    proba = model.predict_proba(X)
+    place = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
+    p = np.where(model.classes_[place] == y, proba[np.arange(len(y)), place], 0.0)
+    return -np.log(np.maximum(p, np.finfo(float).eps))
+
+
 class InnerFolds:
     """Five stratified folds of the training rows, or of a sample of many."""
 

@@ -54,7 +54,7 @@ PAGES = [
     Page(
         WIDE,
         "accuracy",
-        lambda f: {"wide": f.means(), "wide, sets": f.each_set(CONDITION, [])},
+        lambda f: {"wide": f.means(), "wide, sets": f.each_set(CONDITION)},
         None,
     ),
     Page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -30,8 +30,8 @@ from heterolda import (
 )
 from heterolda.subspaces.classes import WhitenedClasses
 
-# Of training rows and numbers of components, for each number the matrix.
-Reduction = Callable[[Array, Array, Sequence[int]], dict[int, Array]]
+# From training rows, labels and a number of components to their matrix.
+Reduction = Callable[[Array, Array, int], Array]
 
 # The steps of the guard were chosen with a look at these sets and the paper's.
 LOOKED_AT = "german_credit", "wall_following_24", "eeg_eye_state"
@@ -51,91 +51,72 @@ def _whitened(X: Array, y: Array) -> tuple[ClassStatistics, WhitenedClasses]:
     return found, WhitenedClasses.from_moments(*moments, found.weights)
 
 
-def _default(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _default(X: Array, y: Array, n: int) -> Array:
     rank = _whitened(X, y)[1].rank
-    models = {n: HeteroscedasticProjection(min(n, rank)) for n in numbers}
-    return {n: model.fit(X, y).scalings_ for n, model in models.items()}
+    return HeteroscedasticProjection(min(n, rank)).fit(X, y).scalings_
 
 
-def _model(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
-    statistics, classes = _whitened(X, y)
-    models = {n: HeteroscedasticProjection(min(n, classes.rank)) for n in numbers}
-    return {n: m.fit_statistics(statistics).scalings_ for n, m in models.items()}
+def _of_statistics(method: str) -> Reduction:
+    def reduce(X: Array, y: Array, n: int) -> Array:
+        statistics, classes = _whitened(X, y)
+        model = HeteroscedasticProjection(min(n, classes.rank), method=method)
+        return model.fit_statistics(statistics).scalings_
 
-
-def _chernoff(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
-    statistics, classes = _whitened(X, y)
-    most = min(max(numbers), classes.rank)
-    model = HeteroscedasticProjection(most, method="chernoff")
-    axes = model.fit_statistics(statistics).scalings_
-    return {n: axes[:, :n] for n in numbers}
+    return reduce
 
 
 def _of_moments(directions: Callable[[WhitenedClasses, int], Array]) -> Reduction:
     """Components of unit variance within classes, uncorrelated there, as ours are."""
 
-    def reduce(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+    def reduce(X: Array, y: Array, n: int) -> Array:
         classes = _whitened(X, y)[1]
-        return {
-            n: classes.basis @ directions(classes, min(n, classes.rank))
-            for n in numbers
-        }
+        return classes.basis @ directions(classes, min(n, classes.rank))
 
     return reduce
 
 
-def _lda(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _lda(X: Array, y: Array, n: int) -> Array:
     model = LinearDiscriminantAnalysis().fit(X, y)
-    most = min(model.scalings_.shape[1], len(model.classes_) - 1)
-    return {n: model.scalings_[:, : min(n, most)] for n in numbers}
+    return model.scalings_[:, : min(n, len(model.classes_) - 1)]
 
 
-def _pca(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _pca(X: Array, y: Array, n: int) -> Array:
     scaler = StandardScaler().fit(X)
-    axes = PCA(max(numbers), svd_solver="full").fit(scaler.transform(X)).components_.T
-    return {n: axes[:, :n] / scaler.scale_[:, None] for n in numbers}
+    axes = PCA(n, svd_solver="full").fit(scaler.transform(X)).components_.T
+    return axes / scaler.scale_[:, None]
 
 
-def _nca(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _nca(X: Array, y: Array, n: int) -> Array:
     if len(y) > NCA_ROWS:
         X, _, y, _ = train_test_split(
             X, y, train_size=NCA_ROWS, stratify=y, random_state=0
         )
     scaler = StandardScaler().fit(X)
-    found = {}
-    for n in numbers:
-        model = NeighborhoodComponentsAnalysis(
-            n, max_iter=NCA_ITERATIONS, random_state=0
-        )
-        axes = model.fit(scaler.transform(X), y).components_.T
-        found[n] = axes / scaler.scale_[:, None]
-    return found
+    model = NeighborhoodComponentsAnalysis(n, max_iter=NCA_ITERATIONS, random_state=0)
+    return model.fit(scaler.transform(X), y).components_.T / scaler.scale_[:, None]
 
 
-def _sqfa(X: Array, y: Array, numbers: Sequence[int]) -> dict[int, Array]:
+def _sqfa(X: Array, y: Array, n: int) -> Array:
     """Supervised quadratic feature analysis, on standardized features."""
     import torch
     from sqfa.model import SQFA
 
     torch.set_num_threads(1)
+    torch.manual_seed(0)
     scaler = StandardScaler().fit(X)
     rows = torch.as_tensor(scaler.transform(X), dtype=torch.float32)
     codes = torch.as_tensor(np.unique(y, return_inverse=True)[1])
-    axes = {}
-    for n in numbers:
-        torch.manual_seed(0)
-        model = SQFA(X.shape[1], SQFA_NOISE, n)
-        with contextlib.redirect_stdout(io.StringIO()):
-            model.fit(rows, codes, show_progress=False)
-        filters = model.filters.detach().numpy().T
-        axes[n] = filters.astype(np.float64) / scaler.scale_[:, None]
-    return axes
+    model = SQFA(X.shape[1], SQFA_NOISE, n)
+    with contextlib.redirect_stdout(io.StringIO()):
+        model.fit(rows, codes, show_progress=False)
+    filters = model.filters.detach().numpy().T
+    return filters.astype(np.float64) / scaler.scale_[:, None]
 
 
 REDUCTIONS: dict[str, Reduction] = {
     "ours": _default,
-    "ours, no guard": _model,
-    "ours, Chernoff": _chernoff,
+    "ours, no guard": _of_statistics("error"),
+    "ours, Chernoff": _of_statistics("chernoff"),
     "LDA": _lda,
     "PCA": _pca,
     "HLDA": _of_moments(hlda),
@@ -157,7 +138,7 @@ LEAST_ROWS = 2 * FOLDS
 def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
     """Yield classifiers on two components."""
     n = min(2, fold.X.shape[1])
-    axes = REDUCTIONS[method](fold.X, fold.y, [n])[n]
+    axes = REDUCTIONS[method](fold.X, fold.y, n)
     mean = fold.X.mean(axis=0)
     rows, test = ((X - mean) @ axes for X in (fold.X, fold.X_test))
     for classifier, model in CLASSIFIERS.items():

@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from benchmarks.accuracy.methods import log_losses
+
 Array = np.ndarray
 RESULTS = Path(__file__).parents[1] / "results" / "held_out.csv"
-SMALLEST = 1e-15  # probabilities are at least this in the log loss
 
 
 class Fold(NamedTuple):
@@ -49,8 +50,6 @@ class Study:
         Takes a method and a fold; yields conditions, models and test rows.
     folds, shuffles : int
         Of the cross-validation.
-    few_rows : int
-        Sets of at least so many rows have one shuffle.
     """
 
     name: str
@@ -59,7 +58,6 @@ class Study:
     fits: Fits
     folds: int = 10
     shuffles: int = 1
-    few_rows: int = 10**9
 
 
 class Line(NamedTuple):
@@ -92,11 +90,10 @@ class Line(NamedTuple):
 def measure(study: Study, name: str) -> list[Line]:
     """Return the lines of a data set; what fails on some fold has none."""
     X, y = study.sets[name]()
-    n = len(y)
-    shuffles = study.shuffles if n < study.few_rows else 1
+    n, share = len(y), 1 / study.shuffles
     wrong: dict[tuple[str, str], Array] = defaultdict(lambda: np.full(n, np.nan))
     loss, seconds = defaultdict(float), defaultdict(float)
-    for shuffle in range(shuffles):
+    for shuffle in range(study.shuffles):
         folds = StratifiedKFold(study.folds, shuffle=True, random_state=shuffle)
         for k, (train, test) in enumerate(folds.split(X, y)):
             fold = Fold(X[train], y[train], X[test], 1000 * shuffle + k)
@@ -105,9 +102,9 @@ def measure(study: Study, name: str) -> list[Line]:
                     key = condition, method
                     if shuffle == 0:
                         wrong[key][test] = 0.0
-                    wrong[key][test] += (model.predict(rows) != y[test]) / shuffles
-                    loss[key] += _log_loss(model, rows, y[test]) / n / shuffles
-                    seconds[key] += spent / study.folds / shuffles
+                    wrong[key][test] += (model.predict(rows) != y[test]) * share
+                    loss[key] += log_losses(model, rows, y[test]).sum() / n * share
+                    seconds[key] += spent / study.folds * share
     size = f"{n:,} x {X.shape[1]:,}, {len(np.unique(y))}"
     lines = []
     for (condition, method), own in wrong.items():
@@ -137,16 +134,6 @@ def _timed(
                 begin = time.process_time()
         except (ValueError, np.linalg.LinAlgError):
             return
-
-
-def _log_loss(model: Any, rows: Array, y: Array) -> float:
-    """Return the sum over rows; NaN without probabilities."""
-    if not hasattr(model, "predict_proba"):
-        return np.nan
-    proba = model.predict_proba(rows)
-    place = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-    p = np.where(model.classes_[place] == y, proba[np.arange(len(y)), place], 0.0)
-    return float(-np.log(p.clip(SMALLEST, 1.0)).sum())
 
 
 def read() -> list[Line]:

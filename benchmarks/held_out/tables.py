@@ -11,8 +11,8 @@ from benchmarks.held_out.runner import Line, Study
 from benchmarks.pages import (
     OURS,
     PEER,
-    bars,
     canvas,
+    dots,
     holm,
     in_order,
     png,
@@ -38,23 +38,19 @@ class Figures:
             if all((name, condition, m) in self.lines for m in self.methods)
         ]
 
-    def column(
-        self, condition: str, method: str, field: str = "accuracy"
-    ) -> np.ndarray:
-        """Return a figure of a method on the complete sets."""
+    def column(self, condition: str, method: str) -> np.ndarray:
+        """Return the accuracies of a method on the complete sets."""
         names = self.complete(condition)
-        lines = [self.lines[name, condition, method] for name in names]
-        return np.array([getattr(line, field) for line in lines])
+        return np.array([self.lines[n, condition, method].accuracy for n in names])
 
-    def means(self, field: str = "accuracy") -> str:
+    def means(self) -> str:
         """Return means over sets, and mean ranks, by method and condition."""
-        digits, sign = (1, -1) if field == "accuracy" else (3, 1)
         columns = []
         for condition in self.conditions:
-            values = np.array([self.column(condition, m, field) for m in self.methods])
-            ranks = rankdata(np.round(sign * values, 6), axis=0).mean(axis=1)
-            means = [f"{mean:.{digits}f}" for mean in values.mean(axis=1)]
-            best = min(means, key=lambda text: sign * float(text))
+            values = np.array([self.column(condition, m) for m in self.methods])
+            ranks = rankdata(np.round(-values, 6), axis=0).mean(axis=1)
+            means = [f"{mean:.1f}" for mean in values.mean(axis=1)]
+            best = max(means, key=float)
             columns.append(
                 [
                     (f"**{mean}**" if mean == best else mean) + f" ({rank:.1f})"
@@ -118,18 +114,14 @@ class Figures:
             f"instead of {lines[most].accuracy:.1f} %."
         )
 
-    def each_set(self, condition: str, compared: Sequence[str]) -> str:
-        """Return accuracies on every set, and leads of ours over some methods."""
+    def each_set(self, condition: str) -> str:
+        """Return accuracies on every set."""
         rows = []
         for name, size in self.sizes.items():
             found = [self.lines.get((name, condition, m)) for m in self.methods]
             cells = ["-" if x is None else f"{x.accuracy:.1f}" for x in found]
-            leads = [self.lines.get((name, condition, m)) for m in compared]
-            cells += ["-" if x is None else _with_error(x) for x in leads]
             rows.append((name, size, *cells))
-        head = ["set", "size", *self.methods]
-        head += [f"{self.methods[0]} - {method}" for method in compared]
-        return section_table("|".join(head), rows)
+        return section_table("|".join(["set", "size", *self.methods]), rows)
 
     def picture_of_leads(self, condition: str, method: str) -> bytes:
         """Draw the leads over a method, the sets in order."""
@@ -139,7 +131,7 @@ class Figures:
             if (line := self.lines.get((name, condition, method)))
         }
         figure, panels = canvas(3.6)
-        in_order(panels[0, 0], leads, "")
+        in_order(panels[0, 0], leads)
         panels[0, 0].set_ylabel(f"points above {method}")
         panels[0, 0].set_xlabel(f"{len(leads)} data sets, in order")
         return png(figure)
@@ -152,13 +144,8 @@ class Figures:
             means = {m: float(self.column(condition, m).mean()) for m in self.methods}
             colors = {m: OURS if m == self.methods[0] else PEER for m in means}
             values = {m: (x, f"{x:.1f}", colors[m]) for m, x in means.items()}
-            bars(panel, values, dots=True)
+            dots(panel, values)
             panel.set_title(condition, fontsize=10, loc="left")
             panel.margins(x=0.12)
         panels[-1, 0].set_xlabel("mean accuracy in % on rows held out")
         return png(figure)
-
-
-def _with_error(line: Line) -> str:
-    error = "" if np.isnan(line.error) else f" ± {line.error:.1f}"
-    return f"{line.behind:+.1f}{error}"

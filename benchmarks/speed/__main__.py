@@ -20,7 +20,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benchmarks import memory
-from benchmarks.pages import publish
+from benchmarks.pages import publish, read_record, write_record
 from benchmarks.shapes import load
 from benchmarks.speed.cases import Case, all_cases, prepared
 from benchmarks.speed.page import parts, picture
@@ -59,8 +59,8 @@ def main() -> int:
             print(json.dumps(times, indent=1))
             return 0
         record = {"machine": machine, "times": times, "memory": memory.measured()}
-        RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+        write_record(RESULTS, record)
+    record = read_record(RESULTS)
     publish("speed", parts(record), {"speed.png": picture(record["times"])})
     return 0
 

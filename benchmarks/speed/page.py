@@ -10,11 +10,10 @@ from benchmarks.pages import (
     OURS,
     PEER,
     canvas,
+    comparisons,
     figure,
     png,
     section_table,
-    spread,
-    timed,
 )
 from benchmarks.speed import cases
 
@@ -41,7 +40,7 @@ def parts(record: Record) -> dict[str, str]:
     return {
         "speed": _summary(groups),
         "faster": _where_peers_are_faster(record["times"]),
-        **{name: _times(groups[group]) for name, group in TABLES.items()},
+        **{name: comparisons(groups[group]) for name, group in TABLES.items()},
         "more": section_table(
             "what|peer|cases|median ratio|range",
             [_line(group, groups[group]) for group in MORE],
@@ -74,18 +73,6 @@ def _where_peers_are_faster(times: list[Record]) -> str:
         f"- {peer} compared with our {ours}: {'; '.join(where)}"
         for (ours, peer), where in slower.items()
     )
-
-
-def _times(entries: list[Record]) -> str:
-    rows = [
-        (
-            *(e["data"], e["ours"], e["peer"]),
-            *(timed(e["seconds"]), timed(e["peer_seconds"])),
-            *(figure(e["ratio"]), spread(e["quartiles"])),
-        )
-        for e in entries
-    ]
-    return section_table("data|ours|peer|our time|peer's|ratio|quartiles", rows)
 
 
 def _line(group: str, entries: list[Record]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import warnings
 from types import SimpleNamespace
 
-import mpmath as mp
 import numpy as np
 from scipy.special import ndtr
 
@@ -59,20 +58,6 @@ def error_of_rule(coef, intercept, means, cov, priors):
     deviation = np.sqrt([coef @ cov[0] @ coef, coef @ cov[1] @ coef])
     e1, e2 = ndtr(mean[0] / deviation[0]), ndtr(-mean[1] / deviation[1])
     return priors[0] * e1 + priors[1] * e2
-
-
-def exact_error_of_rule(coef, intercept, means, cov, priors):
-    """`error_of_rule` with 60 digits, for ill-conditioned covariances."""
-    if not np.any(coef):
-        return priors[0] if intercept > 0 else priors[1]
-    with mp.workdps(60):
-        w = [mp.mpf(x) for x in coef.tolist()]
-        errors = []
-        for mean, matrix, sign in zip(means, cov, (1, -1), strict=True):
-            shift = mp.fdot(w, mean.tolist()) + mp.mpf(float(intercept))
-            rows = [mp.fdot(row, w) for row in matrix.tolist()]
-            errors.append(mp.ncdf(sign * shift / mp.sqrt(mp.fdot(rows, w))))
-        return float(priors[0] * errors[0] + priors[1] * errors[1])
 
 
 def is_first(X, v):

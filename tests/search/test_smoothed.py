@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.smoothed import WIDTHS, Path, ridge_rules, smoothed_rules
-from heterolda.solvers import Global, Moments, Status, all_pairs, solve
+from heterolda.solvers import Global, Moments, all_pairs, solve
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 
@@ -39,32 +39,20 @@ def unit(path):
     return path.coef / size[..., None], path.intercept / size
 
 
-def non_normal(rng, n, d):
-    """Return two classes, every other time with heavy tails."""
-    draw = rng.normal if rng.integers(2) else lambda size: rng.standard_t(2, size=size)
-    y = np.arange(n) % 3 // 2
-    spread = rng.uniform(0.3, 2, (2, d))
-    return draw(size=(n, d)) * spread[y] + y[:, None] * rng.normal(0.5, 0.5, d), y
-
-
-def errors(X, y, coef, intercept):
-    return int(np.sum((X @ coef + intercept > 0) != (y == 1)))
-
-
 def test_small_widths_have_no_more_training_errors_than_algorithm_2(rng):
-    # 47 to 49 of 50 in trials, mostly fewer.
+    # 28 to 30 of 30 in trials, mostly fewer errors.
     wins = 0
-    for _ in range(50):
-        X, y = non_normal(rng, int(rng.integers(60, 400)), int(rng.integers(2, 8)))
+    for k in range(30):
+        d, y = int(rng.integers(2, 8)), np.arange(200) % 3 // 2
+        draw = rng.normal if k % 2 else lambda size: rng.standard_t(2, size=size)
+        X = draw(size=(200, d)) * rng.uniform(0.3, 2, (2, d))[y]
+        X += y[:, None] * rng.normal(0.5, 0.5, d)
         path = path_of(X, y)
-        counts = [
-            errors(X, y, *rule)
-            for rule in zip(path.coef[:, 0], path.intercept[:, 0], strict=True)
-        ]
+        scores = X @ path.coef[:, 0].T + path.intercept[:, 0]
+        fewest = np.sum((scores > 0) != (y == 1)[:, None], axis=0).min()
         start = np.append(path.intercept[0, 0], -path.coef[0, 0])
-        best = paper_search(X, y == 0, None, start)
-        wins += min(counts) <= best.errors
-    assert wins >= 45
+        wins += fewest <= paper_search(X, y == 0, None, start).errors
+    assert wins >= 25
 
 
 def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_classes):
@@ -74,6 +62,9 @@ def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_clas
     optimum = solve(moments, Global())
     path = smoothed_rules(rows, moments, optimum, ALL)
     assert_allclose(path.error[0], optimum.error)
+    pair = (y == 1) | (y == 3)  # scores have a mean size of one
+    sizes = np.abs(X[pair] @ path.coef[:, 4].T + path.intercept[:, 4])
+    assert_allclose(sizes.mean(axis=0), 1)
     one = Path(optimum.coef[None], optimum.intercept[None], optimum.error[None])
     for found, expected in zip(unit(path), unit(one), strict=True):
         assert_allclose(found[0], expected[0], atol=1e-12)
@@ -111,30 +102,14 @@ def test_weights_are_copies(rng, make_classes):
         assert_allclose(found[:6], expected[:6], atol=1e-6)
 
 
-def test_rules_are_in_units_of_their_mean_scores(rng, make_classes):
-    X, y = make_classes(n_classes=2, n=40, d=3)
-    path = path_of(X, y)
-    sizes = np.abs(X @ path.coef[:, 0].T + path.intercept[:, 0])
-    assert_allclose(sizes.mean(axis=0), 1)
-    coef, intercept, error = path.mean(np.array([0, 2]))
-    assert_allclose(coef, path.coef[[0, 2]].mean(axis=0))
-    assert_allclose(intercept, path.intercept[[0, 2]].mean(axis=0))
-    assert_allclose(error, path.error[[0, 2]].mean(axis=0))
-
-
 def test_pairs_without_a_start_or_without_variance_keep_their_rule(rng):
     # No difference at all; a feature that separates them without any variance.
     X = rng.normal(size=(40, 2))
     same = path_of(np.concatenate([X, X]), np.repeat([0, 1], 40))
     assert np.isfinite(same.coef).all()
     apart = np.column_stack([rng.normal(size=80), np.repeat([0.0, 1.0], 40)])
-    rows = rows_of(apart, np.repeat([0, 1], 40))
-    moments = moments_of(rows)
-    optimum = solve(moments, Global())
-    assert optimum.status[0] == Status.SEPARABLE
-    path = smoothed_rules(rows, moments, optimum, ALL)
-    for k in range(len(ALL)):
-        assert_array_equal(path.coef[k], path.coef[0])
+    path = path_of(apart, np.repeat([0, 1], 40))
+    assert_allclose(path.coef[:, 0] / path.coef[0, 0, 1], [[0, 1]] * len(ALL), atol=0)
 
 
 def test_a_trivial_optimum_is_left_for_a_rule(rng):
@@ -142,13 +117,10 @@ def test_a_trivial_optimum_is_left_for_a_rule(rng):
     y = np.repeat([0, 1], [190, 10])
     X = np.where(y == 0, rng.normal(0, 1, 200), 0.0)[:, None]
     X[y == 1, 0] = rng.choice([2.4, 2.5, -6.0], 10, p=[0.45, 0.45, 0.1])
-    rows = rows_of(X, y)
-    moments = moments_of(rows)
-    path = smoothed_rules(rows, moments, solve(moments, Global()), ALL)
-    assert path.coef[1:].any(axis=2).all()
+    assert path_of(X, y).coef[1:].any(axis=2).all()
 
 
-@pytest.mark.parametrize("ridge", [0.5, 20.0])
+@pytest.mark.parametrize("ridge", [5.0, 20.0])
 def test_ridge_rules_are_those_of_logistic_regression(rng, make_classes, ridge):
     X, y = make_classes(n_classes=2, n=40, d=3, spread=0.8)
     rows = rows_of(X * [1, 10, 0.1], y)
@@ -162,5 +134,5 @@ def test_ridge_rules_are_those_of_logistic_regression(rng, make_classes, ridge):
     assert_allclose(found / size[0], expected / size[1], atol=2e-2)
     wrong = np.mean(other.predict(rows.X / units) != y)
     assert_allclose(path.error[1, 0], wrong, atol=0.03)
-    assert len(Path.joined(path, path).error) == 4
-    assert len(path.without(1).error) == 1
+    joined = Path.joined(path, path)
+    assert_allclose(joined.without(2).mean(np.array([0, 1]))[0], path.coef.mean(axis=0))

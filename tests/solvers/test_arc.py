@@ -1,4 +1,4 @@
-"""The arc of admissible rules: its formulas, its monotonicity, its ends."""
+"""The arc of admissible rules: formulas, monotonicity, bounds and ends."""
 
 import numpy as np
 import pytest
@@ -51,43 +51,37 @@ def test_errors_and_ratio_are_monotone_along_the_arc(rng):
             assert np.all(np.diff(points.log_ratio) >= -1e-9)
 
 
-def test_slope_is_the_derivative_of_the_error(rng):
-    pencil = Pencil.from_moments(*random_pairs(rng, 5, 4))
-    arc = Arc.from_pencil(pencil)
-    pair = np.repeat(np.arange(5), 50)
-    x = np.tile(np.linspace(-5, 5, 50), 5)
-    h = 1e-5
-    slope = arc.evaluate(pair, x).slope
-    rise = np.exp(arc.evaluate(pair, x + h).log_error)
-    rise -= np.exp(arc.evaluate(pair, x - h).log_error)
+def test_slopes_and_their_bounds(rng):
+    arc = Arc.from_pencil(Pencil.from_moments(*random_pairs(rng, 5, 4)))
+    pair = np.repeat(np.arange(5), 40)
+    x, h = np.tile(np.linspace(-5, 5, 40), 5), 1e-5
+    near = [arc.evaluate(pair, x + sign * h) for sign in (1, -1)]
+    rise = np.exp(near[0].log_error) - np.exp(near[1].log_error)
     clear = np.abs(rise) > 1e-10
+    slope = arc.evaluate(pair, x).slope
     assert clear.sum() > 100
     assert np.all(np.sign(slope[clear]) == np.sign(rise[clear]))
-
-
-def test_slope_bounds_hold_on_every_piece(rng):
-    pencil = Pencil.from_moments(*random_pairs(rng, 5, 4))
-    arc = Arc.from_pencil(pencil)
-    for k in range(5):
-        a, b = np.sort(rng.uniform(-8, 8, (2, 40)), axis=0)
-        pair = np.full(40, k)
-        lower, upper = arc.slope_bounds(
-            pair, arc.evaluate(pair, a), arc.evaluate(pair, b)
-        )
-        for share in np.linspace(0, 1, 21):
-            slope = arc.evaluate(pair, a + share * (b - a)).slope
-            size = 1e-9 * (1 + np.abs(slope))
-            assert np.all(lower <= slope + size)
-            assert np.all(slope <= upper + size)
+    slope, derivative, (y1, y2, speed) = arc.slopes(pair, x)
+    assert_allclose(
+        derivative, (near[0].slope - near[1].slope) / (2 * h), rtol=1e-3, atol=1e-6
+    )
+    assert_allclose([y1, y2], [arc.evaluate(pair, x).y1, arc.evaluate(pair, x).y2])
+    assert_allclose(-speed, (near[0].y1 - near[1].y1) / (2 * h), rtol=1e-4, atol=1e-6)
+    a, b = np.sort(rng.uniform(-8, 8, (2, len(pair))), axis=0)
+    lower, upper = arc.slope_bounds(pair, arc.evaluate(pair, a), arc.evaluate(pair, b))
+    for share in np.linspace(0, 1, 21):
+        slope = arc.evaluate(pair, a + share * (b - a)).slope
+        size = 1e-9 * (1 + np.abs(slope))
+        assert np.all(lower <= slope + size)
+        assert np.all(slope <= upper + size)
 
 
 def test_ends_are_the_trivial_rules(rng):
     pencil = Pencil.from_moments(*random_pairs(rng, 3, 4))
-    arc = Arc.from_pencil(pencil)
-    pair = np.arange(3)
-    low, high = arc.ends(pair)
-    for end, x in ((low, -100.0), (high, 100.0)):
-        near = arc.evaluate(pair, np.full(3, x))
+    arc, pair = Arc.from_pencil(pencil), np.arange(3)
+    for end, x, prior in zip(
+        arc.ends(pair), (-100, 100), pencil.priors.T[::-1], strict=True
+    ):
+        near = arc.evaluate(pair, np.full(3, float(x)))
         assert_allclose(near.log_error, end.log_error, atol=1e-9)
-    assert_allclose(np.exp(low.log_error), pencil.priors[:, 1])
-    assert_allclose(np.exp(high.log_error), pencil.priors[:, 0])
+        assert_allclose(np.exp(end.log_error), prior)

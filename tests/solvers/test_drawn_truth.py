@@ -32,16 +32,6 @@ def rounding(record):
     return 1e-10 + 1e-15 * record["condition"]
 
 
-def test_there_are_two_hundred_problems_and_few_are_easy():
-    assert len(RECORDS) == 200
-    assert {r["kind"] for r in RECORDS} == set(KINDS)
-    assert {len(r["m1"]) for r in RECORDS} >= {1, 2, 3, 4, 5, 6}
-    assert max(r.get("condition", 0) for r in RECORDS) > 1e11
-    assert min(r["p1"] for r in RECORDS) < 1e-8
-    trivial = sum(mp.mpf(r["optimum"]) == min(r["p1"], 1 - r["p1"]) for r in RECORDS)
-    assert trivial < 30
-
-
 @each_kind
 def test_optimum_certificate_error_threshold_and_curve(kind):
     for name, record, p in drawn(kind):

@@ -2,22 +2,15 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.special import ndtr
 
-from helpers.problems import (
-    error_of_rule,
-    exact_error_of_rule,
-    random_covariance,
-    random_pairs,
-)
+from helpers.problems import error_of_rule, random_covariance, random_pairs
 from heterolda import GaussianLinearDiscriminant, Global
-from heterolda.foundations.rounding import VARIANCE_FLOOR
 from heterolda.solvers import SOLVERS, Moments, Pencil, Status
 from heterolda.solvers import solve as solve_moments
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.global_search import (
-    _most_variation,
     branch_and_bound,
     proven_bound,
 )
@@ -31,81 +24,10 @@ def solve(means, cov, priors, solver="global", weights=(50.0, 70.0)):
     return solve_moments(moments, solver)
 
 
-def random_problem(rng, condition, singular=None):
-    """Dimension 1..30, priors from 0.5 to 0.01, classes neither apart nor equal."""
-    d = int(rng.integers(1, 31))
-    cov = np.array([random_covariance(rng, d, condition) for _ in range(2)])
-    if rng.random() < 0.3:  # a common basis lets the sum be as ill-conditioned
-        basis = np.linalg.eigh(cov[0])[1]
-        cov[1] = (basis * condition ** -rng.uniform(0, 1, d)) @ basis.T
-        cov[1] = 0.5 * (cov[1] + cov[1].T)
-    for k in {"first": [0], "second": [1], "both": [0, 1]}.get(singular, []):
-        rank = rng.integers(0, d) if d > 1 else 0
-        basis = np.linalg.qr(rng.normal(size=(d, d)))[0][:, :rank]
-        cov[k] = basis @ random_covariance(rng, rank, min(condition, 1e3)) @ basis.T
-    cov *= 10.0 ** rng.uniform(-1, 1, (2, 1, 1))
-    size = rng.choice([0.03, 0.3, 1.0]) * condition ** -rng.uniform(0, 0.5)
-    means = size * rng.normal(size=(2, d))
-    p1 = 10.0 ** rng.uniform(-2, np.log10(0.5))
-    priors = np.array([p1, 1 - p1]) if rng.random() < 0.5 else np.array([1 - p1, p1])
-    return means, cov, priors
-
-
-def floored(cov):
-    """The model of section 3: vanishing class variances raised to a share of S.
-
-    Naive: one generalised eigenproblem of S1 against S1 + S2, in scaled features.
-    """
-    scale = np.sqrt(np.diag(cov.sum(axis=0)))
-    scaled = cov / scale / scale[:, None]
-    values, axes = np.linalg.eigh(scaled.sum(axis=0))
-    root = (axes * np.sqrt(values)) @ axes.T
-    whitening = np.linalg.inv(root)
-    alpha, vectors = np.linalg.eigh(whitening @ scaled[0] @ whitening)
-    alpha[alpha < 1e-11] = VARIANCE_FLOOR
-    alpha[alpha > 1 - 1e-11] = 1 - VARIANCE_FLOOR
-    back = root @ vectors
-    model = np.array([(back * alpha) @ back.T, (back * (1 - alpha)) @ back.T])
-    return model * scale * scale[:, None]
-
-
-@pytest.mark.no_cover  # the reference takes most of the time
-@pytest.mark.parametrize("jointly", [False, True])
-@pytest.mark.parametrize("singular", [None, "first", "second", "both"])
-def test_no_other_solver_has_a_lower_error(rng, singular, jointly):
-    interesting = done = 0
-    # Regular problems up to condition 1e12; within a subspace, no rank is that clear.
-    most = 12 if singular is None and not jointly else 3
-    while done < 24:
-        means, cov, priors = random_problem(rng, 10.0 ** rng.uniform(0, most), singular)
-        d = means.shape[1]
-        if singular and np.linalg.matrix_rank(cov.sum(axis=0)) < d:
-            continue  # jointly singular by itself: error 0, tested elsewhere
-        done += 1
-        model, inner = floored(cov) if singular else cov, means
-        embed = np.eye(d)
-        if jointly:  # both classes in a subspace of a larger space
-            embed = np.linalg.qr(rng.normal(size=(d + 2, d)))[0]
-            means, cov = means @ embed.T, embed @ cov @ embed.T
-        errors = {}
-        for name in SOLVERS:
-            planes = solve(means, cov, priors, name)
-            assert planes.status[0] != Status.SEPARABLE
-            coef, intercept = embed.T @ planes.coef[0], planes.intercept[0]
-            errors[name] = exact_error_of_rule(coef, intercept, inner, model, priors)
-        best = errors.pop("global")
-        assert best <= min(errors.values()) + 1e-8
-        reported = solve(means, cov, priors).error[0]
-        assert_allclose(reported, best, rtol=1e-3, atol=1e-9)
-        interesting += 1e-9 < best < 0.99 * min(priors)
-    assert interesting > 5
-
-
-@pytest.mark.no_cover  # the reference takes most of the time
 def test_a_minimum_that_hides_within_the_gap_is_found(rng):
     """A piece closed by the gap alone once hid a rule better than the trivial one."""
     missed = 0
-    for _ in range(150):
+    for _ in range(50):
         means, cov, priors, weights = random_pairs(rng, 20, 3, condition=1e3)
         means *= 0.15
         pencil = Pencil.from_moments(means, cov, priors, weights)
@@ -142,7 +64,6 @@ def test_bounds_of_pieces_hold_inside_them(rng):
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, rounds):
     monkeypatch.setattr("heterolda.solvers.global_search._MOST_ROUNDS", rounds)
-    monkeypatch.setattr("heterolda.solvers.global_search._RUNGS", 0.2)
     pencil = Pencil.from_moments(*random_pairs(rng, 60, 4, condition=1e4))
     cut = Global(gap=1e-6).solve(pencil, np.random.default_rng())
     monkeypatch.undo()
@@ -157,12 +78,20 @@ def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, roun
 def test_extreme_distances_and_priors(rng, name):
     """Where squares of the distance overflow, the classes are simply separated."""
     cov = np.array([np.eye(2), np.diag([4.0, 1.0])])
-    for distance in (1e77, 1e200):
-        means = np.array([[0.0, 0.0], [distance, 0.0]])
-        planes = solve(means, cov, [0.5, 0.5], name)
+    flat = np.array([np.diag([1.0, 0.0]), np.diag([2.0, 0.0])])
+    deep = np.array([np.diag([1e300, 1e-300]), np.diag([2e300, 3e-300])])
+    for S, delta in (
+        (cov, [1e77, 0]),
+        (cov, [1e200, 0]),
+        (flat, [3, 1]),
+        (deep, [1, 1]),
+    ):
+        means = np.array([[0.0, 0.0], delta])
+        planes = solve(means, S, [0.5, 0.5], name)
         assert planes.error[0] == 0
         scores = means @ planes.coef[0] + planes.intercept[0]
         assert scores[0] < 0 < scores[1]
+        assert planes.gap[0] == 0 if name == "global" else np.isnan(planes.gap[0])
     means = np.array([[0.0, 0.0], [1e-200, 0.0]])
     planes = solve(means, np.array([np.eye(2), np.eye(2)]), [0.4, 0.6], name)
     assert planes.error[0] == pytest.approx(0.4)
@@ -179,39 +108,14 @@ def test_errors_that_underflow_still_have_a_best_rule():
     """The minimum of the log error, found where the error itself is zero."""
     cov = np.array([np.eye(2), np.diag([4.0, 1.0])])
     for distance in (12.0, 60.0, 1e3, 1e6):
-        means = np.array([[0.0, 0.0], [distance, 0.0]])
-        planes = solve(means, cov, [0.5, 0.5])
+        planes = solve(np.array([[0.0, 0.0], [distance, 0.0]]), cov, [0.5, 0.5])
         expected = ndtr(-distance / 3)
         assert planes.error[0] == pytest.approx(expected, rel=0.5, abs=1e-300)
-        assert np.isfinite(planes.coef).all()
         assert 0 <= planes.gap[0] <= 1e-3
         # The threshold divides the distance in the ratio of the deviations.
         threshold = -planes.intercept[0] / planes.coef[0, 0]
         assert threshold / distance == pytest.approx(1 / 3, abs=3 / distance)
         assert abs(planes.coef[0, 1] / planes.coef[0, 0]) < 1e-6
-
-
-def test_perfect_separation(rng):
-    """A direction without any variance in either class, with other features."""
-    for name in SOLVERS:
-        cov = np.zeros((2, 3, 3))
-        cov[:, :2, :2] = [random_covariance(rng, 2) for _ in range(2)]
-        means = rng.normal(size=(2, 3))
-        planes = solve(means, cov, [0.5, 0.5], name)
-        assert planes.status[0] == Status.SEPARABLE
-        assert planes.error[0] == 0
-        assert_allclose(means @ planes.coef[0] + planes.intercept[0], [-1, 1])
-        assert planes.gap[0] == 0 if name == "global" else np.isnan(planes.gap[0])
-
-
-def test_infinite_reach_of_the_arc_does_not_overflow():
-    """Deviations of 1e150 and 1e-150 in both classes, with ordinary means."""
-    cov = np.array([np.diag([1e300, 1e-300]), np.diag([2e300, 3e-300])])
-    planes = solve(np.array([[0.0, 0.0], [1.0, 1.0]]), cov, [0.5, 0.5])
-    assert planes.error[0] == 0
-    assert np.all(np.isfinite(planes.coef))
-    scores = np.array([[0.0, 0.0], [1.0, 1.0]]) @ planes.coef[0] + planes.intercept[0]
-    assert scores[0] < 0 < scores[1]
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-8])
@@ -244,22 +148,3 @@ def test_a_class_of_one_value_far_away(rng):
         assert model.bayes_error_[0] == model.bayes_error_[2] == 0
         assert (model.gap_ <= 1e-3).all()
         assert (model.predict(X)[y == 1] == 1).all()
-
-
-def test_the_bound_of_the_total_variation_is_that_of_pinsker(rng):
-    """Against the divergence of two Gaussians, as the textbooks have it."""
-    means, cov, priors, weights = random_pairs(rng, 6, 3, condition=10.0)
-    means[:3, 1] = means[:3, 0] + 0.1 * (means[:3, 1] - means[:3, 0])
-    cov[:3, 1] = cov[:3, 0] * 1.01
-    found = _most_variation(Pencil.from_moments(means, cov, priors, weights))
-    for k in range(6):
-        delta, (S1, S2) = means[k, 0] - means[k, 1], cov[k]
-        divergence = 0.5 * (
-            np.trace(np.linalg.solve(S2, S1))
-            - 3
-            + delta @ np.linalg.solve(S2, delta)
-            - np.linalg.slogdet(S1)[1]
-            + np.linalg.slogdet(S2)[1]
-        )
-        assert found[k] == pytest.approx(min(np.sqrt(divergence / 2), 1), rel=1e-9)
-    assert np.all(found[:3] < 1)

@@ -23,20 +23,17 @@ def rows_of_classes(rng, sizes, d):
     return np.vstack(X), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def moments_of(X, y, weight, to_pooled, to_diagonal, divisors):
-    """Means and covariances of classes, with the divisors of all rows."""
+def moments_of(X, y, weight, to_pooled, to_diagonal, divisors, kept):
+    """Return means and covariances, given the divisors and diagonal of all rows."""
     means = np.array([np.average(X[y == k], 0, weight[y == k]) for k in range(3)])
     T = [((X - means[k]).T * (weight * (y == k))) @ (X - means[k]) for k in range(3)]
     pooled = sum(T) / divisors.sum()
-    P = (1 - to_diagonal) * pooled + to_diagonal * np.diag(np.diag(KEPT[0]))
+    P = (1 - to_diagonal) * pooled + to_diagonal * np.diag(kept)
     S = [
         (1 - g) * T[k] / divisors[k] + g * P
         for k, g in enumerate(np.broadcast_to(to_pooled, 3))
     ]
     return means, np.array(S), P
-
-
-KEPT = []  # the pooled covariance of all rows, whose diagonal is kept
 
 
 @pytest.mark.parametrize("frequencies", [False, True])
@@ -46,8 +43,8 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
     weight = rng.choice([0.5, 1.0, 2.0], len(y))
     total = np.bincount(y, weight)
     stats = ClassStatistics.from_data(X, y, weight)
-    KEPT[:] = [stats.scatters.sum(axis=0) / (total - 1).sum()]
-    means, S, _ = moments_of(X, y, weight, *shares, total - 1)
+    kept = np.diag(stats.scatters.sum(axis=0)) / (total - 1).sum()
+    means, S, _ = moments_of(X, y, weight, *shares, total - 1, kept)
     priors = total / total.sum() if frequencies else np.array([0.5, 0.2, 0.3])
     moments = Moments(means, S, priors, total, all_pairs(3))
     rules = solve(moments, Global())
@@ -67,7 +64,7 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
             own = moments.pairs[p, place]
             for n, row in enumerate(np.flatnonzero(y == own)):
                 less = np.where(np.arange(len(y)) == row, 0.0, weight)
-                m, cov, P = moments_of(X, y, less, *shares, total - 1)
+                m, cov, P = moments_of(X, y, less, *shares, total - 1, kept)
                 i, j = moments.pairs[p]
                 b, a = weights[p]
                 cov = cov + VARIANCE_FLOOR * (S[i] + S[j])

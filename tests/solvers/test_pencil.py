@@ -1,18 +1,16 @@
-"""The diagonal form, against naive formulas, and what rounding leaves of it."""
+"""The diagonal form and thresholds, against naive formulas; what rounding leaves."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits
+from numpy.testing import assert_allclose
 
 from helpers.problems import random_pairs
-from heterolda import ClassStatistics
-from heterolda.solvers import all_pairs
 from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.rules import best_threshold
 
 
 @pytest.mark.parametrize("d", [1, 6])
-def test_basis_diagonalises_both_covariances(rng, d):
+def test_basis_diagonalizes_both_covariances(rng, d):
     means, cov, priors, weights = random_pairs(rng, 6, d)
     pencil = Pencil.from_moments(means, cov, priors, weights)
     V = pencil.basis
@@ -79,26 +77,6 @@ def test_a_difference_below_rounding_is_dropped_and_told(rng):
         assert not two_features([cov, cov], delta).dropped.any()
 
 
-def test_constant_features_are_no_directions_beside_a_singular_pair():
-    # A pair whose sum cannot be factorised sends the whole batch the careful way.
-    statistics = ClassStatistics.from_data(*load_digits(return_X_y=True))
-    pairs = all_pairs(10)
-    means, cov = statistics.means[pairs], statistics.covariances()[pairs]
-    priors, weights = np.full((45, 2), 0.5), statistics.weights[pairs]
-    rank = (
-        Pencil.from_moments(means, cov, priors, weights).basis.any(axis=1).sum(axis=1)
-    )
-    varies = np.count_nonzero(np.einsum("pkii->pi", cov), axis=1)
-    alone = [
-        Pencil.from_moments(*(x[k : k + 1] for x in (means, cov, priors, weights)))
-        .basis.any(axis=1)
-        .sum()
-        for k in (1, 2, 3)
-    ]
-    assert (rank <= varies).all()
-    assert_array_equal(rank[1:4], alone)
-
-
 @pytest.mark.parametrize(
     ("kind", "offset"),
     [
@@ -130,3 +108,21 @@ def test_rounding_is_no_direction(rng, kind, offset):
     assert np.count_nonzero(pencil.basis.any(axis=1)) == r
     assert abs(pencil.dropped[0] @ (means[0] - means[1])) < 1
     assert not pencil.separation.any()
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1.0, 1e140])
+def test_best_threshold_as_printed(rng, factor):
+    """Equation (39) itself, for both signs of D, and at any length of w."""
+    for _ in range(100):
+        mu1, mu2 = rng.normal(size=2)
+        s1, s2 = np.exp(rng.normal(size=2))
+        tau = rng.uniform(0.2, 5)
+        inside = (mu1 - mu2) ** 2 + 2 * (s1**2 - s2**2) * np.log(tau * s1 / s2)
+        scaled = factor * np.array([[mu1 - mu2], [s1], [s2]])
+        t = best_threshold(*scaled, np.log([tau]))[0] / factor
+        if inside < 0:
+            assert np.isnan(t)
+            continue
+        w0 = mu2 * s1**2 - mu1 * s2**2 + s1 * s2 * np.sqrt(inside)
+        w0 /= s1**2 - s2**2
+        assert_allclose(t, w0 - mu2, rtol=1e-6, atol=1e-8)

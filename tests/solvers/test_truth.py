@@ -1,15 +1,12 @@
 """The global solver against a slow reference with fifty digits.
 
-What the estimator returns is judged by the error of its ``coef_`` and ``intercept_``,
-computed afresh from their definition.
+The error of ``coef_`` and ``intercept_`` is computed from its definition.
 """
 
 import functools
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.special import ndtr
 
 from helpers import reference
 from helpers.problems import fit
@@ -51,50 +48,20 @@ PROBLEMS = {
     # One dimension.
     "d1 strongly unequal variances": problem([3], [1], [100]),
     "d1 variances 1 and 1e6": problem([3], [1], [1e6]),
-    "d1 rare class is wide": problem([0.5], [1], [4], 0.99),
     "d1 no stationary threshold": problem([-0.5], [4], [1], 0.9),
     "d1 local minimum worse than trivial": problem([-0.5], [9], [0.04], 0.8),
     # Priors.
     "outside the unit interval": problem(
         [1, 0.5, -1], rotated(Q3, [1, 2, 0.5]), [1, 6, 3], 0.95
     ),
-    "outside the unit interval, mirrored": problem(
-        [1, 0.5, -1], [4, 1, 9], rotated(Q3, [1, 2, 0.5]), 0.05
-    ),
     "prior 0.01": problem(
         [2, 1, 0, 1], rotated(Q4, [1, 3, 2, 0.2]), rotated(P4, [2, 1, 9, 4]), 0.01
-    ),
-    "prior 0.99": problem(
-        [2, 1, 0, 1], rotated(Q4, [1, 3, 2, 0.2]), rotated(P4, [2, 1, 9, 4]), 0.99
     ),
     # Several local minima.
     "two minima, d2": problem(
         [0.0511, 0.0535],
         [[15.8348, -10.1425], [-10.1425, 6.6104]],
         [[2.1973, -2.962], [-2.962, 4.7039]],
-    ),
-    "two minima, d3": problem(
-        [0.1339, 0.0606, -0.0258],
-        [
-            [9.7059, -0.2999, -28.8641],
-            [-0.2999, 0.0396, 0.8754],
-            [-28.8641, 0.8754, 85.9509],
-        ],
-        [[3.6793, 2.091, 0.9266], [2.091, 3.0823, 2.9805], [0.9266, 2.9805, 3.4419]],
-    ),
-    "three minima, d3": problem(
-        [-0.4742, 0.2841, 0.2144],
-        [
-            [94.2603, -24.1459, 11.0471],
-            [-24.1459, 6.2011, -2.8299],
-            [11.0471, -2.8299, 1.3098],
-        ],
-        [
-            [63.8349, 60.5418, -2.5857],
-            [60.5418, 59.1825, -3.0643],
-            [-2.5857, -3.0643, 0.375],
-        ],
-        0.7,
     ),
     "three minima, d4": problem(
         [-0.131, 0.1395, -0.0289, 0.1718],
@@ -116,14 +83,10 @@ PROBLEMS = {
     "near tie of 4e-9": problem([1, 1], [1, 25], [25, 1], 0.5 - 1e-9),
     # Equal and proportional covariances.
     "equal covariances": problem([1, -0.5, 0.5, 1], S4, S4, 0.3),
-    "equal covariances, prior 0.01": problem([1, -0.5, 0.5, 1], S4, S4, 0.01),
     "equal to one ulp": problem([1, -0.5, 2], S3, np.nextafter(S3, np.inf), 0.4),
     "proportional covariances": problem([1, -0.5, 2], S3, 9 * S3, 0.4),
     # Equal means, where the arc shrinks to nothing.
     "equal means": problem([0, 0, 0], [1, 1, 1], [1, 9, 1]),
-    "equal means, rotated": problem(
-        [0, 0, 0], rotated(Q3, [16, 1, 2]), rotated(Q3, [1, 9, 2]), 0.45
-    ),
     "equal means, narrow rare class": problem([0, 0], [9, 1], [1, 1], 0.8),
     "equal Gaussians": problem([0, 0], [2, 1], [2, 1], 0.6),
     # Nearly equal means push the optimum into the very end of the arc.
@@ -176,12 +139,6 @@ PROBLEMS = {
         m2=[2.0**20, -(2.0**19), 2.0**20],
     ),
     # Larger.
-    "d5": problem(
-        [1, 0, 0.5, -1, 0.2],
-        rotated(Q5, [1, 2, 3, 4, 0.1]),
-        rotated(P5, [5, 0.3, 1, 2, 1]),
-        0.65,
-    ),
     "d8": problem(
         [0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2, 0.6],
         rotated(Q8, [0.1, 0.5, 1, 2, 3, 5, 8, 13]),
@@ -196,12 +153,6 @@ UNDERFLOWING = {
     "errors underflow, equal covariances": problem([120, 0], [1, 2], [1, 2], 0.1),
 }
 ILL_CONDITIONED = {
-    "condition 1e9, rotated": problem(
-        1e-3 * Q4.sum(axis=1),
-        rotated(Q4, [1, 1e-3, 1e-6, 1e-9]),
-        rotated(Q4, [3, 1e-3, 5e-6, 4e-9]),
-        0.4,
-    ),
     "condition 1e10, rotated": problem(
         1e-5 * Q4.sum(axis=1),
         rotated(Q4, [1, 1e-3, 1e-6, 1e-10]),
@@ -233,12 +184,12 @@ def fitted(name, solver="global"):
 
 @functools.cache
 def attained(name, solver="global"):
-    """Error of the returned coefficients, from the definition."""
+    """Return the error of the returned coefficients, from the definition."""
     return error_of(gaussians(name), *rule_of(fitted(name, solver)))
 
 
 def slack(name, error):
-    """How much above the optimum the attained error may lie."""
+    """Return by how much the attained error may exceed the optimum."""
     if name in ILL_CONDITIONED:
         return min(mp.mpf("1e-8"), mp.mpf("1e-6") * error)
     return min(mp.mpf("1e-12"), mp.mpf("1e-9") * error)
@@ -252,8 +203,6 @@ TRIVIAL = {
 }
 SEVERAL_MINIMA = {
     "two minima, d2": 2,
-    "two minima, d3": 2,
-    "three minima, d3": 3,
     "three minima, d4": 3,
     "near tie of 4e-6": 2,
     "near tie of 4e-9": 2,
@@ -261,110 +210,26 @@ SEVERAL_MINIMA = {
 
 
 def check_name(name):
-    """A problem is what its name says."""
+    """Check that a problem is what its name says."""
     if name in SEVERAL_MINIMA:
         assert optimum(name).minima == SEVERAL_MINIMA[name]
     if name in ("hard case", "hard case, other end", "hard case, double pole"):
         # The place on the arc is missing because the best rule does not lie on it.
         assert optimum(name).theta is None
         assert optimum(name).error < gaussians(name).trivial_error - mp.mpf("0.01")
-    if name.startswith("outside the unit interval"):
+    if name == "outside the unit interval":
         theta = optimum(name).theta
         assert theta < 0 or theta > mp.pi / 2
         # The grid of s in [0, 1] cannot reach it.
         assert attained(name, "c-hld") > attained(name) + mp.mpf("1e-7")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("two minima, d2", "near tie of 4e-6", "equal means, narrow rare class"),
-        *("hard case", "hard case, other end", "nearly hard case, 1e-9"),
-    ],
-)
-def test_no_direction_in_the_plane_beats_the_reference(name):
-    # Every direction of the plane with many thresholds, then a descent from the best:
-    # this knows nothing of the arc, its ends, or its continuation.
-    p = ALL[name]
-
-    def error(parameters):
-        angle, t = parameters
-        w = np.stack([np.cos(angle), np.sin(angle)])
-        s1, s2 = (np.sqrt(np.sum(w * (S @ w), axis=0)) for S in (p.S1, p.S2))
-        return p.p1 * ndtr((t - p.m1 @ w) / s1) + p.p2 * ndtr((p.m2 @ w - t) / s2)
-
-    angles = np.linspace(0, 2 * np.pi, 2000, endpoint=False)
-    w = np.stack([np.cos(angles), np.sin(angles)])
-    z = np.linspace(-6, 6, 81)[:, None]
-    t = np.concatenate(
-        [
-            m @ w + z * np.sqrt(np.sum(w * (S @ w), axis=0))
-            for m, S in ((p.m1, p.S1), (p.m2, p.S2))
-        ]
-    )
-    angles = np.broadcast_to(angles, t.shape)
-    values = error(np.stack([angles.ravel(), t.ravel()]))
-    start = [angles.ravel()[values.argmin()], t.ravel()[values.argmin()]]
-    options = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
-    found = minimize(error, start, method="Nelder-Mead", options=options)
-    best = min(found.fun, p.p1, p.p2)
-    assert best == pytest.approx(float(optimum(name).error), abs=1e-10)
-
-
-def normal_errors(g, distance):
-    """LDA's error for equal covariances, by Mahalanobis distance of the means."""
-    shift = mp.log(g.p1 / g.p2) / distance
-    return g.p1 * mp.ncdf(-distance / 2 - shift) + g.p2 * mp.ncdf(-distance / 2 + shift)
-
-
-def test_equal_covariances_give_lda():
-    for name in (
-        "equal covariances",
-        "equal covariances, prior 0.01",
-        "errors underflow, equal covariances",
-    ):
-        g, model = gaussians(name), fitted(name)
-        delta = g.m1 - g.m2
-        w = mp.lu_solve(g.S1, delta)
-        exact = normal_errors(g, mp.sqrt(dot(w, delta)))
-        assert mp.almosteq(optimum(name).error, exact, rel_eps=mp.mpf("1e-20"))
-        ours, w0 = rule_of(model)
-        scale = dot(w, w) / dot(w, ours)
-        assert scale > 0
-        assert mp.norm(ours * scale - w) < mp.mpf("1e-12") * mp.norm(w)
-        lda = dot(w, g.m1 + g.m2) / 2 + mp.log(g.p2 / g.p1)
-        assert abs(scale * w0 - lda) < mp.mpf("1e-12") * dot(w, delta)
-
-
-def test_equal_means_have_a_closed_form():
-    # Only the second feature differs, with deviations 1 and 3. The densities cross at
-    # t^2 (1 - 1/9) / 2 = ln 3, and either half of the line will do.
-    name = "equal means"
-    t = mp.sqrt(mp.log(3) * 9 / 4)
-    exact = (mp.ncdf(-t) + mp.ncdf(t / 3)) / 2
-    assert mp.almosteq(optimum(name).error, exact, rel_eps=mp.mpf("1e-40"))
-
-    model = fitted(name)
-    w, w0 = model.coef_[0], model.intercept_[0]
-    np.testing.assert_allclose(w[[0, 2]] / w[1], 0, atol=1e-12)
-    assert abs(w0 / w[1]) == pytest.approx(float(t), rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_optimum_certificate_error_and_threshold(name):
-    check_name(name)
-    check_optimum(name)
-    check_certificate(name)
-    if name not in TRIVIAL:
-        check_threshold(name)
-
-
 def check_optimum(name):
-    """No linear rule is better."""
+    """Check that no linear rule is better."""
     best, ours = optimum(name).error, attained(name)
     assert ours <= best + slack(name, best)
-    # Nor can the reference be worse than a rule that somebody else has found. Its
-    # golden section stops short of fifty digits.
+    # Nor can the rule of any solver beat the reference, whose golden section stops
+    # short of fifty digits.
     for solver in ("global", *OTHER_SOLVERS):
         theirs = attained(name, solver)
         assert theirs >= ours - slack(name, ours), solver
@@ -400,7 +265,7 @@ def check_certificate(name):
 
 
 def check_threshold(name):
-    """No threshold of a scan is better."""
+    """Check that no threshold of a scan is better."""
     g = gaussians(name)
     w, w0 = rule_of(fitted(name))
     exact, scale = best_threshold(g, w), threshold_scale(g, w)
@@ -420,3 +285,12 @@ def check_threshold(name):
     assert attained(name) <= error + slack(name, error)
     relative = 1e-6 if name in ILL_CONDITIONED else 1e-8
     assert abs(place - w0) <= relative * scale
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_optimum_certificate_error_and_threshold(name):
+    check_name(name)
+    check_optimum(name)
+    check_certificate(name)
+    if name not in TRIVIAL:
+        check_threshold(name)

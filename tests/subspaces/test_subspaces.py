@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import logm, sqrtm
+from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from helpers.problems import random_covariance
@@ -10,7 +11,6 @@ from heterolda import ClassStatistics, ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.methods import descend
 
 METHODS = ["error", "chernoff", "fisher"]
 
@@ -22,9 +22,9 @@ def random_classes(rng, k=4, d=5, spread=1.0):
     return spread * rng.normal(size=(k, d)), cov, priors, 500.0 * priors + 20
 
 
-def naive_terms(A, means, cov, priors):
-    """Bhattacharyya's bounds on the errors of all pairs, one after the other."""
-    terms = []
+def naive_bound(A, moments):
+    """Return the sum of Bhattacharyya's bounds on the errors of all pairs."""
+    (means, cov, priors), total = moments[:3], 0.0
     for i in range(len(priors)):
         for j in range(i + 1, len(priors)):
             Si, Sj = A.T @ cov[i] @ A, A.T @ cov[j] @ A
@@ -33,18 +33,8 @@ def naive_terms(A, means, cov, priors):
             distance += 0.5 * np.log(
                 np.linalg.det(S) / np.sqrt(np.linalg.det(Si) * np.linalg.det(Sj))
             )
-            terms.append(np.sqrt(priors[i] * priors[j]) * np.exp(-distance))
-    return np.array(terms)
-
-
-def naive_bound(A, moments):
-    return naive_terms(A, *moments[:3]).sum()
-
-
-def same_span(A, B, tolerance=1e-6):
-    """Whether the columns of two matrices span the same space."""
-    A, B = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
-    return np.abs(A - B @ (B.T @ A)).max() < tolerance
+            total += np.sqrt(priors[i] * priors[j]) * np.exp(-distance)
+    return total
 
 
 @pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
@@ -82,38 +72,33 @@ def test_chernoff_is_that_of_loog_and_duin(rng):
             total = total + priors[i] * priors[j] * pair
     naive = half @ np.linalg.eigh(total)[1][:, ::-1]
     for n in (1, 2, 4):
-        found = find_subspace(means, cov, priors, weights, n, "chernoff")
-        assert same_span(found.scalings, naive[:, :n])
+        A = find_subspace(means, cov, priors, weights, n, "chernoff").scalings
+        A, B = np.linalg.qr(A)[0], np.linalg.qr(naive[:, :n])[0]
+        assert np.allclose(A @ A.T, B @ B.T, atol=1e-6)
 
 
-def test_the_bound_is_the_sum_over_pairs(rng):
+@pytest.mark.parametrize("batch", [40, 1 << 22])
+def test_the_bound_and_its_gradient(rng, monkeypatch, batch):
+    monkeypatch.setattr("heterolda.subspaces.bound.BATCH_SIZE", batch)
     moments = random_classes(rng)
     classes = WhitenedClasses.from_moments(*moments)
     bound = BhattacharyyaBound(classes)
-    A = rng.normal(size=(5, 3))
-    naive = [naive_bound((classes.basis @ A)[:, :n], moments) for n in (1, 2, 3)]
-    nothing = sum(
-        np.sqrt(p * q) for k, p in enumerate(moments[2]) for q in moments[2][k + 1 :]
-    )
-    assert np.allclose(np.exp(bound.logs(A)), [nothing, *naive], rtol=1e-9)
-    log, _ = bound.log_and_gradient(A)
-    assert np.isclose(np.exp(log), naive[-1], rtol=1e-9)
-    # Only the span matters.
-    turned = A @ rng.normal(size=(3, 3))
-    assert np.isclose(bound.log_and_gradient(turned)[0], log, rtol=1e-9)
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 5])
-def test_the_gradient_is_that_of_the_bound(rng, n):
-    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng)))
-    A = rng.normal(size=(5, n))
-    slope = bound.log_and_gradient(A)[1]
-    for _ in range(5):
+    for n in (1, 3, 5):
+        A = rng.normal(size=(5, n))
+        naive = [
+            naive_bound((classes.basis @ A)[:, :m], moments) for m in range(1, n + 1)
+        ]
+        nothing = (np.sqrt(moments[2]).sum() ** 2 - 1) / 2
+        assert np.allclose(np.exp(bound.logs(A)), [nothing, *naive], rtol=1e-9)
+        log, slope = bound.log_and_gradient(A)
+        assert np.isclose(np.exp(log), naive[-1], rtol=1e-9)
+        # Only the span matters, so the gradient is orthogonal to changes of axes.
+        turned = A @ rng.normal(size=(n, n))
+        assert np.isclose(bound.log_and_gradient(turned)[0], log, rtol=1e-9)
+        assert np.abs(A.T @ slope).max() < 1e-10
         step = rng.normal(size=A.shape)
         ends = [bound.log_and_gradient(A + h * step)[0] for h in (1e-5, -1e-5)]
         assert np.isclose((ends[0] - ends[1]) / 2e-5, (slope * step).sum(), atol=1e-7)
-    # It is orthogonal to all changes of axes.
-    assert np.abs(A.T @ slope).max() < 1e-10
 
 
 def test_error_has_the_least_bound(rng):
@@ -128,28 +113,6 @@ def test_error_has_the_least_bound(rng):
         rivals += [rng.normal(size=(d, n)) for _ in range(3)]
         for rival in rivals:
             assert ours <= naive_bound(rival, moments) * (1 + 1e-9)
-
-
-def test_the_pairs_of_many_classes_come_in_batches(rng, monkeypatch):
-    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng, k=6)))
-    A = rng.normal(size=(5, 3))
-    whole = bound.log_and_gradient(A), bound.logs(A)
-    monkeypatch.setattr("heterolda.subspaces.bound.BATCH_SIZE", 40)
-    parts = bound.log_and_gradient(A), bound.logs(A)
-    assert np.isclose(whole[0][0], parts[0][0])
-    assert np.allclose(whole[0][1], parts[0][1])
-    assert np.allclose(whole[1], parts[1])
-
-
-def test_a_descent_never_rises_and_tells_of_its_steps(rng):
-    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng)))
-    start, logs = np.linalg.qr(rng.normal(size=(5, 2)))[0], []
-    end = descend(bound, start, lambda n_iter, log: logs.append(log))
-    assert np.all(np.diff([bound.logs(start)[-1], *logs]) <= 0)
-    assert np.isclose(bound.logs(end)[-1], logs[-1], atol=1e-9)
-    assert np.allclose(end.T @ end, np.eye(2))
-    # A descent from the end goes nowhere, and gives back what it was given.
-    assert bound.logs(descend(bound, end))[-1] <= bound.logs(end)[-1]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -185,9 +148,7 @@ def test_components_are_white_within_classes_and_explained(rng, method):
     steps = -np.diff([nothing, *bounds]) / (nothing - bounds[-1])
     assert np.allclose(found.explained, steps, atol=1e-9)
     assert np.isclose(found.explained.sum(), 1)
-    if (
-        method == "error"
-    ):  # the first axis is free in five features, as if it were alone
+    if method == "error":  # the first axis is nearly the best alone
         best = find_subspace(*moments, 1).explained[0]
         assert np.isclose(found.explained[0], best, atol=0.02)
 
@@ -207,24 +168,6 @@ def test_loadings_are_the_best_linear_prediction(rng):
     )
     naive = np.linalg.lstsq(found.project(rows), rows - found.mean, rcond=None)[0]
     assert np.allclose(found.loadings, naive)
-
-
-def test_a_feature_that_is_constant_in_each_class_comes_first(rng):
-    X = rng.normal(size=(200, 4))
-    y = np.repeat([0, 1], 100)
-    X[:, 2] = 3 * y
-    stats = ClassStatistics.from_data(X, y)
-    for method in METHODS:
-        found = find_subspace(
-            stats.means,
-            stats.covariances("auto"),
-            stats.weights / 200,
-            stats.weights,
-            1,
-            method,
-        )
-        assert np.argmax(np.abs(found.scalings[:, 0])) == 2
-        assert found.explained.sum() > 0.99
 
 
 def test_directions_without_variance_do_not_count(rng):
@@ -259,28 +202,13 @@ def test_the_number_of_components_is_that_of_lda_but_at_least_two(rng):
         assert fisher.scalings.shape == (d, min(k - 1, d))
 
 
-def test_equal_classes_have_nothing_to_explain(rng):
+def test_equal_distant_and_rare_classes(rng):
     means, cov, priors, weights = random_classes(rng)
     same = np.ones_like(means), np.broadcast_to(cov[0], cov.shape), priors, weights
     for method in METHODS:
         found = find_subspace(*same, 2, method)
         assert np.all(found.explained < 1e-9)
         assert np.isfinite(found.scalings).all()
-
-
-@pytest.mark.parametrize("scale", [1e-120, 1e120])
-def test_features_of_any_magnitude(rng, scale):
-    means, cov, priors, weights = random_classes(rng)
-    T = np.diag([scale, 1, 1 / scale, 1, 1e-3])
-    plain = find_subspace(means, cov, priors, weights, 2)
-    found = find_subspace(means @ T, T @ cov @ T, priors, weights, 2)
-    rows = rng.normal(size=(10, 5))
-    projected = np.abs(found.project(rows @ T))
-    assert np.allclose(projected, np.abs(plain.project(rows)), atol=1e-5)
-
-
-def test_classes_that_are_worlds_apart_or_hardly_there(rng):
-    means, cov, priors, weights = random_classes(rng)
     far = find_subspace(1e8 * means, cov, priors, weights, 2)
     assert np.isfinite(far.scalings).all()
     assert 0 <= far.explained.sum() <= 1 + 1e-12
@@ -292,8 +220,6 @@ def test_classes_that_are_worlds_apart_or_hardly_there(rng):
 
 
 def test_the_quadratic_rule_takes_the_likeliest_class(rng):
-    from scipy.stats import multivariate_normal
-
     means, cov, priors, _ = random_classes(rng, d=2)
     X = rng.normal(size=(50, 2))
     naive = [

@@ -7,7 +7,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -67,8 +66,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         the error counts and the priors of the start (its sample weights, if it has no
         priors), but not the class statistics.
     n_jobs : int or None, default=None
-        Number of threads over pairs, or over rows if there are fewer pairs. -1 means
-        all processors. The result does not depend on it.
+        Number of threads over pairs; -1 means all processors. The result does not
+        depend on it.
     verbose : int, default=0
         1 prints a line for each pair.
 
@@ -224,7 +223,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             step=self.step,
             max_iter=self.max_iter,
             patience=self.patience,
-            threads=max(1, effective_n_jobs(self.n_jobs) // n_pairs),
         )
         if self.verbose:
             first, second = data.classes[[i, j]].tolist()

@@ -63,45 +63,24 @@ def bracketed_roots(
     return root
 
 
-def interpolated_roots(x: Array, f: Array) -> Array:
-    """Estimate the root of a monotone function from each row of points (x, f).
-
-    The polynomial x(f) through the points is evaluated at f = 0.
-    """
-    diagonal = np.arange(x.shape[1])
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        share = f[:, None, :] / (f[:, None, :] - f[:, :, None])
-        share[:, diagonal, diagonal] = 1.0
-        root: Array = (x * share.prod(axis=2)).sum(axis=1)
-    return root
-
-
 def newton_roots(
-    function: Callable[[Index, Array], tuple[Array, Array, Array]],
-    a: Array,
-    b: Array,
-    guess: Array,
-) -> tuple[Array, Array, Index]:
+    function: Callable[[Index, Array], tuple[Array, Array]], a: Array, b: Array
+) -> Array:
     """Find the roots of many functions by Newton's method within brackets.
 
     The functions are negative at a and positive at b. A step that leaves the bracket,
-    or is more than half as long as the previous one, is replaced by bisection; a guess
-    outside the bracket by its midpoint.
-
-    ``function(index, x)`` returns the values of functions ``index`` at ``x``, their
-    derivatives, and three rows of extra values. The result is the roots, the extra
-    values at the last evaluation, and the number of evaluations of each function.
+    or is more than half as long as the previous one, is replaced by bisection.
+    ``function(index, x)`` returns the values of functions ``index`` at ``x``, and their
+    derivatives.
     """
-    root, extra = np.empty(len(a)), np.empty((3, len(a)))
-    n_steps = np.zeros(len(a), np.intp)
+    root = np.empty(len(a))
     index = np.arange(len(a))
-    x = np.where((a < guess) & (guess < b), guess, 0.5 * (a + b))
+    x = 0.5 * (a + b)
     last = b - a
     for _ in range(_MOST_ITER):
         if not len(index):
             break
-        f, derivative, extra_now = function(index, x)
-        n_steps[index] += 1
+        f, derivative = function(index, x)
         is_low = f < 0
         a, b = np.where(is_low, x, a), np.where(is_low, b, x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -110,9 +89,9 @@ def newton_roots(
             good = (a <= moved) & (moved <= b) & (np.abs(step) <= 0.5 * last)
         x = np.where(good, moved, 0.5 * (a + b))
         last = np.where(good, np.abs(step), b - a)
-        root[index], extra[:, index] = x, extra_now
+        root[index] = x
         # Convergence is quadratic: after a step this small, another would not show.
         active = last > 1e-6 * (1 + np.abs(x))
         index, x, last = index[active], x[active], last[active]
         a, b = a[active], b[active]
-    return root, extra, n_steps
+    return root

@@ -107,8 +107,6 @@ LOG_ERROR_ROUNDING = 1e-13
 # A rule is preferred to the trivial one if it is better by this share: ten times the
 # rounding error of either.
 NO_GAIN = 1e-12
-# Errors below this lose digits: they are near the smallest normal number.
-UNDERFLOW = 1e-290
 # A matrix that leaving out a row shrinks to less than this share in some direction is
 # nearly singular: more than half of the digits are lost.
 SINGULAR_WITHOUT_ROW = 1e-9

@@ -120,18 +120,6 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     Random trials use the same seed for every pair. Pairs in which an unresolved nonzero
     variance was raised get no certificate.
     """
-    rules = _solve_pairs(moments, solver, seed)
-    if rules.floored is None or not rules.floored.any():
-        return rules
-    unresolved = np.zeros(len(moments.means), bool)
-    for k in np.unique(moments.pairs[rules.floored]):
-        unresolved[k] = is_unresolved(moments.covariances[k])
-    blurred = (rules.floored & unresolved[moments.pairs]).any(axis=1)
-    return replace(rules, gap=np.where(blurred, np.nan, rules.gap))
-
-
-def _solve_pairs(moments: Moments, solver: Solver, seed: int) -> Rules:
-    """Return rules with the solver's certificates."""
     d = moments.means.shape[1]
 
     def directly(batch: Moments) -> Rules:
@@ -143,12 +131,20 @@ def _solve_pairs(moments: Moments, solver: Solver, seed: int) -> Rules:
     if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
         spaces = KrylovSpaces(moments.covariances, moments.pairs)
         any_error = type(solver) is Fisher
-        return _in_batches(
+        rules = _in_batches(
             moments,
             lambda batch: spaces.solve(batch, directly, any_error=any_error),
             sharing=True,
         )
-    return _in_batches(moments, directly, compiled=is_compiled(solver, d))
+    else:
+        rules = _in_batches(moments, directly, compiled=is_compiled(solver, d))
+    if rules.floored is None:
+        return rules
+    unresolved = np.zeros(len(moments.means), bool)
+    for k in np.unique(moments.pairs[rules.floored]):
+        unresolved[k] = is_unresolved(moments.covariances[k])
+    blurred = (rules.floored & unresolved[moments.pairs]).any(axis=1)
+    return replace(rules, gap=np.where(blurred, np.nan, rules.gap))
 
 
 def solve_fisher(moments: Moments) -> Rules:

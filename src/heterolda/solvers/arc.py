@@ -132,6 +132,20 @@ class Arc:
         g, (cos, sin), _ = self._forms_at(pair, x[:, None])
         return self.c[pair] / g[:, 0], cos[:, 0], sin[:, 0]
 
+    def rules(self, pair: Index, x: Array) -> tuple[Array, Array]:
+        """Return coordinates u of w = V u at points x, and thresholds t.
+
+        They have the scale of (11) where that exists, with weights that sum to one: for
+        equal covariances the score is then the log-odds, as in linear discriminant
+        analysis. Thresholds are measured from the mean of class 2.
+        """
+        u, cos, sin = self.coordinates(pair, x)
+        size = np.where(cos + sin > 0, cos + sin, 1.0)
+        u *= size[:, None]
+        variances = np.einsum("mi,mi->m", u * u, self.diagonals[pair, :, 1])
+        t: Array = sin / size * variances
+        return u, t
+
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
         """Return the g_i, the cosine and sine of theta, and d theta / dx.
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import log_ndtr
 
 from heterolda.foundations.arrays import Array, Index, Mask
-from heterolda.foundations.roots import interpolated_roots, newton_roots
+from heterolda.foundations.roots import newton_roots
 from heterolda.foundations.rounding import (
     FARTHEST_POSITION,
     LOG_ERROR_ROUNDING,
     NO_GAIN,
-    UNDERFLOW,
 )
 from heterolda.foundations.validation import check_number
 from heterolda.solvers.arc import Arc, ArcPoints
@@ -24,8 +22,6 @@ from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 _HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
 _CUT_INTO = 4  # number of pieces that an open piece is cut into
-_RUNGS = 1.1  # rungs of the ladder on each side of a minimum, per e-fold of the gap
-_FIRST_RUNG = 0.7  # share of the gap that the two pieces next to a minimum use
 _NEAREST = 1e-14  # smallest distance of points on the arc, relative to x
 _MOST_ROUNDS = 100
 _MOST_OPEN = 1 << 12  # if more pieces of an arc stay open, its rules hardly differ
@@ -83,36 +79,21 @@ class Global:
         """Return rules for a batch of pairs; `rng` is not used."""
         arc = Arc.from_pencil(pencil)
         pieces, x, n_iter = branch_and_bound(arc, self.gap)
-        u, cos, sin = arc.coordinates(np.arange(len(x)), x)
-        # The scale of (11), with weights that sum to one: for equal covariances the
-        # score is then the log-odds, as in linear discriminant analysis.
-        size = cos + sin
-        size[size <= 0] = 1.0
-        u *= size[:, None]
+        u, on_arc = arc.rules(np.arange(len(x)), x)
         D, sigma1, sigma2 = pencil.project(u)
         p1, p2 = pencil.priors.T
         t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
-        if np.isnan(t).any():
-            t = np.where(np.isnan(t), sin / size * sigma2**2, t)
+        t = np.where(np.isnan(t), on_arc, t)
         error = bayes_error(t, D, sigma1, sigma2, p1, p2)
 
         trivial_error = np.minimum(p1, p2)
         trivial = error >= trivial_error * (1 - NO_GAIN)
-        lower = proven_bound(pieces, len(x))
-        with np.errstate(divide="ignore"):
-            log_error = np.log(np.where(trivial, trivial_error, error))
-        if (lower < log_error + np.log1p(-self.gap)).any():
-            # No rule has an error below min(p1, p2) (1 - total variation).
-            with np.errstate(divide="ignore"):
-                bound = np.log(trivial_error) + np.log1p(-_most_variation(pencil))
-            lower = np.maximum(lower, bound)
+        # Unlike the error, its logarithm does not underflow.
+        log_error = arc.evaluate(np.arange(len(x)), x).log_error
+        log_error = np.where(trivial, np.log(trivial_error), log_error)
+        lower = np.maximum(proven_bound(pieces, len(x)), _least_of_alike(pencil))
         gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
-        tiny = error < UNDERFLOW
-        if tiny.any():  # only the logarithm of the error does not underflow
-            on_arc = arc.evaluate(tiny.nonzero()[0], x[tiny]).log_error
-            on_arc = np.maximum(on_arc, log_error[tiny])
-            gap[tiny] = -np.expm1(np.minimum(lower[tiny] - on_arc, 0.0))
-            gap[error == 0] = 0.0
+        gap[error == 0] = 0.0
         proven = gap <= self.gap
         return Rules.from_coordinates(
             pencil,
@@ -154,60 +135,35 @@ class Pieces:
 def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     """Cut the arcs into pieces until the error is bounded to a relative gap.
 
-    First find the minima between a few fixed points, and place a ladder of points
-    around each, which proves most of them. Pieces that remain open are cut further.
-
     Return pieces that cover all arcs, in no particular order; the position of the best
     point of each arc, a minimum to machine precision; and the number of points
     evaluated on each arc.
     """
-    n_pairs, n_start = len(arc.low), len(_START)
+    n_pairs = len(arc.low)
     every = np.arange(n_pairs)
-    start = arc.evaluate(every, np.tile(_START, (n_pairs, 1)))
+    low, high = arc.ends(every)
+    points = arc.evaluate(every, np.tile(_START, (n_pairs, 1)))
+    latest = _cut_at(arc, every, low, points, high)
     # The ends of the arc are the trivial rules, which also bound the optimum.
     best_log = arc.log_priors.min(axis=0)
-    np.minimum(best_log, start.log_error.reshape(-1, n_start).min(axis=1), out=best_log)
-
-    slope = start.slope.reshape(-1, n_start)
-    arcs, first = np.nonzero((slope[:, :-1] < 0) & (slope[:, 1:] > 0))
-    before = arcs * n_start + first
-    bound = np.logaddexp(start.log_error1[before], start.log_error2[before + 1])
-    promising = bound <= best_log[arcs]
-    arcs, first = arcs[promising], first[promising]
-    # If a minimum is close to a start point, its ladder continues beyond that point.
-    near = (first[:, None] + np.arange(-1, 3)).clip(0, n_start - 1)
-    around = _START[near]
-    guess = interpolated_roots(around, slope[arcs[:, None], near])
-    minima, motion, n_steps = newton_roots(
-        lambda index, x: arc.slopes(arcs[index], x), around[:, 1], around[:, 2], guess
-    )
-    rungs = _ladder(arc, arcs, minima, motion, around[:, 0], around[:, 3], gap)
-    ladder = arc.evaluate(arcs, rungs)
-    ladder_log = ladder.log_error.reshape(rungs.shape)
-    np.minimum.at(best_log, arcs, ladder_log.min(axis=1))
-
-    n_evaluations = np.full(n_pairs, n_start)
-    np.add.at(n_evaluations, arcs, n_steps + rungs.shape[1])
-    latest = _join(arc, start, ladder, arcs, rungs.shape[1])
+    np.minimum.at(best_log, every.repeat(len(_START)), points.log_error)
+    n_evaluations = np.full(n_pairs, len(_START))
     closed: list[Pieces] = []
     for _ in range(_MOST_ROUNDS):
         is_open = _is_open(latest, best_log, gap)
-        if not is_open.any():
-            break
         n_open = np.bincount(latest.pair[is_open], minlength=n_pairs)
         is_open &= (n_open <= _MOST_OPEN)[latest.pair]
+        if not is_open.any():
+            break
         closed.append(latest.take(~is_open))
-        undecided = latest.take(is_open)
-        inner = _cut(undecided.a.x, undecided.b.x)
-        pair = np.repeat(undecided.pair, _CUT_INTO - 1)
-        points = arc.evaluate(pair, inner.ravel())
+        pieces = latest.take(is_open)
+        points = arc.evaluate(pieces.pair, _inner(pieces.a.x, pieces.b.x))
+        latest = _cut_at(arc, pieces.pair, pieces.a, points, pieces.b)
+        pair = pieces.pair.repeat(_CUT_INTO - 1)
         np.minimum.at(best_log, pair, points.log_error)
         n_evaluations += np.bincount(pair, minlength=n_pairs)
-        latest = _cut_at(arc, undecided, points)
-    closed.append(latest)
-    pieces = Pieces.concatenate(closed) if len(closed) > 1 else latest
-    minima_log = ladder_log[:, rungs.shape[1] // 2]
-    return pieces, _best(arc, pieces, best_log, arcs, minima, minima_log), n_evaluations
+    pieces = Pieces.concatenate([*closed, latest])
+    return pieces, _best(arc, pieces, best_log), n_evaluations
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
@@ -232,60 +188,15 @@ def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
     return bound
 
 
-def _ladder(
-    arc: Arc, pair: Index, x: Array, motion: Array, a: Array, b: Array, gap: float
-) -> Array:
-    """Return points that prove minima, at growing distances up to a and b.
-
-    Up to the first rung, the bound of a piece is below the minimum by a share of the
-    gap. Beyond it, the sign of the slope is certain on pieces whose width is a share of
-    their distance. The minimum itself is in the middle.
-    """
-    log1, log2 = arc.log_priors[:, pair]
-    rungs = np.arange(np.ceil(-_RUNGS * np.log(gap)))
-    y1, y2, speed = motion
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log_error = np.logaddexp(log1 + log_ndtr(-y1), log2 + log_ndtr(-y2))
-        log_loss = log1 - 0.5 * (y1 * y1 + np.log(2 * np.pi)) + np.log(speed)
-        first = np.exp(np.log(_FIRST_RUNG * gap) + log_error - log_loss)
-        reach = np.array([x - a, b - x])
-        # If the error is nearly zero, the first rung would be too close.
-        nearest = np.fmin(np.maximum(first, _NEAREST * (1 + np.abs(x))), reach)
-        growth = (reach / nearest) ** (1 / len(rungs))
-    sides = nearest[:, :, None] * growth[:, :, None] ** rungs
-    middle = x[:, None]
-    return np.hstack([middle - sides[0, :, ::-1], middle, middle + sides[1]])
-
-
-def _join(
-    arc: Arc, start: ArcPoints, ladder: ArcPoints, pair: Index, n_rungs: int
+def _cut_at(
+    arc: Arc, pair: Index, a: ArcPoints, inner: ArcPoints, b: ArcPoints
 ) -> Pieces:
-    """Return pieces between all points of each arc: ends, start and ladders."""
-    n_pairs = len(arc.low)
-    every = np.arange(n_pairs)
-    points = ArcPoints.concatenate([*arc.ends(every), start, ladder])
-    # One row of points for each arc. Arcs with fewer ladders are padded with copies of
-    # the high end, between which pieces have no width.
-    count = np.bincount(pair, minlength=n_pairs)
-    slot = np.arange(len(pair)) - (count.cumsum() - count)[pair]
-    ladders = np.empty((n_pairs, count.max(), n_rungs), np.intp)
-    ladders[...] = every[:, None, None] + n_pairs
-    first = 2 * n_pairs + start.x.size
-    ladders[pair, slot] = np.arange(first, len(points.x)).reshape(-1, n_rungs)
-    index = np.hstack(
-        [
-            every[:, None],
-            np.arange(2 * n_pairs, first).reshape(n_pairs, -1),
-            ladders.reshape(n_pairs, -1),
-            every[:, None] + n_pairs,
-        ]
-    )
-    index = index[every[:, None], points.x[index].argsort(axis=1)]
-    return _bounded(arc, every, points, index)
-
-
-def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
-    """Return pieces between consecutive points of each row of indices."""
+    """Return the pieces between a, equally many inner points, and b, on each arc."""
+    m = len(pair)
+    points = ArcPoints.concatenate([a, inner, b])
+    starts = np.arange(m)[:, None]
+    middle = np.arange(m, m + len(inner.x)).reshape(m, -1)
+    index = np.hstack([starts, middle, starts + m + len(inner.x)])
     a, b = points.take(index[:, :-1].ravel()), points.take(index[:, 1:].ravel())
     pair = pair.repeat(index.shape[1] - 1)
     # On any piece p_e >= p1 e1(a) + p2 e2(b), because e1 and e2 are monotone; where the
@@ -297,26 +208,19 @@ def _bounded(arc: Arc, pair: Index, points: ArcPoints, index: Index) -> Pieces:
     return Pieces(pair, a, b, bound)
 
 
-def _cut_at(arc: Arc, pieces: Pieces, inner: ArcPoints) -> Pieces:
-    """Cut pieces, of which there may be none, at `_CUT_INTO` - 1 inner points each."""
-    m = len(pieces.pair)
-    points = ArcPoints.concatenate([pieces.a, inner, pieces.b])
-    starts = np.arange(m)[:, None]
-    middle = np.arange(m, m + len(inner.x)).reshape(m, _CUT_INTO - 1)
-    index = np.hstack([starts, middle, starts + m + len(inner.x)])
-    return _bounded(arc, pieces.pair, points, index)
+def _least_of_alike(pencil: Pencil) -> Array:
+    """Bound the log error of any rule of classes that are nearly the same.
 
-
-def _most_variation(pencil: Pencil) -> Array:
-    """Bound the total variation between the classes by Pinsker's inequality."""
+    No rule has an error below min(p1, p2) (1 - total variation), and Pinsker's
+    inequality bounds that by the divergence of class 1 from class 2.
+    """
     excess = (pencil.alpha - pencil.beta) / pencil.beta
-    # Kullback-Leibler divergence of class 1 from class 2.
-    divergence = 0.5 * (
-        (excess - np.log1p(excess)).sum(axis=1)
-        + (pencil.c**2 / pencil.beta).sum(axis=1)
-    )
-    most: Array = np.minimum(np.sqrt(0.5 * np.maximum(divergence, 0.0)), 1.0)
-    return most
+    terms = excess - np.log1p(excess) + pencil.c**2 / pencil.beta
+    variation = np.sqrt(0.25 * np.maximum(terms.sum(axis=1), 0.0))
+    with np.errstate(divide="ignore"):
+        least = np.log(pencil.priors.min(axis=1))
+        bound: Array = least + np.log1p(-np.minimum(variation, 1.0))
+    return bound
 
 
 def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
@@ -339,7 +243,7 @@ def _is_open(pieces: Pieces, best_log: Array, gap: float) -> Mask:
     return is_open
 
 
-def _cut(a: Array, b: Array) -> Array:
+def _inner(a: Array, b: Array) -> Array:
     """Return inner points of pieces, evenly spaced, or geometrically at an end."""
     share = np.arange(1, _CUT_INTO) / _CUT_INTO
     outward = np.abs(np.where(np.isinf(a), b, a))[:, None]
@@ -352,14 +256,7 @@ def _cut(a: Array, b: Array) -> Array:
     return np.where(np.isinf(b)[:, None], outward, inner)
 
 
-def _best(
-    arc: Arc,
-    pieces: Pieces,
-    best_log: Array,
-    pair: Index,
-    minima: Array,
-    minima_log: Array,
-) -> Array:
+def _best(arc: Arc, pieces: Pieces, best_log: Array) -> Array:
     """Return the best point of each arc, a minimum if there is one.
 
     Every bracket that may contain the optimum is solved, because two minima may differ
@@ -367,16 +264,10 @@ def _best(
     """
     bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
     bracket &= pieces.log_bound < best_log[pieces.pair]
-    if bracket.any():
-        undecided = pieces.take(bracket)
-        a, b = undecided.a.x, undecided.b.x
-        x = newton_roots(
-            lambda i, x: arc.slopes(undecided.pair[i], x), a, b, 0.5 * (a + b)
-        )[0]
-        pair, minima = np.append(pair, undecided.pair), np.append(minima, x)
-        minima_log = np.append(minima_log, arc.evaluate(undecided.pair, x).log_error)
-        order = np.lexsort((minima, pair))
-        pair, minima, minima_log = pair[order], minima[order], minima_log[order]
+    a, b = pieces.a.x[bracket], pieces.b.x[bracket]
+    pair = pieces.pair[bracket]
+    minima = newton_roots(lambda i, x: arc.slopes(pair[i], x)[:2], a, b)
+    minima_log = arc.evaluate(pair, minima).log_error
     best = np.zeros(len(best_log))
     _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)
     # A minimum is at least as good as any point, up to rounding.
@@ -388,5 +279,6 @@ def _best(
 
 def _choose(best: Array, least: Array, pair: Index, x: Array, log_error: Array) -> None:
     """Set `best` to the first x of each pair with the least error."""
-    index = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))[::-1]
+    index = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))
+    index = index[np.argsort(-x[index])]
     best[pair[index]] = x[index]

@@ -44,14 +44,8 @@ class FixedPoint:
         Maximum number of steps (the paper's fourth stopping criterion).
     tol : float or None, default=1e-6
         Third criterion: norm of the gradient of the error with respect to w, times
-        the norm of w, both measured by S1 + S2, so that units do not matter. None
-        disables this criterion, and likewise the next two.
-    tol_error : float or None, default=None
-        First criterion: absolute change of the error.
-    tol_norm : float or None, default=None
-        Second criterion: relative change of the norm of w, measured by S1 + S2.
-    patience : int, default=1
-        Number of consecutive steps for which one of these three criteria must hold.
+        the norm of w, both measured by S1 + S2, so that units do not matter. If None,
+        take all `max_iter` steps.
     keep : {"best", "last"}, default="best"
         Whether to return the iterate with the smallest error or the last one.
 
@@ -64,20 +58,15 @@ class FixedPoint:
 
     max_iter: int = 20
     tol: float | None = 1e-6
-    tol_error: float | None = None
-    tol_norm: float | None = None
-    patience: int = 1
     keep: Literal["best", "last"] = "best"
 
     moore_penrose = True
     draws = False
 
     def __post_init__(self) -> None:
-        for name in ("max_iter", "patience"):
-            check_number(name, getattr(self, name), 1, 10**9, integer=True)
-        for name in ("tol", "tol_error", "tol_norm"):
-            if getattr(self, name) is not None:  # None switches a criterion off
-                check_number(name, getattr(self, name), 0, 1e9)
+        check_number("max_iter", self.max_iter, 1, 10**9, integer=True)
+        if self.tol is not None:
+            check_number("tol", self.tol, 0, 1e9)
         if self.keep not in ("best", "last"):
             raise ParameterError("keep", f"must be 'best' or 'last', got {self.keep!r}")
 
@@ -89,51 +78,39 @@ class FixedPoint:
         result = u.copy()
         threshold = np.full(n, np.nan)
         result_error = np.full(n, np.inf)
-        error, norm = np.full(n, np.nan), np.full(n, np.nan)
-        calm = np.zeros((n, 3), np.intp)  # consecutive steps that met each criterion
         status = np.full(n, Status.MAX_ITER, np.intp)
         n_iter = np.zeros(n, np.intp)
         active = np.any(u != 0, axis=1)
+        tol = -1.0 if self.tol is None else self.tol
         for _ in range(self.max_iter):
             if not active.any():
                 break
             n_iter += active
-            previous_error, previous_norm = error, norm
             with np.errstate(all="ignore"):  # overflow is detected as not finite
                 D, sigma1, sigma2 = pencil.project(u)
                 t = best_threshold(D, sigma1, sigma2, pencil.log_tau)
                 z1, z2 = (t - D) / sigma1, t / sigma2
                 error = bayes_error(t, D, sigma1, sigma2, p1, p2)
-                lost = active & ~np.isfinite(error)
-                status[lost] = Status.NO_ROOT
-                active &= ~lost
-
-                better = active & ((error < result_error) | (self.keep == "last"))
-                result[better], threshold[better] = u[better], t[better]
-                result_error[better] = error[better]
-
                 # Equation (31). By (29) the gradient (24) is density times
                 # (z2/sigma2 S2 - z1/sigma1 S1) w - delta, that is g u - c.
                 g = (z2 / sigma2)[:, None] * pencil.beta0
                 g -= (z1 / sigma1)[:, None] * pencil.alpha0
                 density = p1 / sigma1 * np.exp(-0.5 * z1**2) / np.sqrt(2 * np.pi)
-                norm = np.linalg.norm(u, axis=1)
-                gradient = density * np.linalg.norm(g * u - pencil.c, axis=1) * norm
-                changes = (
-                    (np.abs(error - previous_error), self.tol_error),
-                    (np.abs(norm - previous_norm) / norm, self.tol_norm),
-                    (gradient, self.tol),
-                )
-                for k, (change, tolerance) in enumerate(changes):
-                    if tolerance is not None:
-                        calm[:, k] = np.where(change <= tolerance, calm[:, k] + 1, 0)
-                u = pencil.c / g
-            done = active & (calm.max(axis=1) >= self.patience)
-            status[done] = Status.CONVERGED
-            active &= ~done
-            broken = active & ~np.all(np.isfinite(u), axis=1)
-            status[broken] = Status.NO_ROOT
-            active &= ~broken
+                gradient = density * np.linalg.norm(g * u - pencil.c, axis=1)
+                gradient *= np.linalg.norm(u, axis=1)
+                following = pencil.c / g
+            has_root = np.isfinite(error)
+            better = active & has_root
+            if self.keep == "best":
+                better &= error < result_error
+            result[better], threshold[better] = u[better], t[better]
+            result_error[better] = error[better]
+            converged = has_root & (gradient <= tol)
+            broken = ~has_root | ~np.isfinite(following).all(axis=1)
+            status[active & broken] = Status.NO_ROOT
+            status[active & converged] = Status.CONVERGED
+            active &= ~(converged | broken)
+            u = following
         return Rules.from_coordinates(
             pencil, result, threshold, result_error, status=status, n_iter=n_iter
         )

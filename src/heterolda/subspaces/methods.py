@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -135,29 +133,27 @@ def error(
     bound, starts = BhattacharyyaBound(classes), _starts(classes, n_components)
     evaluations = _WORK / bound.work(n_components)
 
-    def run(number: int, start: Array, n_before: int, max_iter: int) -> Array:
-        def report(n_iter: int, log: float) -> None:
-            n = n_before + n_iter
-            if n == 1 or n % 20 == 0:
-                step = f"start {number + 1} of {len(starts)}, iteration {n}"
-                progress(f"{step}: pairs' errors at most {np.exp(log):.4g}", np.nan)
-
-        return descend(bound, start, report, max_iter=max_iter)
-
     def log_bound(A: Array) -> float:
         return float(bound.logs(A)[-1])
 
     first = min(_FIRST_ITER, int(evaluations / (2 * len(starts))))
-    ends = [run(number, start, 0, first) for number, start in enumerate(starts)]
-    best = np.argsort([log_bound(end) for end in ends], kind="stable")[:_FINALISTS]
-    last = min(_MAX_ITER, int(evaluations / (2 * len(best))))
-    return min([run(k, ends[k], first, last) for k in best], key=log_bound)
+    ends: list[Array] = []
+    for number, start in enumerate(starts, 1):
+        progress(f"start {number} of {len(starts)}", np.nan)
+        ends.append(descend(bound, start, max_iter=first))
+    finalists = sorted(ends, key=log_bound)[:_FINALISTS]
+    last = min(_MAX_ITER, int(evaluations / (2 * len(finalists))))
+    for number, end in enumerate(finalists):
+        step = f"descent {number + 1} of {len(finalists)}"
+        most = np.exp(log_bound(end))
+        progress(f"{step}: pairs' errors at most {most:.4g}", np.nan)
+        finalists[number] = descend(bound, end, max_iter=last)
+    return min(finalists, key=log_bound)
 
 
 def descend(
     bound: BhattacharyyaBound,
     start: Array,
-    report: Callable[[int, float], None] = lambda n_iter, log: None,
     fixed: Array | None = None,
     max_iter: int = _MAX_ITER,
 ) -> Array:
@@ -168,7 +164,7 @@ def descend(
     if not max_iter:
         return start
     fixed = np.empty((len(start), 0)) if fixed is None else fixed
-    m, n_iter, lowest = fixed.shape[1], 0, np.inf
+    m, lowest = fixed.shape[1], np.inf
 
     def value(entries: Array) -> tuple[float, Array]:
         nonlocal lowest
@@ -183,17 +179,11 @@ def descend(
         lowest = min(lowest, log)
         return log, slope[:, m:].ravel()
 
-    def count(_: Array) -> None:
-        nonlocal n_iter
-        n_iter += 1
-        report(n_iter, lowest)
-
     result = minimize(
         value,
         start.ravel(),
         jac=True,
         method="L-BFGS-B",
-        callback=count,
         options={"maxiter": max_iter, "ftol": _TOLERANCE, "gtol": _GRADIENT},
     )
     A = np.column_stack([fixed, result.x.reshape(start.shape)])

@@ -177,15 +177,17 @@ def _trivial_where_free(planes: Rules, price: Array) -> Rules:
 def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
     """Return the matrix ``costs[i][j]`` of deciding j if i is true.
 
-    In a dictionary, i and j are labels, and missing entries are 1. In a data frame they
-    are labels, too, unless its rows and columns are merely numbered.
+    In nested dictionaries and data frames, i and j are labels, and missing entries
+    are 1.
     """
     labels = classes.tolist()
     k = len(labels)
+    if hasattr(costs, "columns"):
+        costs = costs.to_dict("index")
     if isinstance(costs, Mapping):
         matrix = _nested_costs(costs, labels)
     else:
-        matrix = check_finite("costs", _by_label(costs, labels), 2)
+        matrix = check_finite("costs", costs, 2)
         if matrix.shape != (k, k):
             raise ParameterError(
                 "costs",
@@ -228,25 +230,6 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
             number = check_finite("costs", cost, 0)
             matrix[labels.index(true), labels.index(decided)] = number
     return matrix
-
-
-def _by_label(costs: Any, labels: list[Any]) -> Any:
-    """Convert a data frame to a matrix in the order of the labels; else do nothing."""
-    if not hasattr(costs, "columns"):
-        return costs
-    columns, rows = list(costs.columns), list(getattr(costs, "index", []))
-    if rows == columns == list(range(len(labels))) and set(rows) != set(labels):
-        return np.asarray(costs)
-    for names in (rows, columns):
-        if len(names) != len(labels) or set(names) != set(labels):
-            raise ParameterError(
-                "costs",
-                f"as a data frame must have the classes {labels} as its index and as "
-                f"its columns, got {rows} and {columns}: name them, or pass nested "
-                "dictionaries {true label: {predicted label: cost}}",
-            )
-    order = [[names.index(label) for label in labels] for names in (rows, columns)]
-    return np.asarray(costs)[np.ix_(*order)]
 
 
 def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:

@@ -13,7 +13,6 @@ from scipy.special import ndtr
 
 from heterolda.foundations.arrays import Amount, Array, Index, Priors
 from heterolda.foundations.validation import check_pair, check_priors
-from heterolda.foundations.wording import html, html_table, percent
 from heterolda.solvers import Global
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
@@ -21,11 +20,9 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.wide import Span, in_span
 from heterolda.tradeoff.criteria import Criterion
-from heterolda.tradeoff.operating_points import OperatingPoint, coordinates, positions
+from heterolda.tradeoff.operating_points import OperatingPoint, positions
 
 _PAIR = np.array([[0, 1]])
-# Bounds on the error rate of one class for which the table shows the other.
-_BOUNDS = (0.05, 0.01, 0.001)
 # Limit of the normal deviates over which the curve is drawn and integrated.
 _REACH = 9.0
 # Largest step of the quadrature in x, at which all g_i are smooth.
@@ -60,8 +57,7 @@ class Frontier:
     -----
     If the difference of the means has no component along an extreme direction of the
     two covariances, part of the curve corresponds to a single :math:`\theta`, an end of
-    the interval. `at` and `roc_curve` include this part; functions of :math:`\theta`
-    cannot.
+    the interval. `at` and `roc_curve` include this part; `error_rates` cannot.
 
     If a direction without variance separates the classes, its hyperplane is the rule
     for every :math:`\theta` inside the interval, with error rates of zero.
@@ -153,31 +149,6 @@ class Frontier:
             n_features = len(self.span.origin)
         return f"Frontier(classes={self.classes.tolist()!r}, {n_features=})"
 
-    def _repr_html_(self) -> str:
-        first, second = map(str, self.classes.tolist())
-        about = (
-            f"Optimal trade-off between {first} and {second}, with an area under its "
-            f"curve of {self.auc:.4f}. All figures are of the Gaussian model."
-        )
-        head = ["rule", f"{first} missed", f"{second} missed", "error"]
-        return html(about, html_table(head, self._table()))
-
-    def _table(self) -> list[list[str]]:
-        """Return selected rules and their error rates, as text."""
-        requests: dict[str, dict[str, Any]] = {
-            "least error": {},
-            "same share of both missed": {"criterion": "minimax"},
-        }
-        for label in self.classes.tolist():
-            for q in _BOUNDS:
-                bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
-                requests[f"{100 * q:g} % of {label} missed"] = bound
-        points = {name: self.at(**request) for name, request in requests.items()}
-        return [
-            [name, *map(percent, (*point.error_rates.tolist(), point.error))]
-            for name, point in points.items()
-        ]
-
     @cached_property
     def arc(self) -> Arc:
         """Arc of admissible rules."""
@@ -209,31 +180,6 @@ class Frontier:
         angle = np.asarray(theta, dtype=np.float64)
         e1, e2 = self._rates(self._positions(angle))
         return e1.reshape(angle.shape), e2.reshape(angle.shape)
-
-    def rule(self, theta: ArrayLike) -> tuple[Array, Array]:
-        """Return rules along the curve.
-
-        Parameters
-        ----------
-        theta : float or array-like
-            Positions within `theta_range`, ends excluded.
-
-        Returns
-        -------
-        coef : ndarray of shape (..., n_features)
-            Normals; a positive score ``coef @ x + intercept`` means the second class.
-        intercept : ndarray of shape (...)
-            Offsets.
-        """
-        angle = np.asarray(theta, dtype=np.float64)
-        x = self._positions(angle)
-        if np.isinf(x).any():
-            raise ValueError(
-                "theta is an end of theta_range, where the rule always predicts the "
-                "same class and there is no hyperplane"
-            )
-        coef, intercept = self._rules(x)
-        return coef.reshape(*angle.shape, -1), intercept.reshape(angle.shape)
 
     def at(
         self,
@@ -354,8 +300,8 @@ class Frontier:
 
     def _rules(self, x: Array) -> tuple[Array, Array]:
         """Return normals and offsets at finite positions x."""
-        pencil, zeros = self.pencil, np.zeros(x.size, np.intp)
-        u, t = coordinates(pencil, self.arc, zeros, x)
+        pencil = self.pencil
+        u, t = self.arc.rules(np.zeros(x.size, np.intp), x)
         w = u @ pencil.basis[0].T
         if self.separable:
             w, t = np.tile(pencil.separation, (x.size, 1)), np.ones(x.size)

@@ -165,23 +165,10 @@ def _roots(function: Any, index: Index) -> Array:
     return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
 
 
-def coordinates(pencil: Pencil, arc: Arc, pair: Index, x: Array) -> tuple[Array, Array]:
-    """Return coordinates u of w = V u at points x of the arcs, and thresholds t.
-
-    They have the scale of (11) where that exists, as in the global solver; t is
-    measured from the mean of class 2.
-    """
-    u, cos, sin = arc.coordinates(pair, x)
-    size = np.where(cos + sin > 0, cos + sin, 1.0)
-    u *= size[:, None]
-    t: Array = sin / size * np.einsum("mi,mi->m", u * u, pencil.beta[pair])
-    return u, t
-
-
 def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
     """Return rules at one position x of each arc, with their proven gaps."""
     every = np.arange(len(x))
-    u, t = coordinates(pencil, arc, every, x)
+    u, t = arc.rules(every, x)
     error = np.exp(arc.evaluate(every, x).log_error)
     return Rules.from_coordinates(
         pencil, u, t, error, status=Status.CERTIFIED, n_iter=1, gap=gap
