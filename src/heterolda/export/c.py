@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
-from heterolda.export.rules import Description, describe, incomplete_rows
+from heterolda.export.rules import Description, describe
 from heterolda.foundations.files import written_whole
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
@@ -244,11 +244,9 @@ class _Source:
             first, *others = wrap(words, 80 - _INDENT, break_on_hyphens=False) or [""]
             origin.append(f"{topic + ':':{_INDENT}}{first}")
             origin += [" " * _INDENT + other for other in others]
-        missing = incomplete_rows(model)
         self.words |= {
             "version": sys.modules["heterolda"].__version__,
             "origin": "\n".join(origin),
-            "missing": "\n".join(["", *wrap(missing, 80), ""]) if missing else "",
         }
         names = self.rules.features or []
         shown = [f"    x[{j}]: {name}" for j, name in enumerate(names)]
@@ -281,7 +279,7 @@ class _Source:
         coef: NDArray[Any] = self.rules.coef
         offset: NDArray[Any] = self.rules.intercept
         if self.dtype == "float":
-            center, coef, offset = self.rules.centered()
+            center, coef, offset = self.rules.in_single()
             if center.any():
                 name = self._add_table("center", center)
                 self.words["feature"] = f"(x[j] - {name}[j])"
