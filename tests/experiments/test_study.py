@@ -137,7 +137,9 @@ def test_openml_columns_are_chosen_and_counted(monkeypatch):
     assert np.array_equal(X, data[:, 2:])
     assert y.dtype.kind == "U"
     labels[:90] = "h1d"
-    with pytest.raises(ValueError, match=r"\(990, 10, 10\), and should be \(990, 10, 11\)"):
+    with pytest.raises(
+        ValueError, match=r"\(990, 10, 10\), and should be \(990, 10, 11\)"
+    ):
         load_dataset("vowels")
 
 

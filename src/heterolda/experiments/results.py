@@ -58,9 +58,10 @@ class Row(NamedTuple):
             raise ValueError(
                 f"it has {len(record)} fields instead of {len(cls._fields)}"
             )
-        names, counts, numbers = record[:2], record[2:7], record[7:]
-        row = cls(*names, *map(int, counts), *(float(x or "nan") for x in numbers))
-        if not all(name and name.isprintable() for name in names):
+        counts = map(int, record[2:7])
+        values: Any = *record[:2], *counts, *(float(x or "nan") for x in record[7:])
+        row = cls(*values)
+        if not all(name and name.isprintable() for name in row[:2]):
             raise ValueError("it names no data set or no method")
         times = row.fit_seconds, row.predict_seconds
         if (
@@ -218,8 +219,8 @@ def _read_rows(path: Path) -> list[Row]:
                 raise ValueError("the same fold is on an earlier line")
         except ValueError as error:
             raise ValueError(
-                f"{path}, line {number}: {error}; delete the line, and `heterolda "
-                "reproduce` computes it again"
+                f"{path}, line {number}: {str(error)[:200]}; delete the line, and "
+                "`heterolda reproduce` computes it again"
             ) from error
         rows[row.key] = row
     return list(rows.values())

@@ -13,7 +13,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.placement import host_of
-from heterolda.export.models import MODEL, TABLE, own_steps
+from heterolda.export.assembly import own_steps
+from heterolda.export.models import MODEL, TABLE
 from heterolda.export.schema import Place, check_object
 from heterolda.foundations.files import unreadable, written_whole
 
