@@ -646,28 +646,6 @@ def test_parts_of_another_model_are_refused(make_classes):
     check_refused(document, "fit_record_", record, "not those of the categories")
 
 
-@pytest.mark.parametrize("name", ["global", "twice"])
-def test_no_key_may_be_missing(make_classes, name):
-    def keys(value, where=()):
-        items = enumerate(value) if isinstance(value, list) else value.items()
-        for key, item in items:
-            if isinstance(value, dict):
-                yield (*where, key)
-            if isinstance(item, dict | list):
-                yield from keys(item, (*where, key))
-
-    document = to_document(fitted(name, make_classes)[0])
-    every = list(keys(document))
-    assert len(every) > 40
-    for *path, last in every:
-        changed = container = json.loads(json.dumps(document))
-        for key in path:
-            container = container[key]
-        del container[last]
-        with pytest.raises(ValueError, match=r"lacks|version|format|must be"):
-            from_document(changed)
-
-
 @pytest.mark.check
 def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     text = GUIDE.read_text(encoding="utf-8")
@@ -687,22 +665,3 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     needed.update(skops.io.get_untrusted_types(data=data))
     assert same(skops.io.loads(data, trusted=trusted), search)
     assert sorted(needed) == trusted
-
-
-def test_pickles_before_and_after_predictions_are_the_same(make_classes):
-    # Seventy classes: their votes are counted by sparse matrices, which are cached.
-    X, y = make_classes(70, n=5, d=2)
-    model = GLD(solver="fisher").fit(X, y)
-    before = pickle.dumps(model)
-    expected = model.predict(X)
-    assert pickle.dumps(model) == before
-    assert np.array_equal(pickle.loads(before).predict(X), expected)
-    # What was solved for rows with missing values is not part of it.
-    X, y = make_classes(2)
-    X[::3, 0] = np.nan
-    model = GLD(missing="em").fit(X, y)
-    before = pickle.dumps(model)
-    check_predictions(pickle.loads(before), model, X)
-    check_predictions(copy.deepcopy(model), model, X)
-    assert pickle.dumps(model) == before
-    assert skops.io.dumps(model)

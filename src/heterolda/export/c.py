@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from textwrap import wrap
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,6 @@ _DECISIONS = {
     "votes": "one-vs-one, sums of votes",
     "one-vs-all": "one-vs-all, log-odds",
 }
-_INDENT = 17  # of what follows a topic in the comment
 
 
 @dataclass(frozen=True)
@@ -238,15 +237,10 @@ class _Source:
             f"Constants: {self.constant_bytes} bytes",
             f"Multiplications: {self.multiplications} for a decision",
         ]
-        origin = []
-        for line in topics:
-            topic, _, words = line.partition(": ")
-            first, *others = wrap(words, 80 - _INDENT, break_on_hyphens=False) or [""]
-            origin.append(f"{topic + ':':{_INDENT}}{first}")
-            origin += [" " * _INDENT + other for other in others]
+        style = {"subsequent_indent": "    ", "break_on_hyphens": False}
         self.words |= {
             "version": sys.modules["heterolda"].__version__,
-            "origin": "\n".join(origin),
+            "origin": "\n".join(fill(topic, 80, **style) for topic in topics),
         }
         names = self.rules.features or []
         shown = [f"    x[{j}]: {name}" for j, name in enumerate(names)]
@@ -278,11 +272,9 @@ class _Source:
     def _add_scores(self) -> None:
         coef: NDArray[Any] = self.rules.coef
         offset: NDArray[Any] = self.rules.intercept
-        if self.dtype == "float":
+        if self.dtype == "float" and not self.rules.powers:
             center, coef, offset = self.rules.in_single()
-            if center.any():
-                name = self._add_table("center", center)
-                self.words["feature"] = f"(x[j] - {name}[j])"
+            self.words["feature"] = f"(x[j] - {self._add_table('center', center)}[j])"
         self._add_table("coef", coef)
         self._add_table("offset", offset)
         self._add("score")
@@ -300,8 +292,8 @@ class _Source:
                 rounded = center.astype(np.float32).astype(np.float64)
             shift = self._add_table("shift", (rounded - center) / scale)
             unit = f"{unit} + {shift}[j]"
-        functions = {one: f"{one}{suffix}" for one in ("log1p", "expm1")}
-        self.words |= {"unit": unit, **functions}
+        self.words |= {"unit": unit, "log1p": f"log1p{suffix}"}
+        self.words |= {"expm1": f"expm1{suffix}"}
         self._add("transformed")
         self.multiplications += 3 * len(center)
 

@@ -298,7 +298,7 @@ def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
     if double:
         return x @ rules.coef.T + rules.intercept
     center, coef, offset = rules.in_single()
-    return (x - center if center.any() else x) @ coef.T + offset
+    return (x - center) @ coef.T + offset
 
 
 def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
