@@ -237,10 +237,13 @@ class _Source:
             f"Constants: {self.constant_bytes} bytes",
             f"Multiplications: {self.multiplications} for a decision",
         ]
-        style = {"subsequent_indent": "    ", "break_on_hyphens": False}
+        lines = [
+            fill(topic, 80, subsequent_indent="    ", break_on_hyphens=False)
+            for topic in topics
+        ]
         self.words |= {
             "version": sys.modules["heterolda"].__version__,
-            "origin": "\n".join(fill(topic, 80, **style) for topic in topics),
+            "origin": "\n".join(lines),
         }
         names = self.rules.features or []
         shown = [f"    x[{j}]: {name}" for j, name in enumerate(names)]
