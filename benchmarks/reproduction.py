@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from benchmarks.pages import DOCS, OURS, PEER, canvas, png, publish, section_table
-from heterolda.experiments import printed_figure, read_results
-from heterolda.experiments.results import Results
+from heterolda.experiments import Results, read_results
+from heterolda.experiments.paper import printed_figure
 
 # Methods of the study, and their names on the page.
 BOTH = {"pairwise-lda": "pairwise LDA", "algorithm-1": "Algorithm 1"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -15,15 +15,23 @@ from sklearn.utils import get_tags
 from fuzz.changes import change_bytes, change_structure
 from fuzz.reader import Reader
 from heterolda import (
+    BoundedErrorClassifier,
+    FitRecord,
     GaussianLinearDiscriminant,
     Grid,
     HeteroscedasticProjection,
+    Judgement,
     LocalNeighborhoodSearch,
+    recommended,
 )
-from heterolda.export.json_file import json_text, parse_json
-from heterolda.export.model_file import from_document, to_document
+from heterolda.data.categories import Category
+from heterolda.export.model_file import (
+    from_document,
+    json_text,
+    parse_json,
+    to_document,
+)
 
-SEEDS = Path(__file__).parent.parent / "tests" / "golden"
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 
 
@@ -100,7 +108,17 @@ def seeds():
     y = np.repeat(np.arange(4), 12)
     X = rng.normal(size=(48, 2)) * (1 + y[:, None]) + 2 * y[:, None]
     logistic = LogisticRegression()
+    columns = ["Länge", "city=Lyon"]
+    recorded = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    recorded.feature_names_in_ = np.array(columns, dtype=object)
+    judgement = Judgement("ten folds", 48.0, 0.9, 0.8, 0.01)
+    city = Category("city", "Paris", ("Lyon",), ("Metz",))
+    recorded.fit_record_ = FitRecord("y", "a.csv", "2026", 48.0, judgement, (city,))
+    bounded = BoundedErrorClassifier(max_error=0.5, confidence=0.5)
+    wide = rng.normal(size=(9, 120))
     models = [
+        recommended(),
+        GaussianLinearDiscriminant(shrinkage="auto"),
         GaussianLinearDiscriminant(multiclass="ova", solver=Grid(), shrinkage="cv"),
         GaussianLinearDiscriminant(
             costs=np.ones((4, 4)) - np.eye(4), voting="majority"
@@ -111,10 +129,9 @@ def seeds():
         ),
         make_pipeline(HeteroscedasticProjection(1), LocalNeighborhoodSearch(logistic)),
     ]
-    found = [path.read_bytes() for path in sorted(SEEDS.glob("model_*.json"))]
-    for model in models:
-        found.append(json_text(to_document(model.fit(X, y))))
-    return found
+    fitted = [recorded, bounded.fit(X, y > 1), clone(models[1]).fit(wide, y[:36:4] % 3)]
+    fitted += [model.fit(X, y) for model in models]
+    return [json_text(to_document(model)) for model in fitted]
 
 
 def change(data, rng):

@@ -98,8 +98,7 @@ def _row_seeds():
 
 
 def _run_seeds():
-    run_of = json.loads(good()[1])
-    other = run_of | {"plan": {"<b>": {"c-hld": 2}}, "machine": {}}
+    other = json.loads(good()[1]) | {"versions": {"<b>": "<i>"}, "machine": {}}
     return [good()[1], json.dumps(other).encode()]
 
 

@@ -26,8 +26,7 @@ from fuzz.parquet_files import odd_table, written
 from fuzz.reader import Reader
 from heterolda import GaussianLinearDiscriminant
 from heterolda.data.formats import as_utf8
-from heterolda.export.json_file import json_text
-from heterolda.export.model_file import to_document
+from heterolda.export.model_file import json_text, to_document
 from tests.cli import messy_files
 
 KINDS = ["north", "south", "east", "west"]

@@ -23,7 +23,7 @@ from benchmarks.pages import (
     publish,
     section_table,
 )
-from heterolda.experiments import critical_difference
+from heterolda.experiments.ranks import critical_difference
 
 LINEAR = [RECOMMENDED, GLD, *PEERS]
 # Training times are compared with this one.

@@ -74,7 +74,6 @@ project d.csv -t kind --html soft.html
 report run --out run/results.csv
 report run --out run/run.json
 report run --out page.html
-report run --data-dir sets --out sets/liver.csv.gz
 datasets --write liver --data-dir sets --out sets/liver.csv.gz
 """
 # What is new would be read as data the next time, and rows count twice.

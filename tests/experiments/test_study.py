@@ -112,7 +112,7 @@ def test_data_that_are_not_there_or_wrong(tmp_path, monkeypatch):
     wrong.mkdir()
     (wrong / "liver.csv.gz").write_bytes(b"no data")
     for name, folder, error, message in [
-        ("liver", None, OSError, r"HETEROLDA_DATA.*OpenML.*no connection.*put li"),
+        ("liver", None, OSError, r"OpenML failed.*no connection.*put li.*HETEROLDA"),
         ("satellite", tmp_path, FileNotFoundError, r"satellite\.csv\.gz"),
         ("liver", tmp_path / "nowhere", ParameterError, r"^data_dir: "),
         ("livers", None, ValueError, "unknown data set 'livers'"),
@@ -137,7 +137,9 @@ def test_openml_columns_are_chosen_and_counted(monkeypatch):
     assert np.array_equal(X, data[:, 2:])
     assert y.dtype.kind == "U"
     labels[:90] = "h1d"
-    with pytest.raises(ValueError, match=r"10 classes, it should have .* and 11"):
+    with pytest.raises(
+        ValueError, match=r"\(990, 10, 10\), and should be \(990, 10, 11\)"
+    ):
         load_dataset("vowels")
 
 
@@ -148,20 +150,8 @@ def test_names_resolve_in_the_order_of_the_tables():
     assert resolve_methods(["svm", "gld", "c-hld", "svm"]) == ["c-hld", "svm", "gld"]
     assert resolve_methods(["all"]) == list(METHODS)
     assert resolve_methods(["paper"])[-1] == "svm"
-    with pytest.raises(ValueError, match=r"unknown method 'QDA'.*c-hld.*groups all"):
-        resolve_methods(["QDA"])
     shown = re.sub(r"[│╭╰─╮╯]", " ", invoke("reproduce", "--help").stdout)
     assert ", ".join(METHODS) in " ".join(shown.split())
-
-
-def test_tasks_are_what_is_not_done():
-    study = Study(["iris", "wine"], ["lda", "svm"], 3, 2)
-    tasks = study.tasks({("iris", "lda", 0, 0), ("wine", "lda", 1, 1)})
-    assert len(tasks) == 12
-    assert Task("iris", 0, 0, ("svm",)) in tasks
-    assert Task("iris", 0, 1, ("lda", "svm")) in tasks
-    assert Task("wine", 1, 1, ("svm",)) in tasks
-    assert [t.trial for t in tasks] == sorted(t.trial for t in tasks)
 
 
 @pytest.mark.parametrize("name", ["D1", "iris"])
@@ -218,7 +208,6 @@ def test_own_data_and_methods(tmp_path):
     assert set(results.cells) == {
         (d, m) for d in results.datasets for m in ("svm", "gld")
     }
-    assert (results.n_complete, results.n_planned) == (4, 6)
     iris = Study(["iris"], ["gld"], folds=3).run(tmp_path / "iris")
     ours, theirs = results.cells["mine, all", "gld"], iris.cells["iris", "gld"]
     assert [r.n_correct for r in ours.rows] == [r.n_correct for r in theirs.rows]
@@ -296,15 +285,11 @@ def test_a_folder_is_extended(tmp_path):
     before = (tmp_path / "results.csv").read_text()
     results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
     assert (tmp_path / "results.csv").read_text().startswith(before)
-    both = {"pairwise-lda": 2, "lda": 2}
-    assert results.run["plan"] == {"iris": both, "wine": both}
-    assert all(cell.complete for cell in results.cells.values())
     assert len(results.rows) == 2 * 2 * 2 * 2
-    # The newest wish counts, and more than it are complete.
-    again = small(trials=1).run(tmp_path)
-    assert again.run["plan"] == {"iris": {"pairwise-lda": 1, "lda": 2}, "wine": both}
-    assert len(again.rows) == len(results.rows)
-    assert again.cells["iris", "pairwise-lda"].complete
+    assert all(cell.complete for cell in results.cells.values())
+    assert len(small().run(tmp_path).rows) == len(results.rows)
+    more = small(["c-hld"]).run(tmp_path)
+    assert not more.cells["iris", "c-hld"].complete  # 2 folds, others have 4
 
 
 def test_a_line_cut_in_the_middle_is_computed_again(tmp_path):
@@ -361,11 +346,8 @@ def test_foreign_files_are_refused_and_kept(tmp_path):
             "two data sets have the name 'iris",
         ),
         ("--methods sklearn.svm:SVC,sklearn.svm:SVC", 2, "two methods have the name"),
-        ("--folds 1", 2, "--folds"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
-        ("--format latex", 2, "--format"),
         ("--datasets iris --out file/out", 1, "heterolda: cannot write results to"),
-        ("--datasets iris --folds 51 --debug", 2, "Traceback"),
     ],
 )
 def test_errors_end_with_one_line(arguments, status, message, tmp_path, monkeypatch):
@@ -374,7 +356,7 @@ def test_errors_end_with_one_line(arguments, status, message, tmp_path, monkeypa
     result = invoke("reproduce", *arguments.split())
     assert result.exit_code == status
     assert message in result.stderr
-    assert ("Traceback" in result.stderr) == ("--debug" in arguments)
+    assert "Traceback" not in result.stderr
 
 
 def test_data_sets_are_listed_with_what_is_available(tmp_path):

@@ -1,14 +1,12 @@
 """C headers compile without a warning, and say what they hold."""
 
-import subprocess
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from helpers.exported import C99, STRICT, TYPES, build, fitted, places_in_c
+from helpers.exported import C99, build, fitted, places_in_c
 from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
@@ -36,21 +34,6 @@ def test_double_settles_ties_of_a_search_as_predict_does(command, tmp_path):
     header = export_c(model, tmp_path / "ties.h", "double")
     label = model.classes_[places_in_c(header, grid, command)]
     np.testing.assert_array_equal(label, model.predict(grid))
-
-
-def test_ten_thousand_features(tmp_path):
-    rng = np.random.default_rng(0)
-    d, y = 10_000, np.arange(20) % 2
-    X = rng.normal(size=(20, d)) + 0.5 * y[:, None] * (np.arange(d) < 99) + 50
-    model = GaussianLinearDiscriminant().fit(X, y)
-    rows = rng.normal(size=(20, d)) + 50
-    for dtype in TYPES:
-        header = export_c(model, tmp_path / f"{dtype}.h", dtype)
-        assert header.path.stat().st_size < 1_000_000
-        assert header.multiplications == d
-        assert np.array_equal(places_in_c(header, rows), model.predict(rows))
-        # No row is kept on the stack, which may be smaller.
-        assert f"[{d}];" not in header.path.read_text()
 
 
 HOSTILE = [
@@ -118,9 +101,9 @@ def test_the_comment_says_what_decided_each_pair(tmp_path, make_classes):
     model.guarded_, model.trivial_ = np.arange(6) == 4, np.arange(6) == 5
     comment = export_c(model, tmp_path / "m.h").path.read_text().partition("*/")[0]
     for line in [
-        "Rules:           global, all pairs but those below",
-        "Rules:           Fisher's, taken by the guard, 1 of 6 pairs: 1 and 3",
-        "Rules:           always the likelier class, 1 of 6 pairs: 2 and 3",
+        "Rules: global, all pairs but those below",
+        "Rules: Fisher's, taken by the guard, 1 of 6 pairs: 1 and 3",
+        "Rules: always the likelier class, 1 of 6 pairs: 2 and 3",
     ]:
         assert line in comment
 
@@ -137,31 +120,6 @@ def test_texts_and_numbers():
     assert number(-(2**63)) == "(-9223372036854775807 - 1)"
     with pytest.raises(ValueError, match="neither all strings nor all numbers"):
         label_table("it", np.array(["a", 1], dtype=object))
-
-
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
-def test_size_and_cost_are_as_said(name, dtype, tmp_path):
-    model = fitted(name)
-    header = export_c(model, tmp_path / "model.h", dtype)
-    source, object_file = tmp_path / "one.c", tmp_path / "one.o"
-    source.write_text(
-        f'#include "model.h"\nint f(const {dtype} *x);\n'
-        f"int f(const {dtype} *x) {{ return model_predict(x); }}\n"
-    )
-    command = ["gcc", "-std=c99", "-Os", *STRICT, "-c", "-o", object_file, source]
-    subprocess.run(command, check=True)
-    shown = subprocess.run(["size", object_file], capture_output=True, text=True)
-    text, rest, bss = map(int, shown.stdout.splitlines()[1].split()[:3])
-    assert rest == bss == 0  # nothing in memory that can be written
-    assert header.constant_bytes < text < header.constant_bytes + 1500
-    n_rules, d = model.coef_.shape
-    each = np.dtype(TYPES[dtype]).itemsize
-    assert header.constant_bytes >= n_rules * (d + 1) * each
-    assert header.multiplications >= n_rules * d
-    comment = header.path.read_text().partition("*/")[0]
-    assert f"{header.constant_bytes} bytes" in comment
-    assert f"{header.multiplications} for a decision" in comment
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from heterolda import (
     BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
     recommended,
 )
@@ -120,13 +119,10 @@ def test_rows_with_missing_values_have_no_class_and_fewer_features_have(
     X, y = make_classes(4)
     X[::3, 1] = np.nan
     model = GaussianLinearDiscriminant(missing="em").fit(X, y)
-    about = exporter.about(model)
-    assert "missing values, and this does not" in about
-    assert "model.for_features(...)" in about
     lost = np.isnan(X).any(axis=1)
     assert np.array_equal(exporter.places(model, X) == -1, lost)
-    there = np.array([True, False, True])  # for a device without the feature
-    few, rows = model.for_features(there), X[lost][:, there]
+    kept = np.array([True, False, True])  # for a device without the feature
+    few, rows = model.for_features(kept), X[lost][:, kept]
     exporter.check(few, rows)
     assert np.array_equal(few.predict(rows), model.predict(X[lost]))
 
@@ -149,7 +145,7 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
     assert 0 < place.mean() < 1
     if exporter.form == "C":
         bound = "Bound: at most 10.0 % of ill are wrong on new rows"
-        assert bound in exporter.about(model)
+        assert bound in exporter.comment(model)
     model.set_params(estimator=LogisticRegression()).fit(X, y)
     with pytest.raises(TypeError, match="only a GaussianLinearDiscriminant"):
         exporter.write(model)
@@ -186,17 +182,10 @@ def test_pipelines_of_projections(exporter):
     found = frame.to_numpy() @ rules.coef.T + rules.intercept
     np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
     if exporter.form == "C":
-        about = exporter.about(model)
+        comment = exporter.comment(model)
         largest = f"{model[-1].bayes_error_.max():.4g} at most"
         for words in ("64 features into 4 classes", "pixel 63", largest):
-            assert words in about
-
-
-def test_a_search_from_another_classifier_has_no_centers(exporter, make_classes):
-    X, y = make_classes()
-    exporter.check(
-        LocalNeighborhoodSearch(LogisticRegression(), max_iter=5).fit(X, y), X
-    )
+            assert words in comment
 
 
 def test_what_cannot_be_exported_is_refused(exporter, make_classes, rng):

@@ -168,12 +168,10 @@ class Exporter:
             return export_c(model, self._folder / "model.h", self._kind)
         return to_onnx(model, dtype=self._kind)
 
-    def about(self, model):
-        """What the header or the graph says in words."""
-        made = self.write(model)
-        if self.form == "C":
-            return " ".join(made.path.read_text().partition("*/")[0].split())
-        return {one.key: one.value for one in made.metadata_props}["missing"]
+    def comment(self, model):
+        """The comment of a header as one line."""
+        text = self.write(model).path.read_text()
+        return " ".join(text.partition("*/")[0].split())
 
     def errors(self, model, X, **exact):
         """Bounds on the errors of scores."""
@@ -232,7 +230,7 @@ def errors_in_single(model, X, *, exact_rows=False):
     Rounding x moves the score by |w| |x| u, unless x is exact already. Then x - c, w,
     w (x - c) and each of d sums are rounded; the offset is, and so is adding it.
     """
-    center, _, offset = (a.astype(float) for a in describe(model).centered())
+    center, _, offset = (a.astype(float) for a in describe(model).in_single())
     w, d = np.abs(model.coef_).T, X.shape[1]
     moved = 0 * X if exact_rows else SINGLE * np.abs(X)
     terms = (np.abs(X - center) + moved) @ w

@@ -51,10 +51,6 @@ def write_run(folder, rows, **changes):
     run = {
         "folds": FOLDS,
         "seed": 0,
-        "plan": {
-            dataset: {m: LIMITS.get(f"{m}:{dataset}", TRIALS) for m in METHODS}
-            for dataset in SIZES
-        },
         "versions": {"numpy": np.__version__},
         "machine": {"system": "made up <for a test>"},
     }

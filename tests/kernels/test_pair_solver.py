@@ -139,7 +139,6 @@ def test_constants_in_c_are_those_of_rounding():
             "REGULAR": rounding.REGULAR,
         },
         "pair_solver.c": {
-            "UNDERFLOW_": rounding.UNDERFLOW,
             "NO_GAIN": rounding.NO_GAIN,
             "REGULAR": rounding.REGULAR,
         },

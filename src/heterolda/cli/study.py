@@ -143,8 +143,7 @@ def reproduce(
             raise
         for number in (2, 3, 4):
             print(render_table(results, number, table_format))
-        cells = [results.cells.get((d, m)) for d in sets for m in models]
-        if not all(cell is not None and cell.complete for cell in cells):
+        if study.tasks({row.key for row in results.rows}):
             print_to_stderr("heterolda: some methods failed, as the notes say")
             raise typer.Exit(1)
 
@@ -264,7 +263,6 @@ def report(
         Path,
         opt.argument(metavar="FOLDER", help="Folder that heterolda reproduce wrote."),
     ],
-    data_dir: DataDir = None,
     out: Annotated[
         Path | None, opt.write("FILE", "Page to write. By default in the folder.")
     ] = None,
@@ -274,15 +272,11 @@ def report(
 
     - `heterolda report heterolda-results`
     - `heterolda report results --out study.html`
-    - `heterolda report results --data-dir data`
     """
     with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import CATALOGUE, dataset_file
         from heterolda.experiments.report import write_report
         from heterolda.experiments.results import RESULTS, RUN
 
         path = folder / "report.html" if out is None else out
-        files = [dataset_file(name, data_dir) for name in CATALOGUE if out is not None]
-        read = folder / RESULTS, folder / RUN, *filter(None, files)
-        check_outputs({"--out": path}, *read)
-        print(write_report(folder, path, data_dir))
+        check_outputs({"--out": path}, folder / RESULTS, folder / RUN)
+        print(write_report(folder, path))

@@ -6,16 +6,7 @@ The names are imported when they are first used, like those of `heterolda`.
 from heterolda.foundations import lazy_names
 
 _MODULES = {
-    "datasets": [
-        "CATALOGUE",
-        "DataSet",
-        "load_dataset",
-        "make_d1",
-        "make_d2",
-        "write_sample",
-    ],
-    "paper": ["printed_figure"],
-    "ranks": ["compare_ranks", "critical_difference"],
+    "datasets": ["load_dataset", "make_d1", "make_d2"],
     "report": ["write_report"],
     "results": ["Results", "read_results"],
     "study": ["METHODS", "Study"],

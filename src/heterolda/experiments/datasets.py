@@ -15,7 +15,7 @@ import io
 import os
 import tomllib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -41,38 +41,21 @@ PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the catalogue.
-
-    Attributes
-    ----------
-    name : str
-        Name for `load_dataset`, for files and for the results.
-    n, d, k : int
-        Rows, features and classes.
-    kind : {"drawn", "bundled", "file"}
-        Drawn at random, bundled with scikit-learn, or read from a file or OpenML.
-    origin, license, notes : str
-        Where it comes from, on which terms, and what to know about it.
-    label : str
-        Row of the paper's Table 1; empty for sets that are not in the paper.
-    sha256 : str
-        Digest of the file ``<name>.csv.gz``.
-    openml : dict or None
-        ``data_id`` of the set at OpenML, with ``target``, the column of the labels, and
-        ``features``, the beginning of the names of the features, where they are not
-        the default ones; None if OpenML does not have the set in this form.
-    """
+    """A data set of the catalogue."""
 
     name: str
-    n: int
-    d: int
-    k: int
-    kind: Literal["drawn", "bundled", "file"]
+    n: int  # rows
+    d: int  # features
+    k: int  # classes
+    kind: Literal["drawn", "bundled", "file"]  # bundled with scikit-learn
     origin: str
     license: str
-    label: str = ""
+    label: str = ""  # row of the paper's Table 1; empty if it is not in the paper
     notes: str = ""
-    sha256: str = ""
+    sha256: str = ""  # digest of the file <name>.csv.gz
+    # `data_id` at OpenML and, where not the default ones, `target`, the column of the
+    # labels, and `features`, the beginning of the names of the features. None if OpenML
+    # does not have the set in this form.
     openml: dict[str, Any] | None = None
 
 
@@ -90,24 +73,17 @@ _GROUPS = {
 
 
 def resolve_datasets(names: Sequence[str]) -> list[str]:
-    """Return names of data sets from names and groups, in the catalogue's order.
-
-    The groups are "all", "paper" (the paper's twelve) and "embedded" (those that need
-    no file).
-    """
-    return resolve_names("data set", names, list(CATALOGUE), _GROUPS)
+    """Return names of data sets from names and the groups all, paper and embedded."""
+    return resolve_names("data set", names, CATALOGUE, _GROUPS)
 
 
 def resolve_names(
     kind: str,
     names: Sequence[str],
-    choices: Sequence[str],
+    choices: Collection[str],
     groups: dict[str, list[str]],
 ) -> list[str]:
-    """Return names from names and groups, each once and in the order of `choices`.
-
-    `kind` says what they name, for the errors.
-    """
+    """Return names from names and groups, each once and in the order of `choices`."""
     chosen: set[str] = set()
     for name in names:
         if name not in choices and name not in groups:
@@ -246,7 +222,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     path = dataset_file(name, data_dir)
     if path is not None and path.is_file():
         return _checked(row, *_read(row, path), f"the file {str(path)!r}")
-    return _checked(row, *_fetch(row, path), "OpenML's copy")
+    return _checked(row, *_fetch(row), "OpenML's copy")
 
 
 def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
@@ -274,30 +250,7 @@ def dataset_file(name: str, data_dir: DataDir) -> Path | None:
 def write_sample(
     name: str, path: str | os.PathLike[str] | None = None, data_dir: DataDir = None
 ) -> Path:
-    """Write a data set to a CSV file, the labels last in a column ``class``.
-
-    Parameters
-    ----------
-    name : str
-        A name of the catalogue.
-    path : str or path-like or None, default=None
-        The file; ``<name>.csv`` by default.
-    data_dir : path-like or None, default=None
-        As for `load_dataset`.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from heterolda.experiments import write_sample
-    >>> path = write_sample("wine", pathlib.Path(tempfile.mkdtemp()) / "wine.csv")
-    >>> path.read_text().splitlines()[1]
-    '14.23,1.71,2.43,15.6,127.0,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065.0,class_0'
-    """
+    """Write a data set to a CSV file, the labels last in a column ``class``."""
     X, y = load_dataset(name, data_dir)
     columns, labels = [f"x{j + 1}" for j in range(X.shape[1])], y.tolist()
     if CATALOGUE[name].kind == "bundled":  # these come with names
@@ -342,19 +295,14 @@ def _labels(text: NDArray[Any]) -> NDArray[Any]:
         return text.astype(str)
 
 
-def _fetch(row: DataSet, path: Path | None) -> Data:
+def _fetch(row: DataSet) -> Data:
     """Return features and labels from OpenML, or from scikit-learn's copy of them."""
-    problem = f"the data set {row.name} is not available: " + (
-        f"neither data_dir nor {VARIABLE} names a folder of files"
-        if path is None
-        else f"there is no file {str(path)!r}"
-    )
+    remedy = f"put {row.name}.csv.gz into a folder that data_dir or {VARIABLE} names"
     if row.openml is None:
         raise FileNotFoundError(
-            f"{problem}, and OpenML does not have it in this form; put "
-            f"{row.name}.csv.gz into such a folder"
+            f"the data set {row.name} has no file, and OpenML does not have it in this "
+            f"form: {remedy}"
         )
-    settings: dict[str, Any] = {"as_frame": False, "parser": "liac-arff"}  # no pandas
     with warnings.catch_warnings():
         # The labels of liver-disorders are a column that OpenML would ignore.
         warnings.filterwarnings("ignore", ".*has flag is_ignore", UserWarning)
@@ -364,13 +312,13 @@ def _fetch(row: DataSet, path: Path | None) -> Data:
                 data_id=row.openml["data_id"],
                 target_column=row.openml.get("target", "default-target"),
                 n_retries=1,
-                **settings,
+                as_frame=False,
+                parser="liac-arff",  # without pandas
             )
         except Exception as error:  # a failed download raises almost anything
             raise OSError(
-                f"{problem}, and fetching it from OpenML (data set "
-                f"{row.openml['data_id']}) failed: {error}; put {row.name}.csv.gz into "
-                "such a folder, or try again with a connection"
+                f"the data set {row.name} has no file, and fetching it from OpenML "
+                f"failed: {error}; {remedy}, or try again with a connection"
             ) from error
     prefix = row.openml.get("features", "")
     columns = [k for k, x in enumerate(fetched.feature_names) if x.startswith(prefix)]
@@ -379,11 +327,10 @@ def _fetch(row: DataSet, path: Path | None) -> Data:
 
 def _checked(row: DataSet, X: Any, y: Any, source: str) -> Data:
     """Return the data if they have the right size."""
-    sizes = (*X.shape, len(np.unique(y)))
-    if sizes != (row.n, row.d, row.k) or len(y) != row.n:
+    shape = len(y), *X.shape[1:], len(np.unique(y))
+    if shape != (row.n, row.d, row.k):
         raise ValueError(
-            f"{source} is not the data set {row.name}: it has {sizes[0]} rows, "
-            f"{sizes[1]} features and {sizes[2]} classes, it should have {row.n}, "
-            f"{row.d} and {row.k}"
+            f"{source} is not the data set {row.name}: its numbers of rows, features "
+            f"and classes are {shape}, and should be {(row.n, row.d, row.k)}"
         )
     return np.ascontiguousarray(X, dtype=np.float64), y

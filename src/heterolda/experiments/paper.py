@@ -28,26 +28,7 @@ def slips(table: int, datasets: Sequence[str]) -> list[str]:
 
 
 def printed_figure(table: int, dataset: str, method: str) -> float | None:
-    """Return a figure of the paper's Tables 2 to 4.
-
-    Parameters
-    ----------
-    table : {2, 3, 4}
-        Number of the table.
-    dataset, method : str
-        Names of the set and the method.
-
-    Returns
-    -------
-    float or None
-        The figure as printed; None where the paper has none.
-
-    Examples
-    --------
-    >>> from heterolda.experiments import printed_figure
-    >>> printed_figure(3, "letters", "algorithm-1")
-    81.88
-    """
+    """Return a figure of Tables 2 to 4 as printed; None where the paper has none."""
     return printed_row(table, dataset).get(method)
 
 

@@ -33,26 +33,10 @@ class Comparison:
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
-    """Return Nemenyi's critical difference of average ranks.
+    """Return Nemenyi's critical difference of average ranks, q sqrt(k (k + 1) / (6 N)).
 
-    Parameters
-    ----------
-    n_methods, n_datasets : int
-        Sizes of the comparison, at least 2 methods.
-    alpha : float, default=0.05
-        Level of significance.
-
-    Returns
-    -------
-    float
-        q sqrt(k (k + 1) / (6 N)), with q the upper quantile of the studentized range
-        of k values with infinitely many degrees of freedom, divided by sqrt(2).
-
-    Examples
-    --------
-    >>> from heterolda.experiments import critical_difference
-    >>> round(critical_difference(4, 14), 2)
-    1.25
+    Here q is the upper quantile of the studentized range of k values with infinitely
+    many degrees of freedom, divided by sqrt(2).
     """
     k = n_methods
     q = studentized_range.ppf(1 - alpha, k, np.inf) / math.sqrt(2)
@@ -60,21 +44,9 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 
 
 def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
-    """Compare methods over data sets.
+    """Compare methods by scores of shape (n_datasets, n_methods); larger is better.
 
-    Parameters
-    ----------
-    methods : list of str
-        Names of the methods.
-    scores : ndarray of shape (n_datasets, n_methods)
-        A larger score is better. Equal scores share their average rank.
-    alpha : float, default=0.05
-        Level of significance.
-
-    Returns
-    -------
-    Comparison
-        Ranks, tests and groups.
+    Equal scores share their average rank.
     """
     n, k = scores.shape
     if n < 2 or k < 2:

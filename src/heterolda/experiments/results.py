@@ -1,8 +1,7 @@
 """The results of a study: one row for each data set, method, trial and fold.
 
 A folder of results has ``results.csv``, to which rows are appended as folds finish,
-and ``run.json``, which says what was asked for. What was asked for and is missing is
-incomplete, and everything that is made from the results says so.
+and ``run.json``, which says how they were computed.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ __all__ = ["Cell", "Results", "Row", "read_results"]
 
 RESULTS, RUN = "results.csv", "run.json"
 Key = tuple[str, str, int, int]
-# Nobody has more trials or rows than this.
-_LARGEST = 10**12
-_RUN = {"folds": int, "seed": int, "plan": dict, "versions": dict, "machine": dict}
+_LARGEST = 10**12  # nobody has more trials or rows
+_RUN = {"folds": int, "seed": int, "versions": dict, "machine": dict}
 
 
 class Row(NamedTuple):
@@ -53,8 +51,28 @@ class Row(NamedTuple):
         """What identifies a row."""
         return self[:4]
 
-
-_KINDS: list[Any] = [str] * 2 + [int] * 5 + [float] * 4  # of the fields
+    @classmethod
+    def parse(cls, record: list[str]) -> Row:
+        """Return the row of a record of text; a ValueError says what is wrong."""
+        if len(record) != len(cls._fields):
+            raise ValueError(
+                f"it has {len(record)} fields instead of {len(cls._fields)}"
+            )
+        counts = map(int, record[2:7])
+        values: Any = *record[:2], *counts, *(float(x or "nan") for x in record[7:])
+        row = cls(*values)
+        if not all(name and name.isprintable() for name in row[:2]):
+            raise ValueError("it names no data set or no method")
+        times = row.fit_seconds, row.predict_seconds
+        if (
+            not all(0 <= number <= _LARGEST for number in row[2:7])
+            or not 0 <= row.n_correct <= row.n_test != 0
+            or not all(0 <= seconds < math.inf for seconds in times)
+            or row.bayes_error < 0
+            or row.bayes_error > 1
+        ):
+            raise ValueError("a number is out of range")
+        return row
 
 
 def write_rows(rows: list[Row], file: TextIO) -> None:
@@ -65,53 +83,20 @@ def write_rows(rows: list[Row], file: TextIO) -> None:
     )
 
 
-def _parsed(record: list[str]) -> Row:
-    """Return the row of a record of text; a ValueError says what is wrong with it."""
-    if len(record) != len(Row._fields):
-        raise ValueError(f"it has {len(record)} fields instead of {len(Row._fields)}")
-    values: list[Any] = []
-    for name, kind, text in zip(Row._fields, _KINDS, record, strict=True):
-        try:
-            values.append(kind(text or "nan") if kind is float else kind(text))
-        except ValueError:
-            raise ValueError(f"{name} is {text[:50]!r}, not a number") from None
-    row = Row(*values)
-    if not all(name and name.isprintable() for name in row[:2]):
-        raise ValueError("it names no data set or no method")
-    if not all(0 <= number <= _LARGEST for number in row[2:7]):
-        raise ValueError("a count is negative or very large")
-    if row.n_correct > row.n_test or row.n_test == 0:
-        raise ValueError(f"{row.n_correct} of {row.n_test} rows are correct")
-    if not all(0 <= time < math.inf for time in (row.fit_seconds, row.predict_seconds)):
-        raise ValueError("a time is negative or not finite")
-    if row.bayes_error < 0 or row.bayes_error > 1:
-        raise ValueError(f"bayes_error is {row.bayes_error}, not a fraction")
-    return row
-
-
 @dataclass(frozen=True)
 class Cell:
     """All rows of a method on a data set, by trial and fold.
 
-    `folds` and `trials` were asked for; `most_trials` is the largest number of trials
-    that the study has for any method and set.
+    `n_folds` is the largest number of rows of any method on any set.
     """
 
     rows: list[Row]
-    folds: int
-    trials: int
-    most_trials: int
-
-    @property
-    def n_trials(self) -> int:
-        """Number of trials with at least one fold."""
-        return len({row.trial for row in self.rows})
+    n_folds: int
 
     @property
     def complete(self) -> bool:
-        """Whether every fold of every trial is there."""
-        wanted = (r.trial < self.trials and r.fold < self.folds for r in self.rows)
-        return sum(wanted) == self.trials * self.folds  # keys are unique
+        """Whether there are as many folds as anywhere in the study."""
+        return len(self.rows) == self.n_folds
 
     @property
     def n(self) -> int:
@@ -131,11 +116,6 @@ class Cell:
         """Mean over folds of the mean error of the pairs, a fraction; NaN if none."""
         return float(np.mean([row.bayes_error for row in self.rows]))
 
-    @property
-    def fit_seconds(self) -> float:
-        """Median over folds of the training time."""
-        return float(np.median([row.fit_seconds for row in self.rows]))
-
     def time_ratio(self, peer: Cell) -> float:
         """Return the median ratio of training times on the folds that both have."""
         other = {(row.trial, row.fold): row.fit_seconds for row in peer.rows}
@@ -145,15 +125,6 @@ class Cell:
             if other.get((row.trial, row.fold), 0) > 0
         ]
         return float(np.median(ratios)) if ratios else math.nan
-
-    def remark(self) -> str:
-        """Return what is less than was asked for, or an empty string."""
-        if not self.complete:
-            wanted = self.folds * self.trials
-            return f"incomplete, {len(self.rows)} of {wanted} folds"
-        if self.n_trials < self.most_trials:
-            return f"{self.n_trials} of {self.most_trials} trials"
-        return ""
 
 
 @dataclass(frozen=True)
@@ -167,35 +138,22 @@ class Results:
     rows : list of Row
         In the order of the file.
     run : dict
-        The content of ``run.json``: ``folds``, ``seed``, ``versions``, ``machine`` and
-        ``plan``, the number of trials of each method on each set.
+        The content of ``run.json``: ``folds``, ``seed``, ``versions`` and ``machine``.
     """
 
     folder: Path
     rows: list[Row]
     run: dict[str, Any]
 
-    @property
-    def folds(self) -> int:
-        """Number of folds of a trial."""
-        return int(self.run["folds"])
-
-    @property
-    def trials(self) -> int:
-        """Number of trials that were asked for."""
-        plan: dict[str, dict[str, int]] = self.run["plan"]
-        return max(n for counts in plan.values() for n in counts.values())
-
     @cached_property
     def datasets(self) -> list[str]:
-        """Names of the data sets that have results or should have."""
-        return list(dict.fromkeys([*self.run["plan"], *(r.dataset for r in self.rows)]))
+        """Names of the data sets."""
+        return list(dict.fromkeys(row.dataset for row in self.rows))
 
     @cached_property
     def methods(self) -> list[str]:
-        """Names of the methods that have results or should have."""
-        planned = [m for counts in self.run["plan"].values() for m in counts]
-        return list(dict.fromkeys([*planned, *(row.method for row in self.rows)]))
+        """Names of the methods."""
+        return list(dict.fromkeys(row.method for row in self.rows))
 
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
@@ -203,21 +161,8 @@ class Results:
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in sorted(self.rows, key=lambda row: (row.trial, row.fold)):
             rows[row.dataset, row.method].append(row)
-        plan, most = self.run["plan"], self.trials
-        return {
-            (d, m): Cell(some, self.folds, plan.get(d, {}).get(m, most), most)
-            for (d, m), some in rows.items()
-        }
-
-    @property
-    def n_planned(self) -> int:
-        """Number of combinations of data set and method that were asked for."""
-        return sum(len(counts) for counts in self.run["plan"].values())
-
-    @property
-    def n_complete(self) -> int:
-        """Number of combinations that are complete."""
-        return sum(cell.complete for cell in self.cells.values())
+        n_folds = max(map(len, rows.values()), default=0)
+        return {key: Cell(cell, n_folds) for key, cell in rows.items()}
 
 
 def read_results(folder: str | os.PathLike[str]) -> Results:
@@ -242,21 +187,15 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
 
 
 def _read_run(path: Path) -> dict[str, Any]:
-    """Return what was asked for."""
+    """Return how the results were computed."""
     text = _text(path)
     try:
         run = json.loads(text)
         if not isinstance(run, dict):
             raise ValueError("it is not a JSON object")
         for key, kind in _RUN.items():
-            if not isinstance(run.get(key), kind):
+            if type(run.get(key)) is not kind:
                 raise ValueError(f"it lacks {key!r}")
-        plan = list(run["plan"].values())
-        if not all(isinstance(row, dict) for row in plan) or not any(plan):
-            raise ValueError("its plan has no numbers of trials by method")
-        counts = [run["folds"], *(n for row in plan for n in row.values())]
-        if not all(type(n) is int and 1 <= n <= _LARGEST for n in counts):
-            raise ValueError("folds and numbers of trials must be at least 1")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not the description of a run: {error}") from error
     return run
@@ -275,19 +214,20 @@ def _read_rows(path: Path) -> list[Row]:
     rows: dict[Key, Row] = {}
     for number, record in enumerate(csv.reader(lines[1:]), start=2):
         try:
-            row = _parsed(record)
+            row = Row.parse(record)
             if row.key in rows:
                 raise ValueError("the same fold is on an earlier line")
         except ValueError as error:
             raise ValueError(
-                f"{path}, line {number}: {error}; delete the line, and `heterolda "
-                "reproduce` computes it again"
+                f"{path}, line {number}: {str(error)[:200]}; delete the line, and "
+                "`heterolda reproduce` computes it again"
             ) from error
         rows[row.key] = row
     return list(rows.values())
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -104,7 +104,7 @@ _GROUPS = {"all": list(METHODS), "paper": list(METHODS)[:7]}
 
 def resolve_methods(names: Sequence[str]) -> list[str]:
     """Return names of methods from names and the groups "all" and "paper"."""
-    return resolve_names("method", names, list(METHODS), _GROUPS)
+    return resolve_names("method", names, METHODS, _GROUPS)
 
 
 class Task(NamedTuple):
@@ -288,9 +288,6 @@ class Study:
         return {
             "folds": self.folds,
             "seed": self.seed,
-            "plan": {
-                d: dict.fromkeys(self.methods, self.trials) for d in self.datasets
-            },
             "versions": {
                 "heterolda": sys.modules["heterolda"].__version__,
                 "python": platform.python_version(),
@@ -350,8 +347,8 @@ _loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
 def _open_folder(folder: Path, run: dict[str, Any]) -> set[Key]:
     """Make a folder ready for further rows; return the keys of those it has.
 
-    `run` is what ``run.json`` shall say; the plan of results that are there is
-    extended, and their folds and seed must be the same.
+    `run` is what ``run.json`` shall say; rows that are there must have its folds and
+    seed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -361,11 +358,11 @@ def _open_folder(folder: Path, run: dict[str, Any]) -> set[Key]:
         ) from error
     path = folder / RESULTS
     old = read_results(folder) if path.exists() else None
-    if old and old.rows:
-        run = _extended(old, run)
+    if old is not None and old.rows:
+        _check_same(old, run)
     with written_whole(folder / RUN) as file:
         file.write(json.dumps(run, indent=2).encode() + b"\n")
-    if not old or not old.rows:
+    if old is None or not old.rows:
         path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
         return set()
     with open(path, "r+b") as file:  # without a line that a crash has cut
@@ -373,8 +370,8 @@ def _open_folder(folder: Path, run: dict[str, Any]) -> set[Key]:
     return {row.key for row in old.rows}
 
 
-def _extended(old: Results, run: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of results that are there and of those to come."""
+def _check_same(old: Results, run: dict[str, Any]) -> None:
+    """Refuse other folds or another seed, and warn of other versions."""
     for key in ("folds", "seed"):
         if old.run[key] != run[key]:
             raise ValueError(
@@ -387,7 +384,3 @@ def _extended(old: Results, run: dict[str, Any]) -> dict[str, Any]:
             f"another kind of machine; {RUN} now states those of this run",
             stacklevel=4,
         )
-    plan = dict(old.run["plan"])
-    for dataset, counts in run["plan"].items():
-        plan[dataset] = plan.get(dataset, {}) | counts
-    return run | {"plan": plan}

@@ -5,53 +5,43 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from heterolda.experiments import paper
 from heterolda.experiments.results import Cell, Results
+from heterolda.foundations.wording import text_table
 
 __all__ = ["FORMATS", "Table", "make_table", "render_table"]
 
-LIMITED, INCOMPLETE, MISSING = "†", "‡", "–"
+FEWER, MISSING = "†", "–"
+LEGEND = f"* best of its line; {MISSING} no result"
 # The method that times are compared with, where a study has it.
 _PEER = "pairwise-lda"
-_WIDTH = 100
+_WIDTH = 88
+_PANEL = 5  # methods next to each other on a terminal
 
 Figures = dict[str, float]  # by method
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of figures of a data set.
 
-    `digits` are decimal places, None means three significant digits. `best` are the
-    methods whose figures are made prominent, and `marks` signs that refer to a note.
+    `digits` are decimal places; None means three significant digits.
     """
 
     heading: str
     figures: Figures
     digits: int | None = None
-    missing: str = ""
-    best: frozenset[str] = frozenset()
-    marks: dict[str, str] = field(default_factory=dict)
 
-    def text(self, value: float) -> str:
+    def text(self, method: str) -> str:
         """Return a figure as it is printed."""
-        digits = self.digits
+        value, digits = self.figures[method], self.digits
         if digits is None:
             size = math.floor(math.log10(abs(value))) if value else 0
             digits = max(0, 2 - size)
         text = f"{value:{'+' if self.heading == 'difference' else ''}.{digits}f}"
         return text if float(text) else text.lstrip("+-")
-
-    def entry(self, method: str, best: Callable[[str], str]) -> str:
-        """Return the entry of a method, made prominent by `best` if it is the best."""
-        if method not in self.figures:
-            return self.missing
-        text = self.text(self.figures[method])
-        text = best(text) if method in self.best else text
-        return text + self.marks.get(method, "")
 
 
 @dataclass(frozen=True)
@@ -63,18 +53,36 @@ class Table:
     caption: str
     methods: list[str]
     rows: dict[str, list[Line]]
+    best: dict[str, set[str]]  # methods with the best figure of a data set
+    fewer: set[tuple[str, str]]  # data sets and methods with fewer folds than others
     notes: list[str]
 
-    def body(self, best: Callable[[str], str]) -> list[list[str]]:
+    def body(self, emphasized: Callable[[str], str]) -> list[list[str]]:
         """Return rows of text: data set, line, and an entry for each method."""
         rows = []
-        for dataset, lines in self.rows.items():
+        for dataset, (main, *others) in self.rows.items():
             name = f"{dataset} {paper.printed_letter(dataset)}".rstrip()
-            for line in lines:
-                entries = [line.entry(method, best) for method in self.methods]
-                rows.append([name, line.heading, *entries])
-                name = ""
+            rows.append([name, main.heading, *self._main(dataset, main, emphasized)])
+            for line in others:
+                texts = [
+                    line.text(m) if m in line.figures else "" for m in self.methods
+                ]
+                rows.append(["", line.heading, *texts])
         return rows
+
+    def _main(
+        self, dataset: str, line: Line, emphasized: Callable[[str], str]
+    ) -> list[str]:
+        """Return the entries of the main line of a data set, with signs."""
+        entries = []
+        for method in self.methods:
+            text = line.text(method) if method in line.figures else MISSING
+            if method in self.best[dataset]:
+                text = emphasized(text)
+            elif (dataset, method) in self.fewer:
+                text += FEWER
+            entries.append(text)
+        return entries
 
 
 class _Kind(NamedTuple):
@@ -87,7 +95,7 @@ class _Kind(NamedTuple):
 
 
 def _bayes_errors(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
-    errors = _known({m: cell.bayes_error for m, cell in cells.items()})
+    errors = _numbers({m: cell.bayes_error for m, cell in cells.items()})
     scaled = {m: 1000 * error / cells[m].n for m, error in errors.items() if printed}
     return [
         Line("ours, %", {m: 100 * error for m, error in errors.items()}, 3),
@@ -109,7 +117,7 @@ def _accuracies(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Lin
 
 def _times(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
     other = cells.get(peer)
-    ratios = _known({m: c.time_ratio(other) for m, c in cells.items() if other})
+    ratios = _numbers({m: c.time_ratio(other) for m, c in cells.items() if other})
     theirs = {
         m: printed[m] / printed[peer] for m in ratios if {m, peer} <= printed.keys()
     }
@@ -120,7 +128,7 @@ def _times(cells: dict[str, Cell], printed: Figures, peer: str) -> list[Line]:
     ]
 
 
-def _known(figures: Figures) -> Figures:
+def _numbers(figures: Figures) -> Figures:
     return {method: value for method, value in figures.items() if value == value}
 
 
@@ -162,115 +170,62 @@ _KINDS = {
 def make_table(results: Results, number: int) -> Table:
     """Make a table of a study, by the paper's number.
 
-    Methods without a figure are left out. Incomplete figures are marked and do not
-    count among the best.
+    Methods without a figure are left out. Figures of fewer folds than others are marked
+    and do not count among the best.
     """
     if number not in _KINDS:
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
     kind = _KINDS[number]
-    peer = _PEER if _PEER in results.methods else results.methods[0]
-    rows = {d: _lines(results, number, d, peer) for d in results.datasets}
+    peer = _PEER if _PEER in results.methods else next(iter(results.methods), "")
+    rows, best = {}, {}
+    for dataset in results.datasets:
+        cells = {m: cell for (d, m), cell in results.cells.items() if d == dataset}
+        main, *others = kind.lines(cells, paper.printed_row(number, dataset), peer)
+        rows[dataset] = [main, *(line for line in others if line.figures)]
+        texts = {m: main.text(m) for m in main.figures if cells[m].complete}
+        goal = kind.best(texts.values(), key=float, default="")
+        best[dataset] = {method for method, text in texts.items() if text == goal}
     shown = {method for main, *_ in rows.values() for method in main.figures}
     methods = [method for method in results.methods if method in shown]
-    notes = _notes(results, methods or [peer]) + paper.slips(number, results.datasets)
+    fewer = {
+        (d, m): f"{m} on {d} ({len(cell.rows)} of {cell.n_folds})"
+        for (d, m), cell in results.cells.items()
+        if not cell.complete and m in shown
+    }
     title, caption = (text.format(peer=peer) for text in kind[:2])
-    return Table(number, title, caption, methods, rows, notes)
-
-
-def _lines(results: Results, number: int, dataset: str, peer: str) -> list[Line]:
-    """Return the lines of a data set, with marks and with the best figures."""
-    kind, printed = _KINDS[number], paper.printed_row(number, dataset)
-    cells = {m: cell for (d, m), cell in results.cells.items() if d == dataset}
-    main, *others = kind.lines(cells, printed, peer)
-    whole = {m: main.text(v) for m, v in main.figures.items() if cells[m].complete}
-    marks = {m: _sign(cell) for m, cell in cells.items() if cell.remark()}
-    best = _best(whole, kind.best)
-    paper_best = _best({m: str(v) for m, v in printed.items()}, kind.best)
-    return [
-        replace(main, best=best, marks=marks, missing=MISSING),
-        *(
-            replace(line, best=paper_best) if line.heading == "paper" else line
-            for line in others
-            if line.figures
-        ),
-    ]
-
-
-def _best(texts: dict[str, str], choose: Callable[..., str]) -> frozenset[str]:
-    """Return the methods with the best figure, ties in the printed digits included."""
-    goal = choose(texts.values(), key=float, default="")
-    return frozenset(method for method, text in texts.items() if text == goal)
-
-
-def _sign(cell: Cell) -> str:
-    return LIMITED if cell.complete else INCOMPLETE
-
-
-def _notes(results: Results, methods: list[str]) -> list[str]:
-    """Return what is missing, what is incomplete and what was limited."""
-    missing: list[str] = []
-    remarks: dict[str, list[str]] = {}
-    for dataset in results.datasets:
-        for method in methods:
-            cell = results.cells.get((dataset, method))
-            if cell is None:
-                missing.append(f"{method} on {dataset}")
-            elif remark := cell.remark():
-                text = f"{_sign(cell)} {{}} on {dataset}: {remark}."
-                remarks.setdefault(text, []).append(method)
-    notes = []
-    for text, names in remarks.items():
-        everyone = names == methods and len(names) > 1
-        notes.append(
-            text.replace("{}", "All methods" if everyone else ", ".join(names), 1)
-        )
-    if any(note.startswith(INCOMPLETE) for note in notes):
-        notes.append(f"{INCOMPLETE} Incomplete figures do not count among the best.")
-    if missing:
-        notes.append(f"{MISSING} No results: {', '.join(missing)}.")
-    return notes
+    notes = paper.slips(number, results.datasets)
+    if fewer:
+        notes = [
+            f"{FEWER} Fewer folds than others, never marked as best: "
+            f"{', '.join(fewer.values())}.",
+            *notes,
+        ]
+    return Table(number, title, caption, methods, rows, best, set(fewer), notes)
 
 
 def as_text(table: Table) -> str:
-    """Return a table for terminals, at most 100 columns wide, asterisks at the best."""
-    signs = LIMITED, INCOMPLETE, "*"
-    rows = [["", "", *table.methods], *table.body(lambda text: f"{text}*")]
-    # A figure without a sign keeps its place, so that digits stand in columns.
-    rows = [
-        [*row[:2], *(text if text.endswith(signs) else f"{text} " for text in row[2:])]
-        for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    """Return a table for terminals, a few methods at a time, asterisks at the best."""
+    rows = table.body(lambda text: f"{text}*")
+    width = max((len(row[0]) for row in rows), default=0)
     parts = [f"Table {table.number}. {table.title}", *_wrapped(table.caption), ""]
-    for columns in _panels(widths):
-        for row in rows:
-            if row[0]:
-                parts.append("-" * (sum(widths[j] + 2 for j in columns) - 2))
-            if any(row[j].strip() for j in columns[2:]):
-                cells = [row[j].rjust(widths[j]) for j in columns[2:]]
-                names = row[0].ljust(widths[0]), row[1].ljust(widths[1])
-                parts.append("  ".join([*names, *cells]).rstrip())
-        parts.append("")
-    for note in [*table.notes, "* best of its line"]:
+    for first in range(0, len(table.methods), _PANEL):
+        panel = [["", *(f"{name} " for name in table.methods[first : first + _PANEL])]]
+        for name, heading, *entries in rows:
+            # A figure without a sign keeps its place, so that digits stand in columns.
+            texts = [
+                text if text.endswith((FEWER, "*")) else f"{text} "
+                for text in entries[first : first + _PANEL]
+            ]
+            if any(text.strip() for text in texts):
+                panel.append([f"{name:{width}}  {heading}", *texts])
+        parts += [*text_table(panel), ""]
+    for note in [*table.notes, LEGEND]:
         parts += _wrapped(note)
     return "\n".join(parts) + "\n"
 
 
-def _panels(widths: list[int]) -> list[list[int]]:
-    """Return the columns of each panel: the first two, and as many as have room."""
-    panels: list[list[int]] = []
-    room = 0
-    for j in range(2, len(widths)):
-        if not panels or widths[j] + 2 > room:
-            panels.append([0, 1])
-            room = _WIDTH - widths[0] - widths[1] - 2
-        panels[-1].append(j)
-        room -= widths[j] + 2
-    return panels
-
-
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH - 12, subsequent_indent="  ")
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
 
 
 def as_markdown(table: Table) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from textwrap import wrap
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heterolda.estimators.placement import host_of
 from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
-from heterolda.export.rules import Description, describe, incomplete_rows
+from heterolda.export.rules import Description, describe
 from heterolda.foundations.files import written_whole
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
@@ -42,7 +42,6 @@ _DECISIONS = {
     "votes": "one-vs-one, sums of votes",
     "one-vs-all": "one-vs-all, log-odds",
 }
-_INDENT = 17  # of what follows a topic in the comment
 
 
 @dataclass(frozen=True)
@@ -238,17 +237,13 @@ class _Source:
             f"Constants: {self.constant_bytes} bytes",
             f"Multiplications: {self.multiplications} for a decision",
         ]
-        origin = []
-        for line in topics:
-            topic, _, words = line.partition(": ")
-            first, *others = wrap(words, 80 - _INDENT, break_on_hyphens=False) or [""]
-            origin.append(f"{topic + ':':{_INDENT}}{first}")
-            origin += [" " * _INDENT + other for other in others]
-        missing = incomplete_rows(model)
+        lines = [
+            fill(topic, 80, subsequent_indent="    ", break_on_hyphens=False)
+            for topic in topics
+        ]
         self.words |= {
             "version": sys.modules["heterolda"].__version__,
-            "origin": "\n".join(origin),
-            "missing": "\n".join(["", *wrap(missing, 80), ""]) if missing else "",
+            "origin": "\n".join(lines),
         }
         names = self.rules.features or []
         shown = [f"    x[{j}]: {name}" for j, name in enumerate(names)]
@@ -280,11 +275,9 @@ class _Source:
     def _add_scores(self) -> None:
         coef: NDArray[Any] = self.rules.coef
         offset: NDArray[Any] = self.rules.intercept
-        if self.dtype == "float":
-            center, coef, offset = self.rules.centered()
-            if center.any():
-                name = self._add_table("center", center)
-                self.words["feature"] = f"(x[j] - {name}[j])"
+        if self.dtype == "float" and not self.rules.powers:
+            center, coef, offset = self.rules.in_single()
+            self.words["feature"] = f"(x[j] - {self._add_table('center', center)}[j])"
         self._add_table("coef", coef)
         self._add_table("offset", offset)
         self._add("score")
@@ -302,8 +295,8 @@ class _Source:
                 rounded = center.astype(np.float32).astype(np.float64)
             shift = self._add_table("shift", (rounded - center) / scale)
             unit = f"{unit} + {shift}[j]"
-        functions = {one: f"{one}{suffix}" for one in ("log1p", "expm1")}
-        self.words |= {"unit": unit, **functions}
+        self.words |= {"unit": unit, "log1p": f"log1p{suffix}"}
+        self.words |= {"expm1": f"expm1{suffix}"}
         self._add("transformed")
         self.multiplications += 3 * len(center)
 

@@ -14,7 +14,7 @@ int ${name}_predict(const $real *x)
     returns the place of the class in ${name}_classes.
     It is -1 if a score is not finite, because a feature is NaN, infinite
     or far too large; -ffast-math would take that away.
-$missing
+
 Features, x[0] to x[$last]:
 
 //// begin
@@ -40,7 +40,7 @@ Features, x[0] to x[$last]:
 enum { ${name}_n_features = $d, ${name}_n_classes = $k };
 
 //// score
-// Single precision needs centers, see `Description.centered`.
+// Single precision needs centers, see `rules.in_single`.
 static inline $real ${name}_score(const $real *x, int rule)
 {
     $real sum = 0;

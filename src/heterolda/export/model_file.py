@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import stat
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.placement import host_of
-from heterolda.export.json_file import read_json, write_json
-from heterolda.export.models import MODEL, TABLE, own_steps
-from heterolda.export.schema import Place, check_object, shown, text
-from heterolda.foundations.files import unreadable
+from heterolda.export.assembly import own_steps
+from heterolda.export.models import MODEL, TABLE
+from heterolda.export.schema import Place, check_object
+from heterolda.foundations.files import unreadable, written_whole
 
 FORMAT = "heterolda-model"
 # The version of the files that are written, and the only one that is read.
 VERSION = 1
+# Limits of what is read: they bound the time and the memory that any file can take.
+MOST_BYTES = 1 << 30
+# Numbers, texts, lists and objects all come with one of these. A list of nothing takes
+# twenty times its size in memory, so there may be fewer lists than numbers.
+MOST_MARKS = {",": 1 << 26, '"': 1 << 23, "[": 1 << 22, "{": 1 << 20}
+# 2**64 and a sign need no more; to read a million digits takes minutes.
+_MOST_DIGITS = 21
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def save(
@@ -65,9 +77,11 @@ def save(
     document = to_document(model, include_statistics=include_statistics)
     try:
         from_document(document)
+        content = json_text(document)
     except ValueError as error:
         raise ValueError(f"model cannot be saved in a model file: {error}") from error
-    write_json(path, document)
+    with written_whole(path) as file:
+        file.write(content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -103,7 +117,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     place = os.fspath(path)  # an integer would be the number of an open file
     try:
-        return from_document(read_json(place))
+        status = os.stat(place)  # before it is opened: a pipe would wait for its writer
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is not a regular file")
+        if status.st_size > MOST_BYTES:
+            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+        with open(place, "rb") as file:
+            return from_document(parse_json(file.read(status.st_size)))
     except MemoryError as error:
         reason = ValueError("it needs more memory than is available")
         raise unreadable(place, "a heterolda model", reason) from error
@@ -139,10 +159,10 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
 def _without_statistics(value: Any) -> Any:
     """Return a JSON value without class statistics at any depth."""
     if isinstance(value, list):
-        return [_without_statistics(one) for one in value]
+        return [_without_statistics(item) for item in value]
     if not isinstance(value, dict):
         return value
-    bare = {key: _without_statistics(one) for key, one in value.items()}
+    bare = {key: _without_statistics(item) for key, item in value.items()}
     return bare | {"statistics_": None} if "statistics_" in bare else bare
 
 
@@ -153,10 +173,65 @@ def from_document(document: Any) -> Any:
     version = document.get("version")
     if type(version) is not int or version != VERSION:
         raise ValueError(
-            f"it has version {shown(version)}, and this release reads only version "
+            f"it has version {str(version)[:60]}, and this release reads only version "
             f"{VERSION}: save the model again with this release"
         )
-    at = Place("it")
-    check_object(document, at, ("format", "version", "heterolda", "model"))
-    text().read(document["heterolda"], at / "heterolda")
+    check_object(document, Place("it"), ("format", "version", "heterolda", "model"))
     return MODEL.read(document["model"], Place("model"))
+
+
+def json_text(document: dict[str, Any]) -> bytes:
+    """Return JSON with an indent and one row of numbers per line."""
+    content = "".join(_layout(document, 0)).encode() + b"\n"
+    _check_size(content)
+    return content
+
+
+def _layout(value: Any, depth: int) -> Iterator[str]:
+    """Return the text of a value, in parts; lists of plain values stay on one line."""
+    nested = isinstance(value, dict) or (
+        isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value))
+    )
+    if not nested or not value:
+        yield _ENCODER.encode(value)
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    items = value.items() if isinstance(value, dict) else ((None, v) for v in value)
+    margin = "\n" + "  " * (depth + 1)
+    yield opening
+    for k, (key, item) in enumerate(items):
+        yield ("," if k else "") + margin
+        if key is not None:
+            yield _ENCODER.encode(key) + ": "
+        yield from _layout(item, depth + 1)
+    yield "\n" + "  " * depth + closing
+
+
+def parse_json(data: bytes) -> Any:
+    """Parse JSON that may be damaged or hostile; a ValueError says what is wrong."""
+    _check_size(data)
+    try:
+        # NaN is read as infinity, which no kind of value takes.
+        return json.loads(
+            data.decode(), parse_int=_integer, parse_constant=lambda name: math.inf
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 text: {error.reason}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _check_size(data: bytes) -> None:
+    """Refuse what would take far more memory than its size, or is too large."""
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    for mark, most in MOST_MARKS.items():
+        if data.count(mark.encode()) > most:
+            raise ValueError(f"it has more than {most} of the character {mark}")
+
+
+def _integer(digits: str) -> int | float:
+    """Return an integer; one of many digits as the nearest number, or infinity."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)

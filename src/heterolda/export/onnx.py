@@ -17,29 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.export.rules import (
-    EXPORTED,
-    Description,
-    describe,
-    in_single,
-    incomplete_rows,
-)
+from heterolda.export.rules import EXPORTED, Description, describe, in_single
 from heterolda.foundations.files import written_whole
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
-_OLDEST_OPSET = 13
-_OPTIONS = {
-    "zipmap": [True, False, "columns"],
-    "nocl": [True, False],
-    "output_class_labels": [False, True],
-}
 _COLUMNS = np.array([1])  # the axis
 
 
@@ -47,21 +34,19 @@ def to_onnx(
     model: Any,
     path: str | os.PathLike[str] | None = None,
     dtype: str = "float32",
-    *,
-    target_opset: int = 15,
-    options: dict[Any, Any] | None = None,
 ) -> Any:
     """Convert a fitted classifier, projection or pipeline to ONNX.
 
     This calls skl2onnx with settings that suit most uses: the input is ``X`` with any
     number of rows, and the outputs are the labels and one array of probabilities, or
     the components of a projection. If the columns of ``X`` have names, the graph's
-    metadata describe them under "features", as a list in JSON.
+    metadata describe them under "features", as a list in JSON. For other settings, call
+    `heterolda.export.onnx.register` and then skl2onnx itself.
 
     For a row with NaN or infinity, the probabilities are NaN and the label is not a
-    class: the empty string, or -2^63 for integers. The metadata say so under "missing".
-    This also holds for a discriminant with ``missing="em"``; if the same features are
-    always missing, convert ``model.for_features(...)``.
+    class: the empty string, or -2^63 for integers. This also holds for a discriminant
+    with ``missing="em"``; if the same features are always missing, convert
+    ``model.for_features(...)``.
 
     Parameters
     ----------
@@ -74,11 +59,6 @@ def to_onnx(
         File to write, whole or not at all. If None, no file is written.
     dtype : {"float32", "float64"}, default="float32"
         Type of the features and of the probabilities or components.
-    target_opset : int, default=15
-        Version of the operators, at least 13.
-    options : dict or None, default=None
-        Options of skl2onnx for classifiers: "zipmap", "nocl" and
-        "output_class_labels". If None, ``{"zipmap": False}``.
 
     Returns
     -------
@@ -109,40 +89,21 @@ def to_onnx(
         raise ImportError(message) from error
     register()
     check_is_fitted(model := host_of(model))
-    if options is None and is_classifier(model):
-        options = {"zipmap": False}
     kind = FloatTensorType if dtype == "float32" else DoubleTensorType
     graph = convert_sklearn(
         model,
         name=type(model).__name__,
         initial_types=[("X", kind([None, model.n_features_in_]))],
-        options=options,
-        target_opset=target_opset,
+        options={"zipmap": False} if is_classifier(model) else None,
+        target_opset=15,
     )
     meanings = feature_meanings(model)
     if meanings is not None:
         graph.metadata_props.add(key="features", value=dumps(meanings))
-    last = model[-1] if isinstance(model, Pipeline) else model
-    if isinstance(last, EXPORTED):
-        graph.metadata_props.add(key="missing", value=_of_incomplete_rows(graph, last))
     if path is not None:
         with written_whole(path) as file:
             file.write(graph.SerializeToString())
     return graph
-
-
-def _of_incomplete_rows(graph: Any, model: Any) -> str:
-    """Return what the graph of a classifier does with rows that are not complete."""
-    from onnx import TensorProto
-
-    labels = _label_values(model.classes_)
-    kind = graph.graph.output[0].type.tensor_type.elem_type
-    if labels.dtype.kind == "O" and kind != TensorProto.STRING:  # the option "nocl"
-        labels = np.arange(len(labels))
-    return (
-        "A row with NaN or infinity has no class: its probabilities are NaN, and its "
-        f"label is {dumps(_no_label(labels))}. {incomplete_rows(model)}"
-    ).rstrip()
 
 
 def register() -> None:
@@ -161,7 +122,7 @@ def register() -> None:
             f"Heterolda{classifier.__name__}",
             calculate_linear_classifier_output_shapes,
             _convert,
-            options=_OPTIONS,
+            options={"zipmap": [True, False, "columns"], "nocl": [False]},
         )
     update_registered_converter(
         HeteroscedasticProjection,
@@ -213,8 +174,8 @@ class _Node:
 
     def largest(self) -> tuple[_Node, _Node]:
         """Return the largest of each row and its column, the first of equals."""
-        values, columns = self.graph.add("TopK", [self, np.array([1])], 2, axis=1)
-        return values, columns
+        column = self.graph("ArgMax", self, axis=1)
+        return self.graph("GatherElements", self, column, axis=1), column
 
 
 @dataclass(frozen=True)
@@ -227,24 +188,12 @@ class _Graph:
     def __call__(
         self, op: str, *inputs: Any, output: str | None = None, **attributes: Any
     ) -> _Node:
-        """Add a node with one output."""
-        return self.add(op, list(inputs), 1, output, **attributes)[0]
-
-    def add(
-        self,
-        op: str,
-        inputs: list[Any],
-        n: int,
-        output: str | None = None,
-        **options: Any,
-    ) -> list[_Node]:
-        """Add a node with n outputs, which get new names unless there is one."""
+        """Add a node, whose output gets a new name unless there is one."""
         names = [x.name if isinstance(x, _Node) else self._constant(x) for x in inputs]
-        new = self.scope.get_unique_variable_name
-        outputs = [output or new(op.lower()) for _ in range(n)]
+        output = output or self.scope.get_unique_variable_name(op.lower())
         name = self.scope.get_unique_operator_name(op)
-        self.container.add_node(op, names, outputs, name=name, **options)
-        return [_Node(self, one) for one in outputs]
+        self.container.add_node(op, names, [output], name=name, **attributes)
+        return _Node(self, output)
 
     def features(self, operator: Any) -> tuple[_Node, np.dtype[Any]]:
         """Return the input of an operator, and its precision: single or double."""
@@ -274,14 +223,8 @@ class _Graph:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the graph of a classifier, as skl2onnx asks for it."""
-    if container.target_opset < _OLDEST_OPSET:
-        raise ValueError(
-            f"target_opset must be at least {_OLDEST_OPSET} for "
-            f"{type(operator.raw_operator).__name__}, got {container.target_opset}"
-        )
     rules = describe(operator.raw_operator)
-    nocl = scope.get_options(operator.raw_operator, {"nocl": False})["nocl"]
-    labels = np.arange(len(rules.classes)) if nocl else _label_values(rules.classes)
+    labels = _label_values(rules.classes)
     graph = _Graph(scope, container)
     x, kind = graph.features(operator)
     scores = _scores(graph, rules, x, kind == np.float64).astype(np.float64)
@@ -344,8 +287,8 @@ def _no_label(labels: NDArray[Any]) -> str | int:
     If that is a label, then the next that is not.
     """
     text = labels.dtype.kind == "O"
-    wanted = ("?" * n if text else n - 2**63 for n in count())
-    return next(one for one in wanted if one not in labels.tolist())
+    candidates = ("?" * n if text else n - 2**63 for n in count())
+    return next(label for label in candidates if label not in labels.tolist())
 
 
 def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
@@ -354,8 +297,8 @@ def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
         x, double = _transformed(graph, rules.powers, x.astype(np.float64)), True
     if double:
         return x @ rules.coef.T + rules.intercept
-    center, coef, offset = rules.centered()
-    return (x - center if center.any() else x) @ coef.T + offset
+    center, coef, offset = rules.in_single()
+    return (x - center) @ coef.T + offset
 
 
 def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:

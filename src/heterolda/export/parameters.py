@@ -1,8 +1,14 @@
-"""Constructor parameters in a model file: one encoder, and its inverse."""
+"""Constructor parameters in a model file: one encoder, and its inverse.
+
+Numbers, text, None and lists are written as they are; tuples and arrays become lists.
+Objects of one key stand for the rest: ``{"map": [[key, value], ...]}`` for a
+dictionary, ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant,
+``{"frozen": "estimator_"}`` for a `FrozenEstimator` that is the initial estimator, and
+``{"not_kept": "Ridge()"}`` for any other estimator. A random generator becomes None.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from inspect import signature
 from math import isfinite
 from numbers import Integral, Real
@@ -17,11 +23,10 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.export.schema import (
     Kind,
     Place,
-    array,
     check_list,
     check_object,
     choice,
-    shown,
+    number,
     text,
 )
 from heterolda.solvers import (
@@ -33,8 +38,7 @@ from heterolda.solvers import (
     resolve_solver,
 )
 
-# The classes whose instances are kept, as their names and their own parameters.
-_CLASSES = {
+_CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         *(Fisher, FixedPoint, Global, Grid, RandomSearch),
@@ -43,8 +47,8 @@ _CLASSES = {
 }
 # The initial estimator of a search with a nested dictionary is five levels deep.
 _DEEPEST = 8
-# Parameters are finite, integers among them of 64 bits.
-_LARGEST = {bool: 1, int: 2**64, float: np.finfo(float).max}
+# Stands for the fitted `estimator_` until that is known.
+FROZEN = FrozenEstimator(None)
 
 
 class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,24 +67,17 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def parameters(cls: type, *names: str) -> Kind:
-    """Describe the parameters of a class, or some of them.
-
-    They are numbers, text, lists and what one-key objects stand for. These are
-    ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``, ``{"array": [...]}``,
-    ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant, ``{"frozen": ...}`` for
-    a `FrozenEstimator`, and ``{"not_kept": "Ridge()"}`` for what is not kept. A random
-    generator has no value that would be worth keeping: it becomes None.
-    """
+    """Describe the parameters of a class, or some of them."""
     names = names or tuple(signature(cls).parameters)
     return Kind(
         "object of parameters",
         lambda value, at: _decoded_object(value, at, names, 0),
-        lambda values: {name: _encoded(name, values[name]) for name in names},
+        lambda values: {name: _encoded(values[name], name) for name in names},
     )
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
-    """Return an estimator of parameters that it accepts."""
+    """Return an estimator whose own checks its parameters have passed."""
     estimator = cls(**values)
     estimator._validate_params()
     if "solver" in values:
@@ -88,14 +85,14 @@ def unfitted(cls: Any, values: dict[str, Any]) -> Any:
     return estimator
 
 
-def _encoded(name: str, value: Any) -> Any:
-    """Return the JSON value of a parameter."""
-
-    def each(values: Any) -> list[Any]:
-        return [_encoded(name, one) for one in values]
-
+def _encoded(value: Any, name: str) -> Any:
+    """Return the JSON value of a parameter, or raise an error that names it."""
     if hasattr(value, "to_dict"):  # pandas: by label, unless merely numbered
-        value = _by_label(value)
+        numbered = value.ndim == 2 and (
+            list(value.index) == list(value.columns) == list(range(len(value)))
+        )
+        index = ["index"] * (value.ndim - 1)
+        value = np.asarray(value) if numbered else value.to_dict(*index)
     if value is None or isinstance(value, RandomState):
         return None
     if isinstance(value, bool | np.bool_):
@@ -107,58 +104,45 @@ def _encoded(name: str, value: Any) -> Any:
     if isinstance(value, Real) and isfinite(value):
         return float(value)
     if isinstance(value, dict):
-        return {"map": [each(pair) for pair in value.items()]}
-    if isinstance(value, tuple):
-        return {"tuple": each(value)}
-    if isinstance(value, list):
-        return each(value)
+        return {"map": _encoded(list(value.items()), name)}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_encoded(item, name) for item in value]
     if type(value) in _CLASSES.values():
-        names = signature(type(value)).parameters
-        own = {one: _encoded(one, getattr(value, one)) for one in names}
-        return {type(value).__name__: own}
-    if isinstance(value, FrozenEstimator):
-        return {"frozen": _encoded(name, value.estimator)}
+        own = signature(type(value)).parameters
+        return {type(value).__name__: {n: _encoded(getattr(value, n), n) for n in own}}
+    if value is FROZEN:
+        return {"frozen": "estimator_"}
     if hasattr(value, "fit"):
-        kept = value.name if isinstance(value, NotKept) else repr(value)
-        return {"not_kept": " ".join(kept.split())}
-    numbers = np.asarray(value)
-    if numbers.dtype.kind in "iuf" and numbers.ndim and np.isfinite(numbers).all():
-        return {"array": numbers.tolist()}
-    raise ValueError(
-        f"parameter {name} cannot be written without pickle: {shown(value)}"
-    )
-
-
-def _by_label(value: Any) -> Any:
-    """Return a Series or a data frame as dictionaries, or as an array of numbers."""
-    if value.ndim == 1:
-        return value.to_dict()
-    if list(value.index) == list(value.columns) == list(range(len(value))):
-        return np.asarray(value)
-    return value.to_dict("index")
+        words = value.name if isinstance(value, NotKept) else repr(value)
+        return {"not_kept": " ".join(words.split())}
+    raise ValueError(f"parameter {name} cannot be written without pickle: {value!r}")
 
 
 def _decoded(value: Any, at: Place, depth: int) -> Any:
     """Return the parameter of a JSON value."""
     if depth > _DEEPEST:
         raise ValueError(f"{at.name} is nested too deeply")
-
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, str):
         return text().read(value, at)
-    if isinstance(value, int | float) and not abs(value) <= _LARGEST[type(value)]:
-        raise ValueError(f"{at.name} has a number that is too large")
-    if isinstance(value, list):
-        return [_decoded(one, at, depth + 1) for one in value]
-    if not isinstance(value, dict):
+    if isinstance(value, int | float):
+        number().read(value, at)
         return value
-    tag = choice(*_TAGS, *_CLASSES).read(next(iter(value), ""), at)
+    if isinstance(value, list):
+        return [_decoded(item, at, depth + 1) for item in value]
+    tag = choice("map", "frozen", "not_kept", *_CLASSES).read(next(iter(value), ""), at)
     check_object(value, at, [tag])
-    if tag in _TAGS:
-        return _TAGS[tag](_decoded(value[tag], at, depth + 1), at)
-    cls: Any = _CLASSES[tag]
-    names = tuple(signature(cls).parameters)
-    given = _decoded_object(value[tag], at, names, depth + 1)
-    return unfitted(cls, given) if hasattr(cls, "fit") else cls(**given)
+    content = value[tag]
+    if tag == "map":
+        return _decoded_map(_decoded(content, at, depth + 1), at)
+    if tag == "frozen":
+        return FROZEN
+    if tag == "not_kept":
+        return NotKept(text().read(content, at), at.name.rpartition(".")[2])
+    cls = _CLASSES[tag]
+    own = _decoded_object(content, at, tuple(signature(cls).parameters), depth + 1)
+    return unfitted(cls, own) if hasattr(cls, "fit") else cls(**own)
 
 
 def _decoded_object(
@@ -169,32 +153,10 @@ def _decoded_object(
     return {name: _decoded(value[name], at / name, depth) for name in names}
 
 
-def _map(pairs: Any, at: Place) -> dict[Any, Any]:
-    """Return a dictionary, from pairs of key and value."""
-    result = {}
+def _decoded_map(pairs: Any, at: Place) -> dict[Any, Any]:
+    """Return a dictionary from pairs of label and value."""
     for pair in check_list(pairs, at):
-        ok = isinstance(pair, list) and len(pair) == 2
-        if not ok or not isinstance(pair[0], str | int | float):
-            raise ValueError(f"{at.name} must have pairs of label and value")
-        result[pair[0]] = pair[1]
-    if len(result) < len(pairs):
-        raise ValueError(f"{at.name} has a label twice")
-    return result
-
-
-def _array(rows: Any, at: Place) -> Any:
-    """Return an array of one or two dimensions."""
-    nested = isinstance(rows, list) and rows and isinstance(rows[0], list)
-    columns = [len(rows[0])] if nested else []
-    return array(None, *columns, dtype=None).read(rows, at)
-
-
-_TAGS: dict[str, Callable[[Any, Place], Any]] = {
-    "tuple": lambda items, at: tuple(check_list(items, at)),
-    "map": _map,
-    "array": _array,
-    "frozen": lambda estimator, at: FrozenEstimator(estimator),
-    "not_kept": lambda name, at: NotKept(
-        text().read(name, at), at.name.rpartition(".")[2]
-    ),
-}
+        check_list(pair, at, 2)
+        if not isinstance(pair[0], str | int | float):
+            raise at.error("have labels", pair[0])
+    return dict(pairs)

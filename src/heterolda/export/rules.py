@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
-from heterolda.export.assembly import CLASSIFIERS
-from heterolda.export.models import own_steps
+from heterolda.export.assembly import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
 from heterolda.statistics.power import PowerTransformation
@@ -25,11 +23,6 @@ from heterolda.statistics.power import PowerTransformation
 Array32 = NDArray[np.float32]
 
 EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
-# A class is taken to reach so many standard deviations from its mean. By Chebyshev's
-# inequality at most 1 row in 64 is farther away, whatever the distribution.
-_REACH = 8.0
-# Centers are multiples of the power of two that is so many digits below the range.
-_GRID_BITS = 5
 _EXTREME = (
     "model has scores too large or too small for other formats: fit it to features "
     "in other units"
@@ -50,9 +43,7 @@ class Description:
     curve: Curve  # log-odds of each rule as a function of its score
     temperature: float  # logarithms of probabilities are divided by it
     powers: PowerTransformation | None  # of the features, before the rules see them
-    # Least and largest values that the features should take, (n_features, 2), by the
-    # means and variances of the classes; None if these are not known.
-    ranges: Array | None
+    center: Array  # mean of the features; zero if it is not known
     features: list[str] | None  # names, or which category
     origin: list[str]  # lines "Topic: text" on how the rules were found
 
@@ -61,30 +52,19 @@ class Description:
         """First and second class of each rule of one-vs-one, in order."""
         return np.column_stack(np.triu_indices(len(self.classes), 1))
 
-    def centered(self) -> tuple[Array32, Array32, Array32]:
-        """Return centers of the features, normals and offsets in single precision.
-
-        The scores are ``(x - center) @ coef.T + offset``. Without the centers, sums of
-        terms much larger than the score would have to cancel where the data are far
-        from zero. Centers are multiples of a power of two, near the spread of the
-        feature, so that the differences of most rows are exact. They are zero where the
-        data are near zero, and where nothing is known of them.
-        """
-        centers = np.zeros(self.coef.shape[1])
-        if self.ranges is not None:
-            low, high = self.ranges.T
-            middle, width = (low + high) / 2, high - low
-            step = np.ldexp(1.0, np.frexp(width)[1] - _GRID_BITS)
-            centers = np.where(width > 0, np.round(middle / step) * step, middle)
-        return in_single(centers, self.coef, self.intercept)
+    def in_single(self) -> tuple[Array32, Array32, Array32]:
+        """Return center, normals and offsets in single precision."""
+        return in_single(self.center, self.coef, self.intercept)
 
 
 def in_single(
     center: Array, coef: Array, intercept: Array
 ) -> tuple[Array32, Array32, Array32]:
-    """Return centers, normals and offsets in single precision.
+    """Return center, normals and offsets in single precision.
 
-    The offsets make up for the rounding of the centers.
+    The scores are ``(x - center) @ coef.T + offset``. Without the center, sums of terms
+    much larger than the score would have to cancel where the data are far from zero.
+    The offsets make up for the rounding of the center.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         single = center.astype(np.float32)
@@ -96,17 +76,6 @@ def in_single(
             "in double precision, or scale the features before the fit"
         )
     return arrays
-
-
-def incomplete_rows(model: Any) -> str:
-    """Return which predictions of a model no other format has; empty if none."""
-    last = model[-1] if isinstance(model, Pipeline) else model
-    if not get_tags(last).input_tags.allow_nan:
-        return ""
-    return (
-        "The Python model also predicts rows with missing values, and this does not: "
-        "where the same features are always missing, export model.for_features(...)."
-    )
 
 
 def describe(model: Any) -> Description:
@@ -143,7 +112,7 @@ def describe(model: Any) -> Description:
         curve=log_odds.curve,
         temperature=committee.temperature,
         powers=powers,
-        ranges=None if powers else _ranges(fitted),
+        center=_center(fitted),
         features=feature_meanings(model),
         origin=_origin(fitted),
     )
@@ -175,31 +144,29 @@ def _describe_pipeline(model: Pipeline) -> Description:
         rules,
         coef=coef,
         intercept=intercept,
-        ranges=_ranges(model[0]),
+        center=model[0].mean_,
         features=feature_meanings(model),
     )
 
 
-def _ranges(model: Any) -> Array | None:
-    """Return the ranges of the features by class statistics, if there are any."""
+def _center(model: Any) -> Array:
+    """Return the mean of the features, zero if it is not known."""
     stats = getattr(getattr(model, "estimator_", model), "statistics_", None)
-    if stats is None:
-        return None
+    if stats is None or getattr(model, "transformation_", None) is not None:
+        return np.zeros(model.coef_.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = _REACH * np.sqrt(stats.squares / (stats.weights - 1)[:, None])
-        low, high = stats.means - spread, stats.means + spread
-        ranges = np.column_stack([low.min(axis=0), high.max(axis=0)])
-        return ranges if np.isfinite(ranges[:, 1] - ranges[:, 0]).all() else None
+        center: Array = stats.weights / stats.weights.sum() @ stats.means
+    return center
 
 
 def _origin(model: Any) -> list[str]:
     """Return what decided each pair of classes, and how good the rules are."""
     if hasattr(model, "n_errors_"):
-        said = f"{model.n_errors_.sum():g} in training, over all rules"
-        return ["Rules: found by local search, Algorithm 2", f"Errors: {said}"]
+        errors = f"{model.n_errors_.sum():g} in training, over all rules"
+        return ["Rules: found by local search, Algorithm 2", f"Errors: {errors}"]
     if hasattr(model, "held_out_error_"):
-        said = f"{model.held_out_error_:.4g}, from rows held out"
-        lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {said}"]
+        error = f"{model.held_out_error_:.4g}, from rows held out"
+        lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {error}"]
         if model.transformation_ is not None:
             lines.append(
                 "Transformation: a power of each feature, by a logarithm and an "
@@ -208,7 +175,7 @@ def _origin(model: Any) -> list[str]:
         return lines
     bound, error = getattr(model, "bound_", None), model.bayes_error_
     lines = [] if bound is None else [f"Bound: {bound}"]
-    lines += [f"Rules: {said}" for said in _deciders(model)]
+    lines += [f"Rules: {decider}" for decider in _deciders(model)]
     if fewer_rows_than_features(model, getattr(model, "statistics_", None)):
         return lines
     return [
@@ -221,20 +188,19 @@ def _origin(model: Any) -> list[str]:
 def _deciders(model: Any) -> list[str]:
     """Return which rule each pair of classes has, the most frequent first."""
     labels = [*map(str, model.classes_.tolist()), OTHERS]
+    pairs = [f"{labels[i]} and {labels[j]}" for i, j in model.pairs_.tolist()]
     rule_of = np.where(
         model.trivial_,
         "always the likelier class",
-        np.where(model.guarded_, "Fisher's, taken by the guard", "of the solver"),
+        np.where(
+            model.guarded_,
+            "Fisher's, taken by the guard",
+            str(model._settings["solver"]),
+        ),
     ).tolist()
-    lines = []
-    for rule, n in Counter(rule_of).most_common():
-        text = f"{model._settings['solver']}" if rule == "of the solver" else rule
-        which = zip(rule_of, model.pairs_.tolist(), strict=True)
-        pairs = [f"{labels[i]} and {labels[j]}" for one, (i, j) in which if one == rule]
-        if n == len(rule_of):
-            lines.append(text)
-        elif lines:
-            lines.append(f"{text}, {n} of {len(rule_of)} pairs: {'; '.join(pairs)}")
-        else:
-            lines.append(f"{text}, all pairs but those below")
+    (most, n), *others = Counter(rule_of).most_common()
+    lines = [most if n == len(pairs) else f"{most}, all pairs but those below"]
+    for rule, n in others:
+        of = [pair for pair, name in zip(pairs, rule_of, strict=True) if name == rule]
+        lines.append(f"{rule}, {n} of {len(pairs)} pairs: {'; '.join(of)}")
     return lines

@@ -1,36 +1,35 @@
 """Kinds of values in a model file: each is read with checks, written and described.
 
-`models` describes a model once, as records of such kinds. What is read may come from a
-stranger: a ValueError names the place and says what is wrong with it.
+The table in `models` is made of them. What is read may come from a stranger: a
+ValueError names the place and says what is wrong with it.
 """
 
 from __future__ import annotations
 
+import io
+import re
 import reprlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.statistics.class_statistics import ClassStatistics
+
 # A length may have a name, for which the first list of that name decides, or be free.
 Length = int | str | None
 
-_WRITTEN_AS: dict[type | None, tuple[str, set[type]]] = {
-    float: ("numbers", {int, float}),
-    int: ("integers", {int}),
-    bool: ("true or false", {bool}),
-}
 _LABEL_TYPES = (
     *("str", "object", "bool", "float16", "float32", "float64"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 )
 # An array of text takes the room of its longest entry for each.
 _MOST_CHARACTERS = 1 << 24
+_SURROGATE = re.compile("[\ud800-\udfff]")  # text that cannot be printed or written
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = 60
@@ -38,7 +37,7 @@ _SHORT.maxstring = 60
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file, and the lengths that lists before it have given names."""
+    """A place in a file, and the lengths that earlier lists have given names."""
 
     name: str
     sizes: dict[str, int] = field(default_factory=dict)
@@ -48,12 +47,12 @@ class Place:
 
     def error(self, must: str, value: Any) -> ValueError:
         """Return the error that says what must be here, and what is."""
-        return ValueError(f"{self.name} must {must}, got {shown(value)}")
+        return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is read from JSON, with checks, written, and described in words."""
+    """A kind of value: its description, its reader with checks, and its writer."""
 
     words: str
     read: Callable[[Any, Place], Any]
@@ -64,12 +63,8 @@ def text() -> Kind:
     """Describe text."""
 
     def read(value: Any, at: Place) -> str:
-        if not isinstance(value, str):
-            raise at.error("be text", value)
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise at.error("be valid Unicode", value) from None
+        if not isinstance(value, str) or _SURROGATE.search(value):
+            raise at.error("be valid text", value)
         return value
 
     return Kind("text", read, str)
@@ -137,13 +132,14 @@ def array(
     dtype: type | None = float,
     missing: bool = False,
 ) -> Kind:
-    """Describe an array of numbers from `low` to `high`, of one to three dimensions.
+    """Describe an array of numbers from `low` to `high`.
 
     Without a dtype the numbers are integers if all of them are written so. If `missing`
     null stands for NaN.
     """
-    words, types = _WRITTEN_AS.get(dtype, _WRITTEN_AS[float])
-    types = types | {type(None)} if missing else types
+    words = {int: "integers", bool: "true or false"}.get(dtype or float, "numbers")
+    types = {dtype} if dtype in (int, bool) else {int, float}
+    types |= {type(None)} if missing else set()
 
     def read(value: Any, at: Place) -> NDArray[Any]:
         _check_lists(value, at, shape, types, words)  # before anything is allocated
@@ -152,8 +148,8 @@ def array(
         if outside.any():
             must = f"have finite numbers from {low:g} to {high:g}"
             raise at.error(must, float(numbers[outside][0]))
-        if dtype is None and (given := np.array(value)).dtype == np.int64:
-            return given
+        if dtype is None and (integers := np.array(value)).dtype == np.int64:
+            return integers
         return numbers.astype(dtype or float)
 
     def write(value: Any) -> Any:
@@ -162,30 +158,6 @@ def array(
 
     sizes = " x ".join("any" if n is None else str(n) for n in shape)
     return Kind(f"{words} ({sizes}){', null for NaN' * missing}", read, write)
-
-
-def packed(columns: str) -> Kind:
-    """Describe rows of finite numbers as base64 of float64, lowest byte first.
-
-    For many numbers that nobody reads: digits take twice the room, and tens of times as
-    long.
-    """
-
-    def read(value: Any, at: Place) -> NDArray[Any]:
-        given, n = text().read(value, at), at.sizes[columns]
-        try:
-            data = b64decode(given, validate=True)
-            rows = np.frombuffer(data, "<f8").reshape(-1, n).astype(np.float64)
-        except ValueError:
-            raise at.error(f"be rows of {n} numbers in base64", value) from None
-        if not np.isfinite(rows).all():
-            raise at.error("have finite numbers", float(rows[~np.isfinite(rows)][0]))
-        return rows
-
-    def write(rows: NDArray[Any]) -> str:
-        return b64encode(rows.astype("<f8").tobytes()).decode()
-
-    return Kind(f"numbers, rows x {columns}, in base64", read, write)
 
 
 def list_of(
@@ -209,18 +181,6 @@ def optional(kind: Kind) -> Kind:
         lambda value, at: None if value is None else kind.read(value, at),
         lambda value: None if value is None else kind.write(value),
     )
-
-
-def checked(kind: Kind, must: str, holds: Callable[[Any], Any]) -> Kind:
-    """Describe a value of another kind of which something holds."""
-
-    def read(value: Any, at: Place) -> Any:
-        result = kind.read(value, at)
-        if not holds(result):
-            raise at.error(must, value)
-        return result
-
-    return replace(kind, read=read)
 
 
 def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
@@ -263,19 +223,38 @@ def labels() -> Kind:
             list_of(text()).read(given, at / "labels")
             if max(map(len, given)) > _MOST_CHARACTERS // len(given):
                 raise ValueError(f"{at.name} has labels that are too long")
-        with np.errstate(over="ignore"), suppress(OverflowError, TypeError, ValueError):
-            classes = np.array(given, dtype=name)
-            kept = classes.tolist()  # the type must not have changed a label
-            same = kept == given and list(map(type, kept)) == list(map(type, given))
-            if classes.dtype.kind == "f":  # labels that are numbers are whole
-                same &= bool(
-                    (np.isfinite(classes) & (classes == np.rint(classes))).all()
-                )
-            if same and len(given) > 1 and np.array_equal(np.unique(classes), classes):
-                return classes
-        raise at.error(f"have two or more labels of {name}, sorted and distinct", given)
+        try:
+            with np.errstate(over="ignore"):
+                classes = np.array(given, dtype=name)
+        except (OverflowError, TypeError, ValueError):
+            classes = np.array([])
+        kept = classes.tolist()  # the type must not have changed a label
+        same = kept == given and list(map(type, kept)) == list(map(type, given))
+        ordered = np.array_equal(np.unique(classes), classes)
+        if not (same and ordered) or len(kept) < 2 or inf in kept:
+            must = f"have two or more labels of {name}, sorted and distinct"
+            raise at.error(must, given)
+        return classes
 
     return Kind(kind.words, read, write)
+
+
+def statistics() -> Kind:
+    """Describe class statistics, as the file that `ClassStatistics.save` writes."""
+
+    def read(value: Any, at: Place) -> ClassStatistics:
+        try:
+            data = b64decode(text().read(value, at), validate=True)
+            return ClassStatistics.load(io.BytesIO(data))
+        except ValueError as error:
+            raise ValueError(f"{at.name}: {error}") from error
+
+    def write(stats: ClassStatistics) -> str:
+        file = io.BytesIO()
+        stats.save(file)
+        return b64encode(file.getbuffer()).decode()
+
+    return Kind("file of `ClassStatistics.save` in base64", read, write)
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
@@ -287,7 +266,7 @@ def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
         raise ValueError(f"{at.name} lacks {', '.join(lacking)}")
     if len(value) > len(keys):
         unknown = next(key for key in value if key not in keys)
-        raise ValueError(f"{at.name} has the unknown key {shown(unknown)}")
+        raise ValueError(f"{at.name} has the unknown key {_SHORT.repr(unknown)}")
 
 
 def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
@@ -304,7 +283,7 @@ def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
 
 
 def _check_lists(
-    value: Any, at: Place, shape: tuple[Length, ...], types: set[type], words: str
+    value: Any, at: Place, shape: tuple[Length, ...], types: set[Any], words: str
 ) -> None:
     """Reject what is not a nested list of a shape and of some types."""
     items = check_list(value, at, shape[0])
@@ -316,8 +295,3 @@ def _check_lists(
     if wrong:
         item = next(item for item in items if type(item) in wrong)
         raise at.error(f"have {words} only", item)
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message, cut short."""
-    return _SHORT.repr(value)
