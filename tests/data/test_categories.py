@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from heterolda.data.categories import Category, level_of, raw_columns
+from heterolda.estimators.categories import Category, level_of, raw_columns
 from heterolda.data.category_counts import with_categories
 from heterolda.data.formats import Format
 from heterolda.data.table import Table

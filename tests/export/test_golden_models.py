@@ -23,7 +23,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     recommended,
 )
-from heterolda.data.categories import Category
+from heterolda.estimators.categories import Category
 from heterolda.export.json_file import write_json
 from heterolda.export.model_file import from_document, to_document
 
