@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from heterolda.estimators.categories import Category, level_of, raw_columns
 from heterolda.data.category_counts import with_categories
 from heterolda.data.formats import Format
 from heterolda.data.table import Table
+from heterolda.estimators.categories import Category, level_of, raw_columns
 from heterolda.exceptions import SimilarLabelsWarning
 
 

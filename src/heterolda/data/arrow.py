@@ -152,11 +152,19 @@ def _stream(source: Any, table: Table, where: str) -> File:
 
 
 def _dataset(source: Any, table: Table) -> File:
+    import pyarrow.dataset as ds
+
     schema = source.schema
     resolved = table.resolve(schema.names, "source", _index_columns(schema))
     size = resolved.rows_per_batch
     # Without these settings much of the files would be read ahead.
     little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    default = ds.ParquetFragmentScanOptions()
+    kind = getattr(source, "format", None)  # a union of datasets has none
+    if kind is not None and kind.default_fragment_scan_options == default:
+        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
+        )
 
     def batches() -> Iterator[Any]:
         with errors_name("source"):
