@@ -163,9 +163,9 @@ def _resolved(table: Table, layout: Layout, where: str) -> Table:
         words = [k for k, name in enumerate(names, 1) if not _NUMBER.search(name)]
         if table.target not in (None, *names) and len(words) == 1:
             options += f" --target column_{words[0]}"
-        raise ValueError(f"{problem}; its {note} add {options}{end}") from error
+        raise ValueError(f"{problem}; its {note} {options}{end}") from error
     if table.columns is None:
-        warn_of_reading(f"{where}: its {note} add {options}{end}")
+        warn_of_reading(f"{where}: its {note} {options}{end}")
     return resolved
 
 
