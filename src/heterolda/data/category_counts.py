@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,9 @@ def with_categories(
             UserWarning,
             stacklevel=2,
         )
-    parameter, names = table.without(constant)
     used = tuple(c for c in categories if c.features)
-    return replace(table, **{parameter: tuple(names)}, categories=used)
+    roles: dict[str, Any] = dict([table.without(constant)])
+    return replace(table, categories=used, **roles)
 
 
 def _categorical_columns(table: Table) -> tuple[str, ...]:
