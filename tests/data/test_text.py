@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,7 @@ def test_the_first_lines_show_the_layout(head, delimiter, decimal, names, n_line
     layout = find_layout(head, Format(), ",", "t")
     assert layout.format.delimiter == delimiter
     assert layout.format.decimal == decimal
+    assert layout.format.grouped == bool(re.search(r"1[.,](465|843)", head))
     assert (layout.names, layout.n_lines) == (names, n_lines)
     assert layout.unnamed == [name for name in names if name.startswith("column_")]
     # What is given is not detected.
