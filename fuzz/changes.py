@@ -32,19 +32,18 @@ _MARKS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\0", b"\n\n", b"\r", b" "
 _ENCODINGS = ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1", "cp037", "utf-7"]
 
 
-def places(value, found=None):
-    """All containers and keys of a document."""
-    found = [] if found is None else found
-    keys = value if isinstance(value, dict) else range(len(value))
-    for key in keys:
-        found.append((value, key))
+def places(value):
+    """Return all containers and keys of a document."""
+    pairs = []
+    for key in value if isinstance(value, dict) else range(len(value)):
+        pairs.append((value, key))
         if isinstance(value[key], dict | list):
-            places(value[key], found)
-    return found
+            pairs += places(value[key])
+    return pairs
 
 
 def change_structure(document, rng):
-    """A copy of a document with a value replaced, left out, moved or doubled."""
+    """Return a copy of a document with a value replaced, moved or left out."""
     document = copy.deepcopy(document)
     every = places(document)
     if not every:
@@ -66,7 +65,7 @@ def change_structure(document, rng):
 
 
 def change_bytes(data, rng):
-    """A copy of some bytes with a few of them changed, left out or added."""
+    """Return a copy of some bytes with a few of them changed, left out or added."""
     data = bytearray(data or b" ")
     for _ in range(rng.choice([1, 1, 2, 8])):
         at = rng.randrange(len(data))
@@ -85,7 +84,7 @@ def change_bytes(data, rng):
 
 
 def change_table(data, rng, delimiter=","):
-    """A copy of a table of text with cells, rows, columns or its encoding changed."""
+    """Return a table of text with cells, rows, columns or its encoding changed."""
     text = data.decode("utf-8", "replace")
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
@@ -134,7 +133,7 @@ def _change_rows(rows, rng):
 
 
 def _disguised(text, rng, delimiter):
-    """Text as bytes, now and then with another separator, encoding or beginning."""
+    """Return bytes of text, now and then with another separator or encoding."""
     kind = rng.randrange(20)
     if kind == 0:
         text = text.replace(delimiter, rng.choice([";", "\t", "|", ", ", " "]))

@@ -17,28 +17,16 @@ _VALUES = ["", "0", "1", "-1", "A1", "XFD1048576", "ZZZZ9", "9" * 30, "1e400", "
 
 
 def parts(*sheets, **attributes):
-    """The parts of a workbook by their names, as Excel writes them.
+    """Return the parts of a workbook by their names, as Excel writes them.
 
-    Parameters
-    ----------
-    *sheets : list of list
-        Rows of numbers, text, booleans, None for empty cells, or a tuple of all
-        attributes and the text of a cell. Sheets are called Sheet1, Sheet2, ...
-    **attributes : str
-        Attributes of the sheets, for instance `state`.
-
-    Returns
-    -------
-    dict of str to str
-        The parts.
+    A sheet is a list of rows of numbers, text, booleans, None for empty cells, or a
+    tuple of all attributes and the text of a cell. `attributes` are those of sheets.
     """
-    texts: list[str] = []
-    found = {}
+    texts, content, names, keys = [], {}, "", ""
     more = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    names, keys = "", ""
     for k, rows in enumerate(sheets, 1):
         body = "".join(_row(n, row, texts) for n, row in enumerate(rows, 1))
-        found[f"xl/worksheets/sheet{k}.xml"] = (
+        content[f"xl/worksheets/sheet{k}.xml"] = (
             f"<worksheet {_MAIN}><sheetData>{body}</sheetData></worksheet>"
         )
         names += f'<sheet name="Sheet{k}" sheetId="{k}" r:id="rId{k}"{more}/>'
@@ -46,13 +34,13 @@ def parts(*sheets, **attributes):
     keys += _relation("rId98", "styles", "styles.xml")
     keys += _relation("rId99", "sharedStrings", "/xl/sharedStrings.xml")
     items = "".join(f"<si><t>{escape(text)}</t></si>" for text in texts)
-    return found | {
+    top = _relation("rId1", "officeDocument", "xl/workbook.xml")
+    return content | {
         "xl/workbook.xml": f'<workbook {_MAIN} xmlns:r="{_KEYS}"><sheets>{names}'
         "</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_RELATIONS}">{keys}'
         "</Relationships>",
-        "_rels/.rels": f'<Relationships xmlns="{_RELATIONS}">'
-        f"{_relation('rId1', 'officeDocument', 'xl/workbook.xml')}</Relationships>",
+        "_rels/.rels": f'<Relationships xmlns="{_RELATIONS}">{top}</Relationships>',
         "xl/sharedStrings.xml": f"<sst {_MAIN}>{items}</sst>",
         "xl/styles.xml": f'<styleSheet {_MAIN}><numFmts count="1">'
         '<numFmt numFmtId="164" formatCode="[h]:mm;@"/></numFmts><cellXfs>'
@@ -66,10 +54,10 @@ def _relation(key, kind, target):
 
 
 def _row(number, row, texts):
-    cells = "".join(
+    cells = (
         _cell(f"{_letters(at)}{number}", value, texts) for at, value in enumerate(row)
     )
-    return f'<row r="{number}">{cells}</row>'
+    return f'<row r="{number}">{"".join(cells)}</row>'
 
 
 def _letters(at):
@@ -91,7 +79,7 @@ def _cell(place, value, texts):
 
 
 def packed(content):
-    """The bytes of a workbook of some parts."""
+    """Return the bytes of a workbook of some parts."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in content.items():
@@ -102,28 +90,24 @@ def packed(content):
 
 
 def change_excel(data, rng):
-    """Another workbook: damaged, or a good archive of a damaged part."""
-    if rng.random() < 0.3:
-        return change_bytes(data, rng)
+    """Return another workbook: damaged, or a good archive of a damaged part."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             content = {name: archive.read(name) for name in archive.namelist()}
     except Exception:  # damaged by a change before
-        return change_bytes(data, rng)
-    if not content:
+        content = {}
+    if rng.random() < 0.3 or not content:
         return change_bytes(data, rng)
     name = rng.choice([*content, *[n for n in content if "sheet" in n] * 3])
-    kind = rng.randrange(8)
+    text, kind = content[name], rng.randrange(8)
+    # The values of attributes, and the texts of elements.
+    places = list(re.finditer(rb'(?<==")[^"]*|(?<=>)[^<]+', text))
     if kind == 0:
         del content[name]
-    elif kind <= 2:
-        content[name] = change_bytes(content[name], rng)
-    else:  # the value of an attribute, or the text of an element
-        places = list(re.finditer(rb'(?<==")[^"]*|(?<=>)[^<]+', content[name]))
-        if places:
-            place = rng.choice(places)
-            value = escape(rng.choice([*_VALUES, *CELLS]), {'"': "&quot;"})
-            text = content[name]
-            text = text[: place.start()] + value.encode() + text[place.end() :]
-            content[name] = text
+    elif kind <= 2 or not places:
+        content[name] = change_bytes(text, rng)
+    else:
+        place = rng.choice(places)
+        value = escape(rng.choice([*_VALUES, *CELLS]), {'"': "&quot;"})
+        content[name] = text[: place.start()] + value.encode() + text[place.end() :]
     return packed(content)

@@ -20,13 +20,7 @@ from fuzz.reader import Reader
 from heterolda import kernels
 
 SOURCES = Path(__file__).parent.parent / "src" / "heterolda" / "kernels" / "c"
-TYPES = {
-    "d": np.float64,
-    "f": np.float32,
-    "l": np.int64,
-    "b": np.bool_,
-    "c": np.uint8,
-}
+TYPES = dict(zip("dflbc", ("f8", "f4", "i8", "?", "u1"), strict=True))
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)
 LARGE = 101  # at most one of the sizes
 # Numbers below this are good arguments, which a kernel must accept.
@@ -42,25 +36,14 @@ _OBJECTS = (None, 0, 1.5, "text", b"bytes", [], [0.0], {}, ..., 2**70, -1, float
 
 @dataclass(frozen=True)
 class Special:
-    """What the table of a kernel does not say of good arguments.
+    """What the table of a kernel does not say of good arguments."""
 
-    Attributes
-    ----------
-    sizes : dict
-        Of letters whose size follows from others: a function of the sizes so far.
-    values : dict
-        Of arguments by name: a function of the source of chance and the sizes.
-    before, after : tuple of callable
-        Arguments that are not in the table, from the source of chance and the sizes.
-    steady : tuple of str
-        Numbers that are not made large: they say how long to work.
-    """
-
+    # Of letters whose size follows from others: a function of the sizes so far.
     sizes: dict[str, Callable] = field(default_factory=dict)
+    # Of arguments by name: a function of the source of chance and the sizes.
     values: dict[str, Callable] = field(default_factory=dict)
-    before: tuple[Callable, ...] = ()
-    after: tuple[Callable, ...] = ()
-    steady: tuple[str, ...] = ()
+    before: tuple[Callable, ...] = ()  # arguments that are not in the table
+    steady: tuple[str, ...] = ()  # numbers that say how long to work
 
 
 def _below(letter: str, *shape: str) -> Callable:
@@ -221,8 +204,7 @@ def good_arguments(name: str, rng: np.random.Generator, empty: bool) -> list[Any
         else _value(rng, kind, shape, sizes)
         for argument, kind, shape in table
     ]
-    before = [make(rng, sizes) for make in special.before]
-    return [*before, *made, *(make(rng, sizes) for make in special.after)]
+    return [*(make(rng, sizes) for make in special.before), *made]
 
 
 def _value(rng: np.random.Generator, kind: str, shape: str | None, sizes: dict) -> Any:
@@ -247,17 +229,16 @@ def spoil(arguments: list[Any], name: str, rng: np.random.Generator) -> None:
     if not arguments or rng.random() < 0.02:
         arguments.append(None)
         return
-    if rng.random() < 0.02:
-        arguments.pop()
-        return
     k = int(rng.integers(len(arguments)))
     old = arguments[k]
-    if rng.random() < 0.05:
+    if rng.random() < 0.02:
+        del arguments[k]
+    elif rng.random() < 0.05:
         arguments[k] = _OBJECTS[rng.integers(len(_OBJECTS))]
     elif rng.random() < 0.05:
         arguments[k] = arguments[rng.integers(len(arguments))]
-    elif isinstance(old, np.ndarray) and old.dtype in _KNOWN:
-        change = _CHANGES[rng.choice(len(_CHANGES), p=_SHARES)]
+    elif isinstance(old, np.ndarray) and old.dtype in map(np.dtype, TYPES.values()):
+        change = rng.choice([_values] * 6 + [_another_size] * 2 + [_another_layout] * 2)
         arguments[k] = change(old, rng)
     elif isinstance(old, float):
         arguments[k] = float(rng.choice(_FLOATS))
@@ -273,7 +254,7 @@ def _is_steady(name: str, k: int) -> bool:
 
 
 def _values(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Some elements are others: not finite, huge, out of range, equal."""
+    """Change some elements: not finite, huge, out of range, equal."""
     pool: list[Any] = [False, True]
     if a.dtype.kind == "f":
         pool = list(_FLOATS)
@@ -296,40 +277,29 @@ def _another_size(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.resize(a, (*a.shape[:axis], length, *a.shape[axis + 1 :]))
 
 
-def _unaligned(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
-    room[...] = a
-    return room
-
-
-def _another_type(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    kinds = ["<f4", ">f8", "<i4", "<i8", "<u8", "?", "<c16", "O", "S3", "<f2", "<u1"]
-    return np.zeros(a.shape, rng.choice(kinds))
-
-
-def _not_in_order(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    doubled = np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a
-    return [doubled, a[::-1] if a.ndim else a, np.asfortranarray(a)][rng.integers(3)]
-
-
-def _read_only(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _another_layout(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Not aligned, of another type, not in order, or read-only."""
+    kind = rng.integers(4)
+    if kind == 0:
+        room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+        room[...] = a
+        return room
+    if kind == 1:
+        return np.zeros(a.shape, rng.choice(["<f4", ">f8", "<i4", "<i8", "<c16", "O"]))
+    if kind == 2 and a.ndim:
+        return [np.repeat(a, 2, axis=-1)[..., ::2], a[::-1], a.T][rng.integers(3)]
     a = a.copy()
     a.flags.writeable = False
     return a
 
 
-_CHANGES = _values, _another_size, _unaligned, _another_type, _not_in_order, _read_only
-_KNOWN = set(map(np.dtype, TYPES.values()))
-_SHARES = 0.6, 0.2, 0.05, 0.05, 0.05, 0.05
-
-
 def seeds() -> list[bytes]:
-    """Good arguments of all kernels."""
+    """Return good arguments of all kernels."""
     return [f"{name} {k}".encode() for name in tables() for k in range(5)]
 
 
 def change(data: bytes, rng: Any) -> bytes:
-    """Other arguments of the same kernel."""
+    """Return other arguments of the same kernel."""
     good = rng.random() < 0.02
     number = rng.randrange(SPOILED) if good else rng.randrange(SPOILED, 2**60)
     return b"%s %d" % (data.split()[0], number)

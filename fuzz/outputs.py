@@ -33,7 +33,6 @@ _COMMANDS = [
     "fit DATA -t kind --no-accuracy -o OUT.json",
     "predict MODEL DATA -o OUT.csv",
     "predict MODEL DATA --id x0 --missing drop -o OUT.parquet",
-    "project DATA -t kind --id x0 --method fisher -o OUT.csv.gz",
     "project DATA -t kind --id x0 --method fisher -o OUT.csv --html OUT.html",
     "compare DATA -t kind --cv 2 -o OUT.png",
     "inspect MODEL --html OUT.html",
@@ -44,7 +43,7 @@ _COMMANDS = [
 
 
 def _fill():
-    """Put all files into the current folder; what they hold, by name."""
+    """Put all files into the current folder; return their contents by name."""
     for name in ("in/deep", "run"):
         os.makedirs(name)
     table = tables.text_seeds()[0]
@@ -56,7 +55,7 @@ def _fill():
 
 
 def _output(ending, read, rng):
-    """The name of a file to write: mostly one that is read, or a link to one."""
+    """Return the name of a file to write: mostly one that is read, or a link to one."""
     name = rng.choice(read) if read else "d.csv"
     kind = rng.randrange(8)
     if kind == 0:
@@ -75,18 +74,7 @@ def _output(ending, read, rng):
 
 
 def check(data):
-    """Whether a command accepts its outputs; what it reads must stay as it is.
-
-    Parameters
-    ----------
-    data : bytes
-        Decides on the command.
-
-    Returns
-    -------
-    bool
-        Whether the command succeeded.
-    """
+    """Return whether a command accepts its outputs; what it reads must not change."""
     rng = Random(data)
     with a_folder():
         files = _fill()

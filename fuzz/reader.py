@@ -1,33 +1,38 @@
-"""What the fuzzer knows of a reader of files."""
+"""Readers of files, and the loop that feeds them changed files."""
 
 from __future__ import annotations
 
+import faulthandler
 import linecache
+import random
+import resource
+import sys
+import time
 import traceback
+import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 from fuzz.changes import MOST_BYTES
 
+FOLDER = Path("build/fuzz")
+# Of the processor, since others may use it, too; then those of the clock.
+SECONDS_OF_A_FILE = 5.0
+SECONDS_OF_WAITING = 120.0
+BYTES_OF_MEMORY = 1_000_000_000
+_ENOUGH = 10  # kinds of defects after which the fuzzer ends
+_PLAIN = ValueError, OSError, FileNotFoundError, IsADirectoryError
+
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of files, and what is known of its files.
+    """A reader of files: its name, the ending of its files, and three functions.
 
-    Attributes
-    ----------
-    name : str
-        How ``make fuzz READER=...`` names it.
-    ending : str
-        Of its files.
-    seeds : callable
-        Gives the contents of good files.
-    change : callable
-        Takes a content and a source of chance; gives another content.
-    check : callable
-        Takes a content and says whether it was accepted. Whatever it raises is a
-        defect of the reader.
+    `seeds` returns contents of good files, `change` another content for a content, and
+    `check` says whether a content was accepted: whatever it raises is a defect.
     """
 
     name: str
@@ -37,25 +42,86 @@ class Reader:
     check: Callable[[bytes], bool]
 
     def inputs(self, rng):
-        """Contents without end: the seeds, then changes of them and of each other."""
+        """Yield contents without end: the seeds, then changes of them."""
         pool = self.seeds()
         yield from pool
-        first = len(pool)
+        n_seeds = len(pool)
         while True:
             data = self.change(rng.choice(pool), rng)[:MOST_BYTES]
             yield data
             # A few changes stay, so that later ones start from them.
             if rng.random() < 0.02 and len(data) < 20_000:
-                if len(pool) > 2 * first + 20:
-                    del pool[rng.randrange(first, len(pool))]
+                if len(pool) > 2 * n_seeds + 20:
+                    del pool[rng.randrange(n_seeds, len(pool))]
                 pool.append(data)
 
+    def trouble(self, data):
+        """Check a content; return whether it was accepted, and the defect, if any."""
+        trouble, accepted, start = None, False, time.process_time()
+        faulthandler.dump_traceback_later(SECONDS_OF_WAITING, exit=True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                accepted = bool(self.check(data))
+        except (Exception, SystemExit):
+            trouble = traceback.format_exc()
+        faulthandler.cancel_dump_traceback_later()
+        if trouble is None and time.process_time() - start > SECONDS_OF_A_FILE:
+            trouble = f"longer than {SECONDS_OF_A_FILE:g} s"
+        if trouble is None and peak() > BYTES_OF_MEMORY:
+            trouble = f"memory of {peak() / 1e6:.0f} MB"
+        return accepted, trouble
 
-_PLAIN = ValueError, OSError, FileNotFoundError, IsADirectoryError
+
+def fuzz(reader, seconds, seed):
+    """Feed a reader for some time; return kept files by the kind of their defect.
+
+    The file that is being read lies in the folder, in case that it ends the process.
+    """
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    now = FOLDER / f"{reader.name}-now{reader.ending}"
+    for data in reader.seeds():
+        reader.check(data)  # imports what it needs; not timed
+    defects, n, n_accepted = {}, 0, 0
+    inputs, end = reader.inputs(random.Random(seed)), time.monotonic() + seconds
+    while time.monotonic() < end and len(defects) < _ENOUGH:
+        data = next(inputs)
+        now.unlink(missing_ok=True)  # to replace it may take 5 ms
+        now.write_bytes(data)
+        accepted, trouble = reader.trouble(data)
+        n, n_accepted = n + 1, n_accepted + accepted
+        if trouble and _kind(trouble) not in defects:
+            kept = FOLDER / f"{reader.name}-{zlib.crc32(data):08x}{reader.ending}"
+            kept.write_bytes(data)
+            defects[_kind(trouble)] = kept
+            again = f"python -m fuzz --reader {reader.name} --replay {kept}"
+            print(f"\n{reader.name}: {trouble.strip()}\nagain: {again}", flush=True)
+        if peak() > BYTES_OF_MEMORY:
+            break  # it is the peak of all files that follow
+    now.unlink(missing_ok=True)
+    print(
+        f"{reader.name}: {n} files, {n_accepted} accepted, peak {peak() / 1e6:.0f} MB, "
+        f"{len(defects)} kinds of defects (seed {seed})",
+        flush=True,
+    )
+    return defects
+
+
+def _kind(trouble):
+    """Return the last line of an error, and where it was raised."""
+    lines = trouble.strip().splitlines()
+    places = [line.strip() for line in lines if line.startswith("  File ")]
+    return " | ".join([lines[-1][:200], *places[-1:]])
+
+
+def peak():
+    """Return the most bytes of memory that this process has held."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def is_worded(error):
-    """Whether an error is a plain one, raised on purpose by heterolda itself.
+    """Return whether an error is a plain one, raised on purpose by heterolda itself.
 
     Errors that pass through from NumPy or Arrow are not: they do not speak of files.
     """

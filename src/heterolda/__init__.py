@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import heterolda.data  # noqa: F401  (registers Dask collections)
 from heterolda.foundations import lazy_names
 
 if TYPE_CHECKING:

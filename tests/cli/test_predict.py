@@ -156,7 +156,7 @@ def test_parquet_columns_keep_their_types(path, frame, tmp_path):
         ("utf-8", b""),
         ("utf-8", codecs.BOM_UTF8),
         ("utf-16-le", codecs.BOM_UTF16_LE),
-        ("utf-16-be", b""),
+        ("utf-16-be", codecs.BOM_UTF16_BE),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

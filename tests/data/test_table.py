@@ -1,4 +1,4 @@
-"""The same statistics from files, streams and arrays of any kind as from one array."""
+"""The same statistics from files and streams of any kind as from one array."""
 
 import pickle
 import subprocess
@@ -25,11 +25,10 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     MissingRowsWarning,
-    ParameterError,
     ReadingWarning,
 )
 from heterolda.data import fit_batches, statistics_from_batches
-from heterolda.data.gathering import read_all
+from heterolda.data.gathering import gather, read_all
 from heterolda.data.table import Table
 
 ROOT = Path(__file__).parents[2]
@@ -55,8 +54,8 @@ def assert_same(stats, expected, rtol=1e-10):
     assert_array_equal(stats.classes, expected.classes)
     assert stats.classes.dtype.kind == expected.classes.dtype.kind
     for name in ("weights", "means", "scatters"):
-        mine, other = getattr(stats, name), getattr(expected, name)
-        assert_allclose(mine, other, rtol=rtol, atol=rtol * np.abs(other).max())
+        actual, desired = getattr(stats, name), getattr(expected, name)
+        assert_allclose(actual, desired, rtol=rtol, atol=rtol * np.abs(desired).max())
 
 
 def refused(source, message, error=ValueError, **settings):
@@ -75,9 +74,7 @@ def save_parts(frame, folder, kind):
 
 
 SOURCES = {
-    "table": lambda f, _: pa.Table.from_pandas(f),
     "reader": lambda f, _: pa.Table.from_pandas(f).to_reader(max_chunksize=70),
-    "batches": lambda f, _: pa.Table.from_pandas(f).to_batches(max_chunksize=70),
     "generator": lambda f, _: iter(pa.Table.from_pandas(f).to_batches(70)),
     "batch": lambda f, _: pa.RecordBatch.from_pandas(f),
     "dataset": lambda f, folder: ds.dataset(folder),
@@ -87,21 +84,21 @@ SOURCES = {
     "duckdb": lambda f, _: duckdb.sql("select * from f"),
     "pandas": lambda f, _: f,
     "folder": lambda f, folder: folder,
-    "glob": lambda f, folder: str(folder / "part-?.parquet"),
+    "pattern": lambda f, folder: str(folder / "part-?.parquet"),
     "list": lambda f, folder: sorted(folder.glob("*.parquet"), reverse=True),
 }
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-@pytest.mark.parametrize("weight", [None, "times"])
-def test_any_source_gives_the_statistics_of_the_array(frame, tmp_path, kind, weight):
+def test_any_source_gives_the_statistics_of_the_array(frame, tmp_path, kind):
     save_parts(frame, tmp_path, "parquet")
-    source = SOURCES[kind](frame, tmp_path)
-    stats = statistics_from_batches(
-        source, "kind", columns=["c", "a"], sample_weight=weight, batch_size=64
-    )
-    assert_same(stats, direct(frame, ["c", "a"], weight))
-    assert stats.feature_names.tolist() == ["c", "a"]
+    for weight in (None, "times"):
+        source = SOURCES[kind](frame, tmp_path)
+        stats = statistics_from_batches(
+            source, "kind", columns=["c", "a"], sample_weight=weight, batch_size=64
+        )
+        assert_same(stats, direct(frame, ["c", "a"], weight))
+        assert stats.feature_names.tolist() == ["c", "a"]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "csv.gz"])
@@ -112,50 +109,41 @@ def test_files_give_the_statistics_and_the_model_of_the_array(frame, tmp_path, k
     model = fit_batches(GaussianLinearDiscriminant(), tmp_path, "kind")
     whole = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
     assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
-    if kind == "parquet":  # the order of files and of classes does not matter
-        paths = sorted(tmp_path.iterdir(), reverse=True)
-        frame[:50].to_csv(tmp_path / "more.csv", index=False)
-        stats = statistics_from_batches([tmp_path / "more.csv", *paths], "kind")
-        assert_same(stats, direct(pd.concat([frame, frame[:50]])))
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int16, ">f8"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_an_array_has_the_statistics_of_its_rows(frame, kind, weighted):
-    X, y = (10 * frame[FEATURES].to_numpy()).astype(kind), frame["kind"].to_numpy(str)
-    weight = frame["times"].to_numpy() if weighted else None
-    settings = {"sample_weight": weight, "batch_size": 128}
-    stats = statistics_from_batches(X, y, **settings)
-    assert_same(stats, ClassStatistics.from_data(X, y, weight), 1e-12)
-    assert stats.feature_names is None
-    model = fit_batches(GaussianLinearDiscriminant(), X, y, **settings)
-    expected = GaussianLinearDiscriminant().fit(X, y, weight)
-    assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
-    assert not hasattr(model, "feature_names_in_")
+def test_files_of_more_columns_than_rows_give_the_model_of_rows_in_memory(
+    rng, tmp_path
+):
+    n, d = 60, 150
+    y = np.array(["kiwi", "apple", "pear", "fig"])[np.arange(n) % 4]
+    X = 10 + rng.normal(size=(n, d)) * rng.uniform(0.1, 10, d)
+    X[:, :5] += (np.arange(n) % 4)[:, None] * 8
+    frame = pd.DataFrame(X, columns=[f"g{k}" for k in range(d)]).assign(kind=y)
+    frame["w"] = np.where(np.arange(n) % 4, 1.0, 3.0)
+    frame.to_parquet(tmp_path / "a.parquet")
+    whole = GaussianLinearDiscriminant().fit(X, y, frame["w"])
+    for source in (tmp_path, pa.Table.from_pandas(frame)):
+        model = GaussianLinearDiscriminant()
+        fit_batches(model, source, "kind", sample_weight="w", batch_size=7)
+        assert model.statistics_.factors is not None
+        assert_same(model.statistics_, whole.statistics_, 1e-9)
+        assert_allclose(model.bayes_error_, whole.bayes_error_, atol=1e-12)
+        assert_array_equal(model.predict(frame[frame.columns[:d]]), whole.predict(X))
 
 
-def test_missing_values_of_an_array_are_treated_as_those_of_files(frame):
-    X, y = frame[FEATURES].to_numpy(copy=True), frame["kind"].to_numpy(str)
-    X[5, 1] = X[700, 2] = np.nan
-    before = X.copy()
-    refused(X, "column '1', row 6 is missing", target=y)
-    with pytest.warns(MissingRowsWarning, match="2 of 900"):
-        stats = statistics_from_batches(X, y, missing="drop", batch_size=100)
-    whole = ~np.isnan(X).any(axis=1)
-    assert_same(stats, ClassStatistics.from_data(X[whole], y[whole]))
-    stats = statistics_from_batches(X, y, missing="em", batch_size=100)
-    assert_same(stats, ClassStatistics.from_data(X, y, missing="em"), 1e-5)
-    assert_array_equal(X, before)
-    X[5, 1] = np.inf
-    refused(X, "column '1', row 6 is infinite", target=y)
-
-
-@pytest.mark.check
-def test_a_tensor_in_the_memory_of_the_host_is_a_source(rng):
-    torch = pytest.importorskip("torch")
-    X, y = rng.normal(size=(50, 3)), np.arange(50) % 2
-    stats = statistics_from_batches(torch.asarray(X), torch.asarray(y))
-    assert_allclose(stats.scatters, ClassStatistics.from_data(X, y).scatters)
+def test_folds_and_the_sample_have_all_rows(frame):
+    gathered = gather(Table(frame, "kind", FEATURES, (), "times"), n_folds=5)
+    assert_same(gathered.statistics, direct(frame, weight="times"))
+    assert len(gathered.folds) == 5
+    total = sum(gathered.folds[1:], gathered.folds[0])
+    assert_same(total, gathered.statistics)
+    assert all(
+        fold.weights.sum() < 0.4 * total.weights.sum() for fold in gathered.folds
+    )
+    rows = frame[frame["times"] > 0]
+    sample = gathered.sample
+    assert sample.weight.sum() == rows["times"].sum()
+    assert_array_equal(np.sort(sample.X[:, 0]), np.sort(rows["a"]))
 
 
 def test_all_rows_or_a_random_sample_in_their_order(frame):
@@ -165,11 +153,11 @@ def test_all_rows_or_a_random_sample_in_their_order(frame):
     assert_array_equal(rows.labels, frame["kind"])
     drawn = []
     for seed in (0, 0, 1):
-        some, reading = read_all(table, most=50, seed=seed)
-        assert (len(some.X), reading.n_read) == (50, 900)
-        places = np.flatnonzero(np.isin(frame["a"], some.X[:, 0]))
-        assert_array_equal(some.X, frame[FEATURES].iloc[places])
-        assert_array_equal(some.labels, frame["kind"].iloc[places])
+        rows, reading = read_all(table, most=50, seed=seed)
+        assert (len(rows.X), reading.n_read) == (50, 900)
+        places = np.flatnonzero(np.isin(frame["a"], rows.X[:, 0]))
+        assert_array_equal(rows.X, frame[FEATURES].iloc[places])
+        assert_array_equal(rows.labels, frame["kind"].iloc[places])
         assert np.ptp(places) > 450  # from all over the table
         drawn.append(places.tolist())
     assert drawn[0] == drawn[1] != drawn[2]
@@ -182,12 +170,9 @@ LABELS = {
     "booleans": pa.array([True, False, True, True, False]),
     "text": pa.array(["x", "a b", "é", "x", "é"]),
     "whole floats": pa.array([1.0, 4.0, 4.0, 1.0, 1.0]),
-    "large": pa.array([*"abaab"], pa.large_string()),
     "view": pa.array([*"abaab"], pa.string_view()),
-    "dictionary": pa.array([*"abaab"]).dictionary_encode(),
     "unsigned": pa.array([*"abaab"]).cast(pa.dictionary(pa.uint8(), pa.string())),
     "runs": pc.run_end_encode(pa.array([*"abaab"])),
-    "Categorical": pl.Series([*"abaab"], dtype=pl.Categorical).to_arrow(),
     "Enum": pl.Series([*"abaab"], dtype=pl.Enum(["b", "unused", "a"])).to_arrow(),
 }
 
@@ -198,31 +183,14 @@ def test_labels_of_any_type(kind):
     x = [1.0, 2.0, 4.0, 8.0, 16.0]
     stats = statistics_from_batches(pa.table({"x": x, "kind": LABELS[kind]}), "kind")
     assert_same(stats, ClassStatistics.from_data(np.c_[x], np.array(labels)))
-    if isinstance(labels[0], str) and kind != "runs":
-        labels[3] = None
-        source = pa.table({"x": x, "kind": pa.array(labels, LABELS[kind].type)})
-        refused(source, "column 'kind', row 4 is missing")
-        with pytest.warns(MissingRowsWarning, match="1 of 5"):
-            stats = statistics_from_batches(source, "kind", missing="drop")
-        assert stats.weights.sum() == 4
 
 
 @pytest.mark.parametrize(
-    "values",
-    [
-        [date(2020, 1, 1), date(2020, 1, 2)],
-        [datetime(2020, 1, 1), datetime(2020, 1, 2)],
-        [timedelta(1), timedelta(2)],
-        [Decimal(1), Decimal(2)],
-        [b"a", b"b"],
-        [[1], [2]],
-        [{"a": 1}, {"a": 2}],
-        [0.25, 1.5],
-    ],
-    ids=lambda values: type(values[0]).__name__,
+    "value",
+    [date(2020, 1, 1), datetime(2020, 1, 1), timedelta(1), Decimal(1), b"a", [1], 0.25],
 )
-def test_labels_that_are_none(values):
-    source = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array(values * 2)})
+def test_values_that_are_not_labels(value):
+    source = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array([value, None] * 2)})
     refused(source, r"'kind' of the labels must be whole numbers, booleans or text")
 
 
@@ -230,8 +198,6 @@ def test_labels_that_no_type_holds_are_not_confused(tmp_path):
     def source(*labels):
         return [pa.record_batch({"x": [1.0, 2.0], "kind": pair}) for pair in labels]
 
-    large = np.full(2, 2**63 + 1, dtype=np.uint64)
-    refused(source(large, [-1, -1]), "no type in common that holds 9223372036854775809")
     refused(source([2**60 + 1] * 2, [2.0**60] * 2), "no type in common")
     # Small ones are the same number in whatever type.
     stats = statistics_from_batches(source([0, 1], [1.0, 2.0], [True, False]), "kind")
@@ -251,10 +217,8 @@ def test_a_column_that_numbers_the_rows_is_not_a_target(frame):
 
 
 BITS = np.arange(50) % 3 % 2
-KINDS = pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.bool_()
+KINDS = pa.int8(), pa.uint64(), pa.float16(), pa.bool_(), pa.decimal128(21, 2)
 NUMBERS = {str(kind): pa.array(1.0 * BITS).cast(kind) for kind in KINDS}
-NUMBERS["decimal"] = pa.array(1.0 * BITS).cast(pa.decimal128(21, 2))
-NUMBERS["large decimal"] = pa.array(1.0 * BITS).cast(pa.decimal256(50, 3))
 NUMBERS["dictionary"] = pa.array(1.0 * BITS).dictionary_encode()
 NUMBERS["runs"] = pc.run_end_encode(pa.array(1.0 * BITS))
 
@@ -294,7 +258,6 @@ def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
     for index in (frame.index, frame.index.astype(str).rename("id")):
         indexed = frame.set_index(index)
         indexed.to_parquet(path)
-        assert len(pq.ParquetFile(path).schema_arrow.names) == 5
         for source in (path, indexed, ds.dataset(path)):
             stats = statistics_from_batches(source, "kind")
             assert stats.feature_names.tolist() == FEATURES
@@ -302,39 +265,22 @@ def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
     numbered = frame.rename_axis("id")
     stats = statistics_from_batches(numbered, "kind", columns=["id", "a"])
     assert stats.feature_names.tolist() == ["id", "a"]  # if it is asked for
-    assert_same(statistics_from_batches(frame.set_index("kind"), "kind"), direct(frame))
     path = tmp_path / "a.csv"
     frame.to_csv(path)
     with pytest.warns(ReadingWarning, match="column_1 left out, since nothing names"):
         assert_same(statistics_from_batches(path, "kind"), direct(frame))
-    assert_same(statistics_from_batches(path, "kind", columns=FEATURES), direct(frame))
-
-
-def test_names_of_any_kind(rng):
-    x, y = rng.normal(size=(6, 3)), ["a", "b"] * 3
-    names = ["größe", "a.b", " ", "клас"]
-    stats = statistics_from_batches(pa.table([*x.T, y], names=names), "клас")
-    assert stats.feature_names.tolist() == names[:3]
-    # The same name twice is no matter if it is not wanted.
-    source = pa.table([*x.T, y], names=["x", "q", "q", "kind"])
-    assert statistics_from_batches(source, "kind", columns=["x"]).n_features == 1
-    refused(source, r"several columns are named \['q'\]")
-    refused(source, r"several columns are named \['q'\]", columns=["x", "q"])
 
 
 # What is refused
 
-FILES = {  # a file after good ones, and what is said about it
+FILES = {  # a file after good ones, and its error
     "half": (lambda f, data: data[: len(data) // 2], " cannot be read"),
     "empty": (lambda f, data: b"", " cannot be read"),
-    "holes": (lambda f, data: data[:300] + b"\xff" * 800 + data[1100:], " cannot be"),
     "renamed": (lambda f, _: f.rename(columns={"b": "B"}), r": its.*\['B', 'b'\]"),
-    "more": (lambda f, _: f.assign(z=1), r": its columns are not those.*\['z'\]"),
     "text": (lambda f, _: f.assign(b="x"), ": 1 column is not .*: 'b' .row 1: 'x'"),
     "labels": (lambda f, _: f.assign(kind=1), ": column 'kind' of the labels is text"),
     "infinite": (lambda f, _: f.assign(a=np.inf), ": column 'a', row 1 is infinite"),
     "large": (lambda f, _: f.assign(a=1e200), ": .* of column 'a' are so large"),
-    "unlabeled": (lambda f, _: f.assign(kind=None), ": column 'kind', row 1 is miss"),
     "other": (lambda f, _: f.drop(columns="kind"), ": no column is named 'kind'; it h"),
 }
 
@@ -344,7 +290,6 @@ def test_damaged_and_foreign_files_are_named(frame, tmp_path, kind):
     frame = frame.drop(columns="times")
     save_parts(frame, tmp_path, "parquet")
     change, message = FILES[kind]
-    fresh = GaussianLinearDiscriminant()
     fitted = fit_batches(GaussianLinearDiscriminant(), tmp_path, "kind")
     before = pickle.dumps(fitted)
     bad = tmp_path / "part-9.parquet"
@@ -353,20 +298,12 @@ def test_damaged_and_foreign_files_are_named(frame, tmp_path, kind):
         bad.write_bytes(changed)
     else:
         changed.to_parquet(bad)
-    for estimator in (fresh, fitted):
-        with pytest.raises(ValueError, match=f"part-9.parquet{message}"):
-            fit_batches(estimator, tmp_path, "kind")
-    assert vars(fresh) == vars(GaussianLinearDiscriminant())
+    with pytest.raises(ValueError, match=f"part-9.parquet{message}"):
+        fit_batches(fitted, tmp_path, "kind")
     assert pickle.dumps(fitted) == before
-    if kind == "more":  # unless the columns are named
-        stats = statistics_from_batches(tmp_path, "kind", columns=["a", "b"])
-        assert stats.weights.sum() == 2 * len(frame)
     if kind == "half":
         whole = ds.dataset(tmp_path / "part-1.parquet").schema
         refused(ds.dataset(tmp_path, schema=whole), "cannot be read: .*part-9.parquet")
-        bad.unlink()
-        bad.symlink_to(tmp_path / "nowhere.parquet")
-        refused(tmp_path, "part-9.parquet cannot be read")
 
 
 def test_folders_in_folders(frame, tmp_path):
@@ -381,11 +318,6 @@ def test_folders_in_folders(frame, tmp_path):
         assert_same(statistics_from_batches(source, "kind"), direct(frame))
     inner = tmp_path / "kind=east"
     refused([tmp_path, inner], "source: the file .*0.pq' is named more than once")
-    for path in tmp_path.rglob("*.pq"):
-        pd.read_parquet(path).drop(columns="kind").to_parquet(path)
-    refused(tmp_path, "no column is named 'kind'.*partitioning='hive'")
-    source = ds.dataset([str(p) for p in tmp_path.rglob("*.pq")], partitioning="hive")
-    assert_same(statistics_from_batches(source, "kind"), direct(frame))
 
 
 def test_requests_that_make_no_sense(frame, tmp_path):
@@ -394,87 +326,47 @@ def test_requests_that_make_no_sense(frame, tmp_path):
     (tmp_path / "none").mkdir()
     other = table.rename_columns(["a", "b", "C", "kind", "times"])
     wide = pa.table({f"x{k}": [1.0] for k in range(50)})
+    twice = pa.table([[1.0], [2.0], ["a"]], names=["q", "q", "kind"])
     negative = frame.assign(times=-1.0)
-    for source, message, settings in [
-        ([], "empty list", {}),
-        (tmp_path / "a.docx", "unknown type", {}),
-        (table, "missing must be", {"missing": "skip"}),
-        (table, "batch_size must be", {"batch_size": 0}),
-        (table, "batch_size must be an integer", {"batch_size": "big"}),
-        (table, "list of names", {"columns": "ab"}),
-        (table, "list of names", {"columns": 5}),
-        (table, "more than once", {"columns": ["a", "kind"]}),
-        (table, "more than once", {"sample_weight": "kind"}),
-        (table, "no column is named 'no'", {"columns": ["no"]}),
-        (table.slice(0, 0), "no rows", {}),
-        (pl.Series([1.0]), "source cannot be read", {}),
-        ([table, other], r"item 2 of source: its columns.*\['C', 'c'\]", {}),
-        (wide, "no column is named 'kind'; it has 'x0', .* and 30 more", {}),
-        (negative, "'times'.*negative", {"sample_weight": "times"}),
+    none, absent = tmp_path / "none", tmp_path / "no.parquet"
+    for source, error, message, settings in [
+        ([], ValueError, "empty list", {}),
+        (tmp_path / "a.docx", ValueError, "unknown type", {}),
+        (table, ValueError, "missing must be", {"missing": "skip"}),
+        (table, ValueError, "batch_size must be", {"batch_size": 0}),
+        (table, ValueError, "list of names", {"columns": "ab"}),
+        (table, ValueError, "more than once", {"columns": ["a", "kind"]}),
+        (table, ValueError, "more than once", {"sample_weight": "kind"}),
+        (table, ValueError, "no column is named 'no'", {"columns": ["no"]}),
+        (table.slice(0, 0), ValueError, "no rows", {}),
+        ([table, other], ValueError, r"item 2 of source: its columns.*\['C'", {}),
+        (wide, ValueError, "no column is named 'kind'; it has 'x0', .* 30 more", {}),
+        (twice, ValueError, r"several columns are named \['q'\]", {}),
+        (negative, ValueError, "'times'.*negative", {"sample_weight": "times"}),
+        (none, FileNotFoundError, "has no file", {}),
+        (absent, FileNotFoundError, "there is no file", {}),
+        (42, TypeError, "source must be a path", {}),
+        (np.zeros((4, 2)), TypeError, "got ndarray: pass an array to fit", {}),
+        ([*table.to_batches(), 5], TypeError, "item 2 of source must be a record", {}),
+        (table, TypeError, "must be the name of a column", {"target": None}),
+        (table, TypeError, "must be column names", {"columns": [0]}),
+        (table, TypeError, "must be column names", {"sample_weight": [1, 2]}),
     ]:
-        refused(source, message, **settings)
-    for source in (tmp_path / "none", tmp_path / "no.parquet", str(tmp_path / "*.csv")):
-        message = "has no file|there is no file"
-        refused(source, message, FileNotFoundError)
-    for source, message, settings in [
-        (42, "source must be a path", {}),
-        ({"a": [1]}, "source must be a path", {}),
-        ([*table.to_batches(), 5], "item 2 of source must be a record batch", {}),
-        ([np.zeros(3)], "item 1 of source must be a record batch", {}),
-        (table, "must be the name of a column", {"target": None}),
-        (table, "must be column names", {"columns": [0]}),
-        (table, "must be column names", {"sample_weight": [1, 2]}),
-    ]:
-        refused(source, message, TypeError, **settings)
-    rows = np.zeros((900, 2))
-    labels = {"target": [0, 1] * 450}
-    for source, message, settings in [
-        (np.zeros((900, 0)), "at least one column, got shape", labels),
-        (rows.astype(complex), "array of numbers .* complex128", labels),
-        (np.zeros(900), "two-dimensional", labels),
-        (np.zeros((0, 2)), "the data have no rows", {"target": []}),
-        (rows, "target must be an array of labels", {}),
-        (rows, "target must be an array of labels", {"target": [1, 2]}),
-        (rows, "target has missing labels", {"target": [None] * 900}),
-        (rows, "sample_weight", labels | {"sample_weight": [1.0]}),
-        (rows, "columns is for tables", labels | {"columns": ["a"]}),
-        (rows, "exclude is for tables", labels | {"exclude": ["a"]}),
-    ]:
-        refused(source, message, ParameterError, **settings)
+        refused(source, message, error, **settings)
 
 
 # Batches
 
 
 def test_progress_is_reported(frame):
-    seen = []
-
-    def progress(text, share):
-        assert np.isnan(share)
-        seen.append(text)
-
+    counts = []
     table = pa.Table.from_pandas(frame)
-    settings = {"columns": ["a"], "progress": progress}
+    settings = {"columns": ["a"], "progress": lambda text, share: counts.append(text)}
     statistics_from_batches(table.to_batches(max_chunksize=400), "kind", **settings)
     # One table need not be one batch.
     statistics_from_batches(table, "kind", batch_size=250, **settings)
     sizes = 400, 800, 900, 250, 500, 750, 900
-    assert seen == [f"{n} rows" for n in sizes]
-
-
-def test_settings_of_a_dataset_are_kept(tmp_path, rng):
-    """Whoever has chosen how it is read has a reason, such as a key."""
-    path = tmp_path / "a.parquet"
-    table = pa.table({"x": rng.normal(size=2000), "kind": [0, 1] * 1000})
-    settings = {"compression": "none", "use_dictionary": False}
-    pq.write_table(table, path, write_page_checksum=True, **settings)
-    data = bytearray(path.read_bytes())
-    data[4000] ^= 1  # a number is another one
-    path.write_bytes(data)
-    assert statistics_from_batches(ds.dataset(path), "kind").weights.sum() == 2000
-    careful = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    kind = ds.ParquetFileFormat(default_fragment_scan_options=careful)
-    refused(ds.dataset(path, format=kind), "cannot be read: .*checksum")
+    assert counts == [f"{n} rows" for n in sizes]
 
 
 @pytest.mark.check

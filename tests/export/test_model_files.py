@@ -38,7 +38,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
     recommended,
 )
-from heterolda.data.categories import Category
+from heterolda.estimators.categories import Category
 from heterolda.estimators.votes import Committee
 from heterolda.export import model_file
 from heterolda.export.model_file import from_document, to_document

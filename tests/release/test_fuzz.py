@@ -3,40 +3,55 @@
 import random
 import shutil
 import sys
-from pathlib import Path
+import time
 
 import pytest
 
-from fuzz import kernels, plain, sanitized
-from fuzz.readers import READERS
-from helpers import faulty
+from fuzz import kernels, reader, sanitized
+from fuzz.__main__ import READERS
+from fuzz.reader import Reader
 
 
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path, monkeypatch):
-    monkeypatch.setattr(plain, "FOLDER", tmp_path / "fuzz")
+def raises(data):
+    return data == b"good" or None.attribute
+
+
+def toils(data):
+    end = time.process_time() + 0.3
+    while data != b"good" and time.process_time() < end:
+        pass
+    return True
+
+
+def swells(data):
+    if data != b"good":
+        held = bytearray(1_000_000_000)  # more than other tests ever held
+        held[::4096] = b"x" * len(held[::4096])
+    return True
 
 
 @pytest.mark.parametrize(
     ("check", "reason"),
-    [
-        (faulty.raises, "AttributeError"),
-        (faulty.toils, "longer than 0.2 s"),
-        (faulty.swells, "memory of"),
-    ],
+    [(raises, "AttributeError"), (toils, "longer than 0.2 s"), (swells, "memory of")],
 )
-def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, capfd):
-    seconds = 0.2 if check is faulty.toils else 5.0
-    monkeypatch.setattr(plain, "SECONDS_OF_A_FILE", seconds)
-    more = 250_000_000 if check is faulty.swells else 10**12
-    if Path("/proc/self/clear_refs").exists():  # forget the peak of earlier tests
-        Path("/proc/self/clear_refs").write_text("5")
-    monkeypatch.setattr(plain, "BYTES_OF_MEMORY", plain._peak() + more)
-    monkeypatch.setattr(plain, "_ENOUGH", 1)
-    tally = plain.fuzz(faulty.reader_of(check), 30, 0)
-    (kind,), (kept,) = tally.defects, tally.defects.values()
+def test_defects_are_found_and_their_files_kept(
+    check, reason, monkeypatch, tmp_path, capfd
+):
+    monkeypatch.setattr(reader, "FOLDER", tmp_path)
+    monkeypatch.setattr(reader, "SECONDS_OF_A_FILE", 0.2 if check is toils else 5.0)
+    more = 250_000_000 if check is swells else 10**12
+    monkeypatch.setattr(reader, "BYTES_OF_MEMORY", reader.peak() + more)
+    monkeypatch.setattr(reader, "_ENOUGH", 1)
+    faulty = Reader(
+        check.__name__,
+        ".bin",
+        lambda: [b"good"],
+        lambda data, rng: bytes([rng.randrange(256)]),
+        check,
+    )
+    ((kind, kept),) = reader.fuzz(faulty, 30, 0).items()
     assert reason in kind
-    assert list(plain.FOLDER.iterdir()) == [kept]
+    assert list(tmp_path.iterdir()) == [kept]
     assert kept.read_bytes() != b"good"
     assert f"--reader {check.__name__} --replay {kept}" in capfd.readouterr().out
 
@@ -45,10 +60,9 @@ def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, capf
 def test_no_defect_for_a_while(name, request):
     # `make fuzz` does this for as long as somebody waits, and watches time and memory;
     # for processes see `test_no_reader_outlives_its_command`.
-    reader = READERS[name]
-    inputs = reader.inputs(random.Random(request.config.getoption("--seed")))
+    inputs = READERS[name].inputs(random.Random(request.config.getoption("--seed")))
     several = {"model": 100, "statistics": 100, "kernels": 1000, "messy": 40}
-    accepted = [reader.check(next(inputs)) for _ in range(several.get(name, 15))]
+    accepted = [READERS[name].check(next(inputs)) for _ in range(several.get(name, 15))]
     assert any(accepted)
     assert not all(accepted)
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from heterolda.data.categories import raw_columns
 from heterolda.data.formats import Format
 from heterolda.data.labels import ClassFinder
 from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import open_files
 from heterolda.data.table import AbsentColumnsError, Table
 from heterolda.estimators.bounded_error import linear_form
+from heterolda.estimators.categories import raw_columns
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.export import load

@@ -211,8 +211,8 @@ def _projected(
     import pyarrow as pa
 
     from heterolda.cli.models import without_names
-    from heterolda.data.categories import raw_columns
     from heterolda.data.reading import Pass
+    from heterolda.estimators.categories import raw_columns
     from heterolda.inspection.projection_text import component_names
 
     names = raw_columns(map(str, projection.feature_names_in_), table.categories)

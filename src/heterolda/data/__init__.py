@@ -1,13 +1,13 @@
 """Data that is not in memory: CSV, Parquet, Arrow streams and Dask collections."""
 
+from heterolda.estimators.categories import Category
 from heterolda.foundations import lazy_names
+from heterolda.foundations.collections import BACKENDS
 
 __all__ = ["Category", "fit_batches", "statistics_from_batches"]
 
+BACKENDS["dask"] = "heterolda.data.dask"
+
 __getattr__ = lazy_names(
-    __name__,
-    {
-        "categories": ["Category"],
-        "out_of_core": ["fit_batches", "statistics_from_batches"],
-    },
+    __name__, {"out_of_core": ["fit_batches", "statistics_from_batches"]}
 )

@@ -1,22 +1,18 @@
-"""Parquet files, Arrow data of any library, and arrays, as Arrow record batches."""
+"""Parquet files, and Arrow data of any library, as Arrow record batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heterolda.data.table import File, Table, errors_name
-from heterolda.foundations.arrays import Array, Index
 
 _PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
 _TEXT_BYTES = 1 << 24
 _FEW_ROWS = 1024
-LABELS, WEIGHTS = "target", "sample_weight"  # in messages, in place of names of columns
 
 
 def open_parquet(path: str, table: Table) -> File:
@@ -61,7 +57,7 @@ def _is_long(kind: Any) -> bool:
 
 
 def _check_text(batch: Any, path: str) -> None:
-    """Refuse text that a damaged file has made something else."""
+    """Refuse text that is damaged."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -104,11 +100,6 @@ def _cut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
             yield batch.slice(start, rows)
 
 
-def is_read_once(source: Any) -> bool:
-    """Return whether the rows of a source are gone after a pass."""
-    return any(hasattr(source, name) for name in ("__next__", "read_next_batch"))
-
-
 def open_streams(table: Table) -> Iterator[File]:
     """Open Arrow data, or what another library hands over, item by item."""
     import pyarrow.dataset as ds
@@ -116,13 +107,11 @@ def open_streams(table: Table) -> Iterator[File]:
     source = table.source
     if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
         source = source.collect_batches()
-    if isinstance(source, ArrayRows):
-        yield source.open(table)
-    elif isinstance(source, ds.Dataset):
+    if isinstance(source, ds.Dataset):
         yield _dataset(source, table)
     elif _is_table(source):
         yield _stream(source, table, "source")
-    elif isinstance(source, Iterable) and not isinstance(source, dict | str | bytes):
+    elif isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
         for number, item in enumerate(source, 1):
             if not _is_table(item):
                 raise TypeError(
@@ -134,7 +123,8 @@ def open_streams(table: Table) -> Iterator[File]:
         raise TypeError(
             "source must be a path, a list of paths, a pyarrow dataset, table or "
             "reader, record batches, or an object that exports an Arrow stream, got "
-            f"{type(source).__name__}"
+            f"{type(source).__name__}: pass an array to fit, or in parts to "
+            "ClassStatistics.update"
         )
 
 
@@ -166,6 +156,7 @@ def _dataset(source: Any, table: Table) -> File:
 
     schema = source.schema
     resolved = table.resolve(schema.names, "source", _index_columns(schema))
+    size = resolved.rows_per_batch
     # Without these settings much of the files would be read ahead.
     little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
     default = ds.ParquetFragmentScanOptions()
@@ -174,7 +165,6 @@ def _dataset(source: Any, table: Table) -> File:
         little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
             pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
         )
-    size = resolved.rows_per_batch
 
     def batches() -> Iterator[Any]:
         with errors_name("source"):
@@ -183,35 +173,3 @@ def _dataset(source: Any, table: Table) -> File:
             )
 
     return File("source", resolved, batches(), schema, table.format)
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayRows:
-    """An array of rows, or a memory map, with all labels and weights."""
-
-    X: NDArray[Any]
-    codes: Index
-    labels: list[Any]
-    weights: Array | None
-
-    def open(self, table: Table) -> File:
-        """Open the rows as record batches."""
-        import pyarrow as pa
-
-        names = [str(j) for j in range(self.X.shape[1])]
-        schema = pa.schema([(name, pa.float64()) for name in [*names, *table.read]])
-        resolved = table.resolve(schema.names, "source")
-        size = resolved.rows_per_batch
-
-        def batches() -> Iterator[Any]:
-            labels = pa.array(self.labels)
-            for start in range(0, len(self.X), size):
-                rows = slice(start, start + size)
-                X = self.X[rows].T.astype(np.float64, order="C")
-                columns = dict(zip(names, map(pa.array, X), strict=True))
-                columns[LABELS] = labels.take(pa.array(self.codes[rows]))
-                if self.weights is not None:
-                    columns[WEIGHTS] = pa.array(self.weights[rows])
-                yield pa.RecordBatch.from_pydict(columns)
-
-        return File("source", resolved, batches(), schema)

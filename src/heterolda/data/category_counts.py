@@ -5,21 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from heterolda.data.categories import LONGEST_LEVEL, MOST_LEVELS, Category
-from heterolda.data.decoding import features_of, levels_of
+from heterolda.data.decoding import levels_of
 from heterolda.data.labels import warn_of_similar_labels
 from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
+from heterolda.estimators.categories import Category
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named
 
 AUTO = "auto"
+_MOST_LEVELS = 10_000  # of a column; more are not categories
+_LONGEST_LEVEL = 1000  # characters
 _FEW = 10  # rows or levels
 _SHARE = 0.01  # of the rows
 
@@ -41,18 +44,17 @@ def with_categories(
     if not chosen:
         return table
     counts = _counted(table, chosen, progress)
-    categories = [one.category() for one in counts]
+    categories = [column.category() for column in counts]
     constant = [c.column for c in categories if not c.features]
-    if constant and all(one.levels for one in counts):
+    if constant and all(column.levels for column in counts):
         warnings.warn(
             f"left out {named(constant)}: nearly all rows have the same value",
             UserWarning,
             stacklevel=2,
         )
-    kept = table.columns and tuple(n for n in table.columns if n not in constant)
-    out = (*table.exclude, *constant) if table.columns is None else table.exclude
     used = tuple(c for c in categories if c.features)
-    return replace(table, columns=kept, exclude=out, categories=used)
+    roles: dict[str, Any] = dict([table.without(constant)])
+    return replace(table, categories=used, **roles)
 
 
 def _categorical_columns(table: Table) -> tuple[str, ...]:
@@ -60,31 +62,32 @@ def _categorical_columns(table: Table) -> tuple[str, ...]:
 
     NotNumericError where others are neither these nor numbers.
     """
-    found: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they will be heard again
         for file in open_files(replace(table, keep=True)):
-            for batch in file.batches:
-                try:
-                    features_of(batch, file)
-                except NotNumericError as error:
-                    if set(error.options) - {"missing"} != {"categorical"}:
-                        raise
-                    found = *found, *error.options["categorical"]
-                break
-    return tuple(dict.fromkeys(found))
+            try:
+                next(Pass(file.table).of_file(file), None)
+            except NotNumericError as error:
+                if set(error.options) - {"missing"} != {"categorical"}:
+                    raise
+                chosen = *chosen, *error.options["categorical"]
+    return tuple(dict.fromkeys(chosen))
 
 
 def _check_names(names: tuple[str, ...], table: Table) -> None:
     """Refuse categories that are not features."""
     special = table.target, table.sample_weight, *table.exclude
     for name in names:
-        is_feature = table.columns is None or name in table.columns
-        if name in special or not is_feature or names.count(name) > 1:
-            problem = "is named twice" if is_feature else "is not one of the features"
-            if name in special:
-                problem = "is the target, the weights or excluded"
-            raise ParameterError("categorical", f": {name!r} {problem}")
+        if name in special:
+            problem = "is the target, the weights or excluded"
+        elif table.columns is not None and name not in table.columns:
+            problem = "is not one of the features"
+        elif names.count(name) > 1:
+            problem = "is named twice"
+        else:
+            continue
+        raise ParameterError("categorical", f": {name!r} {problem}")
 
 
 @dataclass
@@ -106,10 +109,10 @@ class _Counts:
             level = levels[code]
             if self.problem is None:
                 self.levels[level] = self.levels.get(level, 0.0) + float(sums[code])
-                if len(level) > LONGEST_LEVEL:
-                    self.problem = f"has text of more than {LONGEST_LEVEL:,} characters"
-                elif len(self.levels) > MOST_LEVELS:
-                    self.problem = f"has more than {MOST_LEVELS:,} different values"
+                if len(level) > _LONGEST_LEVEL:
+                    self.problem = f"has text of more than {_LONGEST_LEVEL} characters"
+                elif len(self.levels) > _MOST_LEVELS:
+                    self.problem = f"has more than {_MOST_LEVELS} different values"
 
     @property
     def size(self) -> float:
@@ -125,7 +128,7 @@ class _Counts:
 
     def category(self) -> Category:
         """Return the column as features, without those that would be rare."""
-        if not self.levels:  # there are no rows, which is for others to say
+        if not self.levels:  # without rows, another error follows
             return Category(self.column)
         least = max(_FEW, _SHARE * self.size) * self.weight / self.size
         order = sorted(self.levels)
@@ -151,18 +154,18 @@ def _counted(table: Table, names: tuple[str, ...], progress: Progress) -> list[_
     for records, rows in reading.with_records():
         coded = [levels_of(records, name, reading.file) for name in names]
         complete = np.all([codes >= 0 for codes, _ in coded], axis=0)
-        for one, (codes, levels) in zip(counts, coded, strict=True):
+        for column, (codes, levels) in zip(counts, coded, strict=True):
             used = codes >= 0 if table.missing == "em" else complete
-            one.add(codes[used], levels, rows.frequencies[used])
-    wrong = {one.column: problem for one in counts if (problem := one.verdict())}
+            column.add(codes[used], levels, rows.frequencies[used])
+    wrong = {c.column: problem for c in counts if (problem := c.verdict())}
     if wrong:
         words = "; ".join(f"column {name!r} {why}" for name, why in wrong.items())
-        parameter, left = table.without(list(wrong))
+        parameter, value = table.without(list(wrong))
         raise ValueError(
             f"{reading.file.name}: {words}, too many for categories: leave "
-            f"{'it' if len(wrong) == 1 else 'them'} out with {parameter}={left!r}"
+            f"{'it' if len(wrong) == 1 else 'them'} out with {parameter}={value!r}"
         )
-    for one in counts:
-        what = f"column {one.column!r} has values that"
-        warn_of_similar_labels(sorted(one.levels), what, "categories")
+    for column in counts:
+        subject = f"column {column.column!r} has values that"
+        warn_of_similar_labels(sorted(column.levels), subject, "categories")
     return counts

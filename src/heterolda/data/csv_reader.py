@@ -18,7 +18,6 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
-from heterolda.data.files import TEXT
 from heterolda.data.formats import Encoding, Format, as_utf8, warn_of_reading
 from heterolda.data.layout import Layout, find_layout
 from heterolda.data.not_numeric import number_pattern
@@ -46,9 +45,10 @@ _NUMBER = re.compile(number_pattern("."))
 def open_text_file(path: str, table: Table) -> File:
     """Open a file of text; its rows are read when they are asked for."""
     where = table.name or path
-    usual = TEXT[next(end for end in TEXT if path.lower().endswith(end))]
+    is_tabs = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     encoding = Encoding()
     text = as_utf8(_file_pieces(path, where), where, encoding)
+    usual = "\t" if is_tabs else ","
     return open_text(text, table, where, encoding, usual, _HEAD_BYTES)
 
 
@@ -68,8 +68,8 @@ def open_text(
 ) -> File:
     """Open text in UTF-8 that comes in pieces; the first show its layout.
 
-    So many bytes are looked at, or the first piece: of a stream the names are answered
-    before a row has come. Predictions are to be written in `encoding`.
+    Of a file, `n_bytes` show it; of a stream, the first piece. Predictions are to be
+    written in `encoding`.
     """
     import pyarrow as pa
 
@@ -86,8 +86,8 @@ def open_text(
     schema = pa.schema([(name, pa.string()) for name in layout.names])
     least = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
     batches = _batches(chain([seen], text), resolved, layout, where, least)
-    known = replace(layout.format, encoding=encoding)
-    return File(where, resolved, batches, schema, known, is_text=True)
+    own = replace(layout.format, encoding=encoding)
+    return File(where, resolved, batches, schema, own, is_text=True)
 
 
 def _file_pieces(path: str, where: str) -> Iterator[bytes]:
@@ -149,27 +149,23 @@ def _check_na(text: Format) -> None:
 
 def _resolved(table: Table, layout: Layout, where: str) -> Table:
     """Return the table with all columns named; say so if the names may be a row."""
-    names = layout.names
-    is_row = layout.format.header and looks_like_a_row(names)
-    taken = f"was read as column names, {named(names, 3)}"
-    options = "--no-header"
-    remedy = (
-        "; if it is a row, add {}, or write a line of names before it; the columns are "
-        f"then column_1 to column_{len(names)}"
+    names, options = layout.names, "--no-header"
+    if not (layout.format.header and looks_like_a_row(names)):
+        return table.resolve(names, where, layout.unnamed)
+    note = (
+        f"first line was read as column names, {named(names, 3)}; if it is a row, add"
     )
+    end = f"; the columns are then column_1 to column_{len(names)}"
     try:
         resolved = table.resolve(names, where, layout.unnamed)
     except ValueError as error:
-        if not is_row:
-            raise
-        problem = f"{str(error).partition(';')[0]}; its first line {taken}"
+        problem = str(error).partition(";")[0]
         words = [k for k, name in enumerate(names, 1) if not _NUMBER.search(name)]
         if table.target not in (None, *names) and len(words) == 1:
             options += f" --target column_{words[0]}"
-        raise ValueError(problem + remedy.format(options)) from error
-    if is_row and table.columns is None:
-        first = f"the first line of {where} {taken}"
-        warn_of_reading(first + remedy.format(options))
+        raise ValueError(f"{problem}; its {note} {options}{end}") from error
+    if table.columns is None:
+        warn_of_reading(f"{where}: its {note} {options}{end}")
     return resolved
 
 

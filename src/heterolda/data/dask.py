@@ -2,14 +2,13 @@
 
 Class statistics add up, so a fit is one tree of sums; a few matrices travel, no rows.
 Tasks run where dask runs them: on the active client's cluster or in local threads.
-Estimators find this module through :mod:`heterolda.data.lazy`.
+Estimators reach this module through :mod:`heterolda.foundations.collections`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from numbers import Real
 from operator import add
 from typing import Any
 
@@ -18,7 +17,6 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from heterolda.foundations.validation import (
     all_text,
@@ -49,7 +47,7 @@ def statistics_and_sample(
 
 def sample(X: Any) -> Any:
     """Return a row with the columns of a collection, not its data, in float32 or 64."""
-    X = _with_whole_rows(X)
+    X = _checked_rows(X)
     kinds = set(X.dtypes) if _is_frame(X) else {X.dtype}
     row = np.zeros((1, X.shape[1]), "f4" if kinds == {np.dtype("f4")} else "f8")
     return type(X._meta)(row, columns=X.columns) if _is_frame(X) else row
@@ -57,7 +55,7 @@ def sample(X: Any) -> Any:
 
 def apply(method: Callable[[Any], Any], X: Any) -> Any:
     """Apply a method of a fitted estimator to each chunk of a collection, lazily."""
-    X = _with_whole_rows(X)
+    X = _checked_rows(X)
     sizes = [np.nan] * X.npartitions if _is_frame(X) else X.chunks[0]
     like = method(sample(X))  # what is wrong with the columns is said now, not later
     run, model = dask.delayed(_answer, pure=True), dask.delayed(method)
@@ -103,31 +101,30 @@ def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
 
 def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
     """Return rows, labels, and weights or None that belong together, by chunk."""
-    X = _with_whole_rows(X)
+    X = _checked_rows(X)
     rows, labels = _tasks(X), _chunks_like(X, y, "y")
-    weights: list[Any] = [sample_weight] * len(rows)  # None, or a number for all
-    if not isinstance(sample_weight, Real | None):
+    weights = [None] * len(rows)
+    if sample_weight is not None:
         weights = _chunks_like(X, sample_weight, "sample_weight")
     return list(zip(rows, labels, weights, strict=True))
 
 
 def _chunks_like(X: Any, values: Any, name: str) -> list[Any]:
     """Return chunks of labels or weights: those of X, as far as these are known."""
+    known_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
     if not is_dask_collection(values):
-        if not _has_known_sizes(X):
+        if not known_sizes:
             raise TypeError(
                 f"{name} must be a dask collection with the chunks of X, because their "
                 f"sizes are unknown; got {type(values).__name__}"
             )
-        values = label_array(values) if name == "y" else values
         check_unmasked(name, values)
+        values = label_array(values) if name == "y" else values
         values = da.from_array(np.asarray(values), chunks=-1)
     _check_kind(values, name)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[values.columns[0]] if _is_frame(values) else values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got {values.ndim}")
-    if _has_known_sizes(X) and _has_known_sizes(values):
+    if known_sizes and not _is_frame(values) and not np.isnan(values.shape[0]):
         if values.shape != X.shape[:1]:
             raise ValueError(
                 f"{name} must have one entry for each of the {X.shape[0]} rows of X, "
@@ -147,10 +144,6 @@ def _is_frame(X: Any) -> bool:
     return ".dataframe." in type(X).__module__
 
 
-def _has_known_sizes(X: Any) -> bool:
-    return not _is_frame(X) and not np.isnan(X.shape[0])
-
-
 def _check_kind(X: Any, name: str) -> None:
     if not isinstance(X, da.Array) and not _is_frame(X):
         raise TypeError(
@@ -158,12 +151,20 @@ def _check_kind(X: Any, name: str) -> None:
         )
 
 
-def _with_whole_rows(X: Any) -> Any:
-    """Return the collection, if it has two dimensions, with whole rows in chunks."""
+def _checked_rows(X: Any) -> Any:
+    """Return a collection of numbers in two dimensions, with whole rows in chunks."""
     _check_kind(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    return X if _is_frame(X) or X.numblocks[1] == 1 else X.rechunk({1: -1})
+    if not _is_frame(X):
+        return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    for name, kind in X.dtypes.items():
+        if kind.kind not in "biuf":
+            raise ValueError(
+                f"X: column {name!r} must be numbers, but is of type {kind}: convert "
+                "it, or leave it out"
+            )
+    return X
 
 
 def _tasks(X: Any) -> list[Any]:
@@ -187,30 +188,17 @@ def _chunk_statistics(
     if not X.shape[0]:
         return None
     X = _numbers(X)
-    try:
-        stats = ClassStatistics.from_data(X, labels, weight)
-    except ValueError as error:
-        if issparse(X) or np.isfinite(X).all():
-            raise
-        raise _not_finite(X, names) from error
+    finite = np.isfinite(X)
+    if not finite.all():
+        j = int(np.argmin(finite.all(axis=0)))
+        column = "" if names is None else f": column {names[j]!r}"
+        raise ValueError(
+            f"X{column} contains NaN or infinity: leave such rows out, or read files "
+            "with heterolda.data.fit_batches and missing='em'"
+        )
+    stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
     return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
-
-
-def _not_finite(X: NDArray[Any], names: NDArray[Any] | None) -> ValueError:
-    """Return the error for missing values or infinity, with the first such column."""
-    where, what, remedy = "X", "infinity", ""
-    if names is not None:
-        where = f"X: column {names[np.argmin(np.isfinite(X).all(axis=0))]!r}"
-    if np.isnan(X).any():
-        what = "NaN" if names is None else "missing values"
-        remedy = (
-            "; GaussianLinearDiscriminant(missing='em') takes missing values in rows "
-            "in memory and, by heterolda.data.fit_batches, in files"
-        )
-    return ValueError(
-        f"{where} contains {what}: fill them in, or leave such rows out{remedy}"
-    )
 
 
 def _sum(*terms: Any) -> Any:
@@ -224,7 +212,7 @@ def _sum(*terms: Any) -> Any:
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
-    X = _numbers(X) if isinstance(X, np.ma.MaskedArray) else X
+    check_unmasked("X", X)
     return method(X).astype(empty.dtype, copy=False) if X.shape[0] else empty
 
 
@@ -236,8 +224,7 @@ def _right(
     if not X.shape[0]:
         return 0.0, 0.0
     predicted = predict(X)
-    kinds = {labels.dtype.kind, predicted.dtype.kind}
-    if "U" in kinds and kinds & {"b", "i", "u", "f"}:
+    if (labels.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise ValueError(
             f"y has labels of type {labels.dtype}, but those of the estimator are of "
             f"type {predicted.dtype}"
@@ -249,7 +236,7 @@ def _right(
 def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
     """Return weights and labels of the rows of a chunk; text of pandas is strings."""
     for name, values in (("y", y), ("sample_weight", sample_weight)):
-        if not isinstance(values, Real | None) and len(values) != X.shape[0]:
+        if values is not None and len(values) != X.shape[0]:
             raise ValueError(
                 f"{name} has {len(values)} rows in a chunk where X has {X.shape[0]}: "
                 "the chunks of both must have the same rows"
@@ -261,25 +248,11 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
 
 
 def _numbers(X: Any) -> NDArray[Any]:
-    """Return a chunk as an array of numbers, or sparse; missing ones are NaN."""
-    if issparse(X):
-        return X.tocsr()
-    if isinstance(X, np.ma.MaskedArray):
-        return X.astype(np.float64).filled(np.nan)
+    """Return a chunk as an array of numbers; missing values of pandas are NaN."""
+    check_unmasked("X", X)
     if not hasattr(X, "to_numpy"):
         return np.asarray(X)
     array: NDArray[Any] = X.to_numpy()
     if array.dtype.kind in "biuf":
         return array
-    columns = []
-    for name, column in X.items():
-        try:
-            if column.dtype.kind in "mMc":
-                raise TypeError("pandas would convert them")
-            columns.append(column.to_numpy(np.float64, na_value=np.nan))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"X: column {name!r} must be numbers, but is of type {column.dtype}: "
-                "convert it, or leave it out"
-            ) from error
-    return np.array(columns).T
+    return X.to_numpy(np.float64, na_value=np.nan)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.categories import Category, UnseenLevels, level_of
 from heterolda.data.formats import Format
 from heterolda.data.not_numeric import NotNumericError, not_numeric
 from heterolda.data.table import File
+from heterolda.estimators.categories import Category
 from heterolda.foundations.arrays import Array, Index
 
+_EXAMPLES = 3  # levels that a note names
 # Types as Arrow calls them.
 _LABELS = (
     *("string", "large_string", "string_view"),
@@ -21,9 +26,37 @@ _LABELS = (
 _NUMBERS = "floating", "integer", "boolean", "decimal", "null"
 
 
-def features_of(
-    batch: Any, file: File, n_before: int = 0, unseen: UnseenLevels | None = None
-) -> Array:
+class NotNumbersError(ValueError):
+    """A column is not all numbers."""
+
+
+@dataclass
+class UnseenLevels:
+    """Rows of levels that a fit has not seen, counted by column as they are read."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
+        """Count rows of a column."""
+        self.rows[column] += n_rows
+        shown = self.examples.setdefault(column, [])
+        shown += [level for level in levels if level not in shown]
+        del shown[_EXAMPLES:]
+
+    def notes(self, categories: Iterable[Category]) -> list[str]:
+        """Return a line for each column."""
+        return [
+            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that were "
+            "not in the fit, such as "
+            f"{', '.join(map(repr, self.examples[c.column]))}; they count as "
+            f"{c.unseen_count_as}"
+            for c in categories
+            if self.rows[c.column]
+        ]
+
+
+def features_of(batch: Any, file: File, n_before: int, unseen: UnseenLevels) -> Array:
     """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
 
     They are in memory column by column, as Arrow has them. Messages count rows from
@@ -39,17 +72,18 @@ def features_of(
     features = np.empty((len(file.table.features), batch.num_rows))
     start = 0
     for name in names:
-        category = categories.get(name)
-        stop = start + (1 if category is None else len(category.features))
-        if category is None:
-            features[start] = numbers[name]
-        else:
+        if name in categories:
+            category = categories[name]
+            stop = start + len(category.features)
             features[start:stop] = _indicators(category, batch, file, unseen)
+        else:
+            stop = start + 1
+            features[start] = numbers[name]
         start = stop
     return features.T
 
 
-def weights_of(batch: Any, name: str, file: File, n_before: int = 0) -> Array:
+def weights_of(batch: Any, name: str, file: File, n_before: int) -> Array:
     """Return a column of numbers as float64; missing values are NaN."""
     column = column_of(batch, name, file)
     try:
@@ -57,10 +91,6 @@ def weights_of(batch: Any, name: str, file: File, n_before: int = 0) -> Array:
     except NotNumbersError as error:
         problem = not_numeric({name: column}, file, n_before).problem
         raise NotNumericError(problem) from error
-
-
-class NotNumbersError(ValueError):
-    """A column is not all numbers."""
 
 
 def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
@@ -105,9 +135,8 @@ def _as_numpy(column: Any, text: Format) -> Array:
 
     if not types.is_float64(column.type):  # most are, and there may be many
         is_encoded = types.is_dictionary(column.type)
-        if not _is_any(
-            column.type.value_type if is_encoded else column.type, *_NUMBERS
-        ):
+        kind = column.type.value_type if is_encoded else column.type
+        if not _is_any(kind, *_NUMBERS):
             raise NotNumbersError
         column = column.dictionary_decode() if is_encoded else column
         if types.is_boolean(column.type):
@@ -119,16 +148,15 @@ def _as_numpy(column: Any, text: Format) -> Array:
 
 
 def _indicators(
-    category: Category, batch: Any, file: File, unseen: UnseenLevels | None
+    category: Category, batch: Any, file: File, unseen: UnseenLevels
 ) -> Array:
     """Return the zeros and ones of a category, (n_features, n_rows); missing is NaN."""
     codes, levels = levels_of(batch, category.column, file)
     places = category.place_of
     new = [code for code, level in enumerate(levels) if level not in places]
     rows = codes[np.isin(codes, new)]
-    if len(rows) and unseen is not None:
-        examples = [levels[code] for code in np.unique(rows)]
-        unseen.add(category.column, len(rows), examples)
+    if len(rows):
+        unseen.add(category.column, len(rows), [levels[k] for k in np.unique(rows)])
     of_levels = [places.get(level, category.place_of_unseen) for level in levels]
     of_rows = np.array([*of_levels, -2])[codes]  # the last one stands for missing
     features = of_rows == np.arange(len(category.features))[:, None]
@@ -146,10 +174,27 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
     return codes, levels
 
 
+def level_of(value: Any) -> str:
+    """Return a value as the name of a level, which is empty if it is missing.
+
+    Blanks around it do not count; whole numbers and truth values are the same however
+    they are written.
+    """
+    if value is None or value != value:
+        return ""
+    if not isinstance(value, str):
+        whole = not isinstance(value, bool | int) and value == value // 1
+        value = str(int(value) if whole else value)
+    text: str = value.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
+
+
 def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
     """Return labels: indices into a list of distinct ones, -1 for missing."""
-    name = file.table.target
-    codes, labels = _coded(batch, str(name), file, "of the labels")
+    name = str(file.table.target)
+    codes, labels = _coded(batch, name, file, "of the labels")
     if file.format.padded:
         labels = [label and label.lstrip(" ") for label in labels]
     for label in labels:
@@ -162,7 +207,7 @@ def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
 
 
 def _coded(
-    batch: Any, name: str, file: File, what: str, *more: str
+    batch: Any, name: str, file: File, role: str, *more: str
 ) -> tuple[NDArray[np.int64], list[Any]]:
     """Return indices into a list of distinct values, -1 for a missing one."""
     import pyarrow as pa
@@ -174,7 +219,7 @@ def _coded(
     kind = column.type.value_type if is_encoded else column.type
     if not _is_any(kind, *_LABELS, *more):
         raise ValueError(
-            f"{file.name}: column {name!r} {what} must be whole numbers, booleans or "
+            f"{file.name}: column {name!r} {role} must be whole numbers, booleans or "
             f"text, but is of type {kind}: convert it to text"
         )
     column = column if is_encoded else pc.dictionary_encode(column)
@@ -195,7 +240,7 @@ def _is_any(kind: Any, *names: str) -> bool:
 
 
 def column_of(batch: Any, name: str, file: File) -> Any:
-    """Return a column, with its values one by one even if they are stored as runs."""
+    """Return a column of a batch, with its values one by one."""
     from pyarrow import types
 
     # Names are looked up, not searched for: there may be many.

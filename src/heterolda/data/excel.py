@@ -44,7 +44,6 @@ _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _ESCAPED = re.compile("_x(0009|000A|000D|005F)_")
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what .xls files begin with, encrypted too
-_FORMULA = "formula"  # an attribute of ours
 
 # The cells of a row that hold something, by the number of their column, from zero.
 Row = dict[int, float | str]
@@ -70,7 +69,7 @@ def open_excel(path: str, table: Table) -> File:
         text = replace(text, decimal=decimal, grouped=grouped)
     if text.delimiter in (None, BLANK, text.decimal):
         text = replace(text, delimiter=";" if text.decimal == "," else ",")
-    lines = _lines(chain(head, sheets[name]), _span(head), text, where)
+    lines = _lines(chain(head, sheets[name]), _span(head), text)
     # Tables of results are to be opened in Excel.
     encoding = Encoding(mark=codecs.BOM_UTF8)
     file = open_text(lines, replace(table, format=text), where, encoding)
@@ -93,17 +92,13 @@ def _span(head: Iterable[Row]) -> range:
     return range(min(map(min, head)), max(map(max, head)) + 1)
 
 
-def _lines(
-    rows: Iterable[Row], span: range, text: Format, where: str
-) -> Iterator[bytes]:
+def _lines(rows: Iterable[Row], span: range, text: Format) -> Iterator[bytes]:
     """Yield the rows of a sheet as text, in pieces of whole rows."""
     decimal = text.decimal or "."
     lines = io.StringIO(newline="")
     settings: Any = {"delimiter": text.delimiter, "quoting": csv.QUOTE_NONNUMERIC}
     writer = csv.writer(lines, lineterminator="\n", **settings)
-    is_beside = False
     for number, row in enumerate(rows, 1):
-        is_beside = is_beside or min(row) < span.start or max(row) >= span.stop
         cells = [_cell(row.get(at, ""), decimal) for at in span]
         if any(cell != "" for cell in cells):
             writer.writerow(cells)
@@ -112,8 +107,6 @@ def _lines(
             lines.seek(0)
             lines.truncate()
     yield lines.getvalue().encode()
-    if is_beside:
-        warn_of_reading(f"{where}: cells beside the table were left out")
 
 
 def _cell(value: float | str, decimal: str) -> float | str:
@@ -131,7 +124,7 @@ class WorkbookError(ValueError):
 
 @dataclass(frozen=True)
 class Workbook:
-    """A workbook, as far as it is needed to read its sheets."""
+    """The parts of a workbook that its sheets need."""
 
     path: str
     sheets: dict[str, str]  # the part of each visible table, by its name
@@ -143,7 +136,7 @@ class Workbook:
         """Yield the rows of a sheet that hold something."""
         places: dict[str, int] = {}  # numbers of columns by their letters
         row: Row = {}
-        at, n_characters, is_noted = -1, 0, False
+        at, n_characters = -1, 0
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
             for item in _texts(archive, self.sheets[sheet], "c"):
                 if item is None:
@@ -158,13 +151,6 @@ class Workbook:
                 at = places[letters] if letters else at + 1
                 if at >= _MOST_COLUMNS:
                     raise ValueError("a row has too many cells")
-                if _FORMULA in attributes and not text and not is_noted:
-                    is_noted = True
-                    warn_of_reading(
-                        f"{self.path}: formulas that were never calculated, such as "
-                        f"that of cell {attributes.get('r')}, count as missing: open "
-                        "the file in Excel and save it"
-                    )
                 value = self._value(text, attributes) if text else ""
                 if value != "":
                     row[at] = value
@@ -208,7 +194,7 @@ class Workbook:
 
 
 def open_workbook(path: str) -> Workbook:
-    """Read what sheets there are, and the texts that they share."""
+    """Read the names of the sheets, and the texts that they share."""
     with _errors_name(path):
         with open(path, "rb") as file:
             first = file.read(8)
@@ -262,17 +248,17 @@ def _errors_name(path: str) -> Iterator[None]:
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]]:
-    """Return what belongs to a part of the archive: keys, kinds and names."""
+    """Return the parts that belong to a part: their keys, kinds and names."""
     folder, name = posixpath.split(part)
-    found = []
-    for tag, attributes in _elements(
-        archive, f"{folder}/_rels/{name}.rels".lstrip("/")
-    ):
+    relations = []
+    rels = f"{folder}/_rels/{name}.rels".lstrip("/")
+    for tag, attributes in _elements(archive, rels):
         if tag == "Relationship" and attributes.get("TargetMode") != "External":
             target = posixpath.join("/", folder, attributes["Target"])
             kind = attributes["Type"].rpartition("/")[2]
-            found.append((attributes["Id"], kind, posixpath.normpath(target)[1:]))
-    return found
+            part_name = posixpath.normpath(target)[1:]
+            relations.append((attributes["Id"], kind, part_name))
+    return relations
 
 
 def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, str]]]:
@@ -318,7 +304,7 @@ def _texts(
     pieces: list[str] = []
     attributes: dict[str, str] = {}
     is_spoken = False
-    whole, value, text, sound, row, formula = item, "v", "t", "rPh", "row", "f"
+    whole, value, text, sound, row = item, "v", "t", "rPh", "row"
 
     def start(name: str, its: dict[str, str]) -> None:
         nonlocal attributes, is_spoken
@@ -329,8 +315,6 @@ def _texts(
             parser.CharacterDataHandler = pieces.append
         elif name == sound:  # how the text is pronounced
             is_spoken = True
-        elif name == formula:
-            attributes[_FORMULA] = ""
 
     def end(name: str) -> None:
         nonlocal is_spoken
@@ -344,10 +328,10 @@ def _texts(
             is_spoken = False
 
     def root(name: str, _: dict[str, str]) -> None:
-        nonlocal whole, value, text, sound, row, formula
+        nonlocal whole, value, text, sound, row
         prefix = name[: name.rfind(":") + 1]  # some programs write <x:c> for <c>
-        whole, value, text, sound, row, formula = (
-            prefix + tag for tag in (whole, value, text, sound, row, formula)
+        whole, value, text, sound, row = (
+            prefix + tag for tag in (whole, value, text, sound, row)
         )
         parser.StartElementHandler, parser.EndElementHandler = start, end
 

@@ -15,16 +15,8 @@ from heterolda.exceptions import ParameterError
 
 PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
-_TEXT = {
-    ".csv": ",",
-    ".tsv": "\t",
-    ".tab": "\t",
-    ".txt": ",",
-    ".data": ",",
-    ".dat": ",",
-}
-# The usual delimiter by the ending of a file name.
-TEXT = _TEXT | {f"{ending}.gz": mark for ending, mark in _TEXT.items()}
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
+TEXT = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT))
 # The usual delimiter of text files that are written.
 WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = (*PARQUET, *TEXT, *EXCEL)
@@ -93,15 +85,10 @@ def _is_table(path: Path, folder: str) -> bool:
 def check_written(path: str) -> None:
     """Raise ParameterError if the ending of a name does not say what to write."""
     name = path.lower()
-    if name.endswith(EXCEL):
-        raise ParameterError(
-            "out",
-            f"{path!r}: Excel workbooks can be read, but not written: name a .csv "
-            "file, which opens in Excel",
-        )
     if path != STANDARD_STREAM and not name.endswith((*WRITTEN, *PARQUET)):
+        excel = ", which opens in Excel" if name.endswith(EXCEL) else ""
         raise ParameterError(
             "out",
-            f"{path!r} is of unknown type: its name must end in "
-            f"{', '.join((*WRITTEN, *PARQUET))}",
+            f"{path!r} is of a type that cannot be written: its name must end in "
+            f"{', '.join((*WRITTEN, *PARQUET))}; name a .csv file{excel}",
         )

@@ -1,4 +1,4 @@
-"""How tables of text are written: marks, line ends and encodings."""
+"""How tables of text are written: delimiters, NA strings, line ends and encodings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,11 @@ from heterolda.exceptions import ReadingWarning
 
 _MOST_BLANKS = 5  # of a cell that is empty
 _WINDOWS = "Windows-1252"
-# Byte-order marks; UTF-32 before UTF-16, whose mark it begins with.
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32-le",
-    codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-_LOOKED_AT = 4096  # bytes that show which of two is always zero
 # Windows-1252 has letters and signs where Latin-1 has control characters.
 _LETTERS = {
     byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte)
@@ -59,7 +55,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Format:
-    """How a table of text is written; what is None is found in the file."""
+    """How a table of text is written; what is None is detected in the file."""
 
     delimiter: str | None = None  # one character; a blank stands for any number of them
     decimal: str | None = None  # "." or ","
@@ -96,7 +92,7 @@ class Format:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number that a text is, if it is one."""
+    """Return the number that a text is, or None."""
     try:
         return float(text)
     except ValueError:
@@ -106,25 +102,24 @@ def number_of(text: str) -> float | None:
 def as_utf8(
     pieces: Iterable[bytes], where: str, encoding: Encoding | None = None
 ) -> Iterator[bytes]:
-    """Yield a text in UTF-8, without a byte-order mark.
+    """Yield a text in UTF-8, without its byte-order mark.
 
-    UTF-16 and UTF-32 are recognized by their marks, or by their zeros. What is not
-    UTF-8 is read as Windows-1252, which has all letters of Latin-1. `encoding` is set
-    to what is found.
+    UTF-16 is recognized by its mark. What is not UTF-8 is read as Windows-1252, which
+    has all letters of Latin-1. `encoding` is set to what is detected.
     """
     encoding = Encoding() if encoding is None else encoding
     text, first = iter(pieces), b""
     for piece in text:
         first += piece
-        if len(first) >= len(codecs.BOM_UTF32_LE):
+        if len(first) >= len(codecs.BOM_UTF8):
             break
-    mark = next(filter(first.startswith, _MARKS), b"")
-    encoding.mark, encoding.name = mark, _MARKS.get(mark) or _by_zeros(first)
-    text = chain([first.removeprefix(mark)], text)
+    encoding.mark = next(filter(first.startswith, _MARKS), b"")
+    encoding.name = _MARKS.get(encoding.mark, "utf-8")
+    text = chain([first.removeprefix(encoding.mark)], text)
     if encoding.name == "utf-8":
         yield from _utf8_or_windows(_without_zeros(text, where), where, encoding)
     else:
-        yield from _without_zeros(_converted(text, where, encoding.name), where)
+        yield from _without_zeros(_from_utf16(text, where, encoding.name), where)
 
 
 def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
@@ -137,26 +132,15 @@ def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
         yield piece
 
 
-def _by_zeros(text: bytes) -> str:
-    """Return the encoding of text without a mark: one byte of two is mostly zero."""
-    half = min(len(text), _LOOKED_AT) // 2
-    zeros = text[0 : 2 * half : 2].count(0), text[1 : 2 * half : 2].count(0)
-    if zeros[1] > 0.7 * half and not zeros[0]:
-        return "utf-16-le"
-    return "utf-16-be" if zeros[0] > 0.7 * half and not zeros[1] else "utf-8"
-
-
-def _converted(text: Iterable[bytes], where: str, encoding: str) -> Iterator[bytes]:
-    """Yield UTF-16 or UTF-32 in UTF-8."""
+def _from_utf16(text: Iterable[bytes], where: str, encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         for piece in text:
             yield decoder.decode(piece).encode()
         yield decoder.decode(b"", final=True).encode()
     except UnicodeError as error:  # halves of a pair that stand alone, for instance
-        name = encoding[:-3].upper()
         raise ValueError(
-            f"{where} begins as text in {name}, but is damaged: {error}"
+            f"{where} begins as text in UTF-16, but is damaged: {error}"
         ) from error
 
 

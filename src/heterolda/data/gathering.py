@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.arrow import ArrayRows, is_read_once
 from heterolda.data.formats import number_of
 from heterolda.data.labels import text_of, warn_of_similar_labels
 from heterolda.data.reading import Pass
@@ -40,7 +39,7 @@ _MOST_DECIMALS = 20
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a pass over a table has found."""
+    """The result of a pass over a table."""
 
     statistics: ClassStatistics  # of all rows
     folds: list[ClassStatistics]  # the statistics of each fold, if asked for
@@ -56,16 +55,15 @@ def gather(
     *,
     n_folds: int = 0,
     sampled: bool = True,
-    memory: float | None = None,
 ) -> Gathered:
     """Gather class statistics, and a sample of each class, in one pass.
 
     The hash of a row says which fold it is in. Moments by EM, of rows with missing
     values, do not add up: then there are no folds, and incomplete rows are read again
-    for each step if they take more memory, in bytes.
+    for each step if they take too much memory.
     """
     reading, sample = Pass(table, progress), None
-    incomplete = _IncompletePool(MEMORY if memory is None else memory)
+    incomplete = _IncompletePool()
     parts: list[ClassStatistics | None] = []  # of all rows, then of folds
     n_rows, names = 0, np.empty(0, dtype=object)
     for rows in reading:
@@ -78,16 +76,14 @@ def gather(
             mask = np.isnan(rows.X).any(axis=1)
             incomplete.add(rows.take(mask))
             rows = rows.take(~mask)
-            if incomplete.parts is None and is_read_once(table.source):
-                raise _too_large_for_one_pass(table.source)
         if not parts:
             names = np.array(reading.file.table.features, dtype=object)
             most = max(2, _FOLD_NUMBERS // len(names) ** 2)
             parts = [None] * (1 + min(n_folds, most))
         with _columns_named(reading.file.name, names):
             parts = [
-                _added(part, some, names)
-                for part, some in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
+                _added(part, dealt, names)
+                for part, dealt in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
             ]
     _check_rows(reading, n_rows)
     labels: NDArray[Any] = reading.labels.classes
@@ -103,8 +99,6 @@ def gather(
             total = ClassStatistics.from_incomplete(passes, labels, names)
         folds = []
     stats = _with_labels(total, labels)
-    if isinstance(table.source, ArrayRows):
-        stats.feature_names = None  # numbers, for messages
     if sample is not None:
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X
         sample = replace(sample, X=X, y=labels[sample.y])
@@ -188,7 +182,7 @@ def _joined(parts: list[tuple[Array, Rows]], most: int | None) -> tuple[Array, R
 
 
 def _check_rows(reading: Pass, n_rows: int) -> None:
-    """Refuse a table without rows or classes; warn of what was left out."""
+    """Refuse a table without rows or classes; warn of rows that were left out."""
     n_dropped, table = reading.n_dropped, reading.table
     if not n_rows:
         complete = " without missing values" if n_dropped else ""
@@ -237,13 +231,13 @@ def _check_classes(reading: Pass, n_rows: int, *, is_end: bool = False) -> None:
 class _IncompletePool:
     """Incomplete rows of batches; many of one pattern are replaced by a factor.
 
-    Their `parts` are None as soon as they take more than the memory for them.
+    Their `parts` are None as soon as they take too much memory.
     """
 
-    def __init__(self, memory: float) -> None:
+    def __init__(self) -> None:
         self.n_rows, self.weight = 0, 0.0
         self.parts: list[IncompleteRows] | None = []
-        self._memory, self._n_merged = memory, 0
+        self._n_merged = 0
 
     def add(self, rows: Rows) -> None:
         """Add incomplete rows."""
@@ -255,7 +249,7 @@ class _IncompletePool:
         self.parts.append(part.compacted())
         if sum(len(part.Z) for part in self.parts) > 2 * self._n_merged:
             merged = IncompleteRows.merged(self.parts).compacted()
-            is_full = _COPIES * merged.Z.nbytes > self._memory
+            is_full = _COPIES * merged.Z.nbytes > MEMORY
             self.parts, self._n_merged = None if is_full else [merged], len(merged.Z)
 
 
@@ -302,13 +296,8 @@ class _RereadRows:
             if len(self.labels) == n_classes and mask.any():
                 yield _incomplete(rows.take(mask)).scaled(self.scale)
         if n_rows != self.n_rows or len(self.labels) > n_classes:
-            raise _too_large_for_one_pass(self.table.source)
-
-
-def _too_large_for_one_pass(source: Any) -> TypeError:
-    """Return the error for rows that cannot be read again, or are others then."""
-    return TypeError(
-        f"source is a {type(source).__name__}, which can be read only once, but it has "
-        "too many rows with missing values to keep, so these must be read several "
-        "times: pass files, a dataset or a table"
-    )
+            raise TypeError(
+                f"source is a {type(self.table.source).__name__}, whose rows are gone "
+                "or others when read again, but too many have missing values to keep "
+                "them: pass files, a dataset or a table"
+            )

@@ -83,8 +83,8 @@ class ClassFinder:
     def of(self, codes: Index, labels: list[Any], file: File) -> Index:
         """Return the class of each row; warn of labels that only look like one."""
         present = np.unique(codes)
-        found = {labels[code]: self.find(labels[code]) for code in present}
-        alike = {label: self._alike(label) for label, k in found.items() if k < 0}
+        exact = {labels[code]: self.find(labels[code]) for code in present}
+        alike = {label: self._alike(label) for label, k in exact.items() if k < 0}
         where = f"{file.name}: column {file.table.target!r} has labels"
         unknown = [label for label, k in alike.items() if k < 0]
         if unknown:
@@ -101,7 +101,7 @@ class ClassFinder:
                 stacklevel=2,
             )
         places = np.full(len(labels), -1)
-        places[present] = [(found | alike)[labels[code]] for code in present]
+        places[present] = [(exact | alike)[labels[code]] for code in present]
         classes: Index = places[codes]
         return classes
 
@@ -134,7 +134,7 @@ def look_of(label: Any) -> object:
 
 
 def warn_of_similar_labels(
-    labels: Iterable[Any], what: str = "these labels", are: str = "classes"
+    labels: Iterable[Any], subject: str = "these labels", kind: str = "classes"
 ) -> None:
     """Warn of labels, of those that are text, that may be meant to be the same."""
     groups: dict[object, list[str]] = {}
@@ -145,8 +145,8 @@ def warn_of_similar_labels(
     if alike:
         names = "; ".join(" and ".join(map(repr, group[:5])) for group in alike[:5])
         warnings.warn(
-            f"{what} look alike, but are different {are}: {names}. If they should be "
-            "the same, write them alike",
+            f"{subject} look alike, but are different {kind}: {names}. If they should "
+            "be the same, write them alike",
             SimilarLabelsWarning,
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""What the first lines of a text show: delimiter, names of columns, decimal mark."""
+"""The layout of a text by its first lines: delimiter, column names, decimal mark."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # what Excel asks for
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text is laid out."""
+    """The layout of a text."""
 
     names: list[str]  # of all columns
     unnamed: list[str]  # those of them to which the text gives no name
     n_lines: int  # before the first row
-    format: Format  # with all that was found
+    format: Format  # complete
 
 
 class _Row(NamedTuple):
@@ -49,11 +49,11 @@ class _Row(NamedTuple):
 
 
 def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
-    """Look at the first lines of a text, which are whole.
+    """Detect the layout of a text from its first lines, which are whole.
 
-    What `text` says is not looked for. `usual` is the delimiter that the name of the
-    file says. Names are without blanks around them; columns without a name are
-    called by their place. Messages call the text `where`.
+    What `text` says is not detected. `usual` is the delimiter that the name of the file
+    suggests. Names lose the blanks around them; columns without a name are called by
+    their place. Messages call the text `where`.
     """
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
@@ -72,17 +72,15 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     n_lines, rows = titles[-1].n_lines if titles else 0, rows[len(titles) :]
     left_out = [n for n, line in enumerate(comments, 1) if not _says_nothing(line)]
     left_out += [len(comments) + n_lines] if titles else []
-    names, has_names = [""] * width, bool(rows) and text.header
-    if rows and rows[0].cells[0].strip() == _FIRST_NAME:
-        has_names = True
+    if left_out:
+        warn_of_reading(
+            f"{where}: the first lines, up to line {left_out[-1]}, come before the "
+            "table and were left out"
+        )
+    names = [""] * width
+    has_names = bool(rows) and (text.header or rows[0].cells[0].strip() == _FIRST_NAME)
     if has_names:
-        is_noted = left_out[-1:] == [len(comments)] and not titles
-        noted = _cells(comments[-1].lstrip("# \t"), delimiter) if is_noted else []
-        if len(noted) == width > 1 and any(map(_is_number, rows[0].cells)):
-            names = noted  # as NumPy writes them
-            left_out.pop()
-        else:
-            names, n_lines, *rows = *rows[0], *rows[1:]
+        names, n_lines, *rows = *rows[0], *rows[1:]
     body = [row.cells for row in rows]
     if _words_above_numbers(body, text):
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
@@ -93,23 +91,17 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
             )
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
-    if left_out:
-        warn_of_reading(
-            f"{where}: the first lines, up to line {left_out[-1]}, come before the "
-            "table and were left out"
-        )
     body = [cells for cells in body if len(cells) == width]
     names = _fitted([name.strip() for name in names], body, width, where)
     unnamed = [f"column_{k}" for k, name in enumerate(names, 1) if not name]
     if text.decimal is None:
         decimal, grouped = decimal_mark(body, where, delimiter)
         text = replace(text, decimal=decimal, grouped=grouped)
-    first = lines[0].rstrip("\r\n")
     text = replace(
         text,
         delimiter=delimiter,
         padded=_is_padded(body),
-        line_end=lines[0][len(first) :] or "\n",
+        line_end=lines[0][len(lines[0].rstrip("\r\n")) :] or "\n",
     )
     return Layout(
         [name or f"column_{k}" for k, name in enumerate(names, 1)],
@@ -141,8 +133,8 @@ def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
         return given, _rows(text, given)
     # Of several the first: a comma may be a decimal mark as well.
     order = dict.fromkeys([*usual.replace(",", ""), *_DELIMITERS])
-    found = {mark: _rows(text, mark) for mark in order}
-    scores = {mark: _score(rows) for mark, rows in found.items()}
+    rows_by = {mark: _rows(text, mark) for mark in order}
+    scores = {mark: _score(rows) for mark, rows in rows_by.items()}
     best = max(order, key=scores.__getitem__)
     blanks = _rows(text, BLANK)
     numbers, _, width = score = _score(blanks)
@@ -151,9 +143,9 @@ def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
         return BLANK, blanks
     if scores[best][0] < 0:
         best = usual
-    elif not scores[best][1] and all(map(_is_number, _only_cells(found[";"][1:]))):
+    elif not scores[best][1] and all(map(_is_number, _only_cells(rows_by[";"][1:]))):
         best = ";"  # one column, of numbers with decimal commas
-    return best, found[best]
+    return best, rows_by[best]
 
 
 def _only_cells(rows: list[_Row]) -> list[str]:
@@ -186,11 +178,6 @@ def _rows(text: str, delimiter: str) -> list[_Row]:
         for row in islice(reader, _N_ROWS):
             rows.append(_Row(row, reader.line_num))
     return [row for row in rows if row.cells]
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    rows = _rows(line, delimiter)
-    return rows[0].cells if rows else []
 
 
 def _fitted(

@@ -7,22 +7,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from heterolda.data.formats import Format
 from heterolda.data.table import File
 from heterolda.foundations.wording import count
 
 # What people write for a missing value, in addition to what is read as such anyway.
-_MARK = re.compile(
-    r"[^\w\s]{1,3}|n[./]?[adks][./]?|not? (data|value)|none|nil|void|missing|unknown"
-    r"|undefined|#?(div/0|value|ref|name|num)[!?]?",
-    re.IGNORECASE,
+_MARK = re.compile(r"[^\w\s]{1,3}|n[./]?[adks][./]?|missing|unknown", re.IGNORECASE)
+_WORD = re.compile(r"\D{1,30}")
+_DATE = re.compile(
+    r"(\d{1,4}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{1,4}|\d{1,2}:\d{2})\b.*", re.IGNORECASE
 )
-_LONGEST_MARK = 30  # characters
-_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{2,4}"
-_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
-_DATE = re.compile(rf"({_DAY})([t ]+{_TIME})?|{_TIME}", re.IGNORECASE)
 _LENGTH = 100  # characters of a cell that count
-# Missing values have few marks, and these are in few cells.
+# A column has few NA strings, and these are in few cells.
 _MARKS, _FEW = 5, 0.1
 # Categories have no more levels, and each has so many rows on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
@@ -54,7 +49,7 @@ def number_pattern(decimal: str, grouped: bool = False) -> str:
 
 @dataclass
 class _Column:
-    """What the cells of a column are."""
+    """The cells of a column, counted by kind."""
 
     first: str = ""  # the first that is not a number, with its row
     n_missing: int = 0
@@ -97,24 +92,19 @@ class _Column:
             return None if n else "exclude"
         if self.n_numbers and 0 < len(self.others) <= _MARKS:
             few = self.others.total() <= max(1, _FEW * n)
-            if all(_MARK.fullmatch(c) or (few and _is_word(c)) for c in self.others):
+            if all(
+                _MARK.fullmatch(cell) or (few and _WORD.fullmatch(cell))
+                for cell in self.others
+            ):
                 return "na"
         is_date = _DATE.fullmatch(next(iter(self.others), ""))
         few = 1 < len(self.cells) <= min(_LEVELS, n // _ROWS_OF_LEVEL)
         return "categorical" if few and not is_date else "exclude"
 
-    def has_other_decimals(self, text: Format) -> bool:
-        """Return whether the cells are numbers with the other decimal mark."""
-        other = re.compile(number_pattern(_other_decimal(text))).search
-        return bool(self.others) and all(map(other, self.others))
-
-
-def _is_word(cell: str) -> bool:
-    return len(cell) <= _LONGEST_MARK and not re.search(r"\d", cell)
-
-
-def _other_decimal(text: Format) -> str:
-    return "." if text.decimal == "," else ","
+    def has_decimals(self, mark: str) -> bool:
+        """Return whether all other cells are numbers with this decimal mark."""
+        is_number = re.compile(number_pattern(mark)).search
+        return bool(self.others) and all(map(is_number, self.others))
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
@@ -122,11 +112,10 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
 
     The columns are all that should be numeric, of a batch in which some are not.
     """
-    looked_at = {
-        name: _Column.of(column, file, n_before) for name, column in columns.items()
-    }
-    remedies = {name: column.remedy() for name, column in looked_at.items()}
-    wrong = {name: looked_at[name] for name, remedy in remedies.items() if remedy}
+    table = file.table
+    counted = {name: _Column.of(c, file, n_before) for name, c in columns.items()}
+    remedies = {name: column.remedy() for name, column in counted.items()}
+    wrong = {name: counted[name] for name, remedy in remedies.items() if remedy}
     cells = [f"{name[:40]!r} ({c.first or 'empty'})" for name, c in wrong.items()]
     more = f" and {len(cells) - _SHOWN} more" if cells[_SHOWN:] else ""
     problem = (
@@ -134,28 +123,28 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         f"{'is' if len(wrong) == 1 else 'are'} not all numbers: "
         f"{', '.join(cells[:_SHOWN])}{more}"
     )
-    table = file.table
     marked, levels, out = (
         [name for name in wrong if remedies[name] == remedy]
         for remedy in ("na", "categorical", "exclude")
     )
-    if len(out) == len(looked_at) and not table.text:
+    if len(out) == len(counted) and not table.text:
         return NotNumericError(problem, ". Add columns of numbers or categories")
-    parameter, left = table.without(list(wrong))
-    remedy = f". Convert them to numbers, or leave them out with {parameter}={left!r}"
-    is_other = any(c.has_other_decimals(file.format) for c in wrong.values())
-    if is_other and table.format.decimal is None:
-        other = _other_decimal(file.format)
+    parameter, value = table.without(list(wrong))
+    remedy = f". Convert them to numbers, or leave them out with {parameter}={value!r}"
+    other: Any = "." if file.format.decimal == "," else ","
+    if table.format.decimal is None and any(
+        column.has_decimals(other) for column in wrong.values()
+    ):
         return NotNumericError(problem, remedy, {"decimal": other})
     options: dict[str, Any] = {}
-    marks = {cell for name in marked for cell in looked_at[name].others}
+    marks = {cell for name in marked for cell in counted[name].others}
     if marks:
         options["na"] = [*file.format.na, *sorted(marks)]
     if levels:
         options["categorical"] = [*table.text, *levels]
     if out:
         options |= [table.without(out)]
-    has_missing = any(c.n_missing for n, c in looked_at.items() if n not in out)
+    has_missing = any(c.n_missing for name, c in counted.items() if name not in out)
     if table.advice and (marks or has_missing):
         options["missing"] = table.advice
     return NotNumericError(problem, remedy, options)

@@ -5,46 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from heterolda.data.arrow import LABELS, WEIGHTS, ArrayRows
-from heterolda.data.gathering import MEMORY, gather
+from heterolda.data.gathering import gather
 from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import device_of, is_numpy, to_host
 from heterolda.foundations.threads import Progress, silent
-from heterolda.foundations.validation import (
-    check_number,
-    check_sample_weight,
-    check_unmasked,
-    label_array,
-)
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.rows import coded_labels
 
 Estimator = TypeVar("Estimator")
 
 
 def statistics_from_batches(
     source: Any,
-    target: Any,
+    target: str,
     *,
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
-    sample_weight: Any = None,
+    sample_weight: str | None = None,
     missing: str = "error",
     batch_size: int | None = None,
     progress: Progress = silent,
 ) -> ClassStatistics:
-    """Gather class statistics from files, Arrow streams or an array, batch by batch.
+    """Gather class statistics from files or Arrow streams, batch by batch.
 
     Memory does not grow with the number of rows: it holds a few batches and one matrix
     for each class, or all rows while these are fewer than the features.
 
     Parameters
     ----------
-    source : path, list of paths, Arrow data or ndarray of shape (n_rows, n_features)
+    source : path, list of paths or Arrow data
         One of these:
 
         - Parquet files (``.parquet``, ``.pq``), Excel workbooks (``.xlsx``) or text
@@ -52,19 +40,18 @@ def statistics_from_batches(
           pattern such as ``"data/*.parquet"``, or a list of them;
         - a pyarrow dataset, table or reader, an object that exports an Arrow stream,
           such as a DuckDB relation or a Polars (also lazy) or pandas data frame, or an
-          iterable of record batches or tables;
-        - a NumPy array, such as a memory map.
-    target : str or array-like of shape (n_rows,)
-        Column of the class labels: text, whole numbers or booleans. Labels from text
-        files become integers if all of them are. For an array, the labels themselves.
+          iterable of record batches or tables.
+    target : str
+        Column of the labels: text, whole numbers or booleans. Labels from text files
+        become integers if all of them are.
     columns : iterable of str or None, default=None
         Feature columns, in this order. If None, all columns of the first file except
         `target`, `sample_weight`, `exclude` and an index written by pandas; other files
         must then have the same columns.
     exclude : iterable of str, default=()
         Columns that are not features, such as identifiers.
-    sample_weight : str, array-like of shape (n_rows,) or None, default=None
-        Column of frequencies. For an array, the frequencies themselves.
+    sample_weight : str or None, default=None
+        Column of frequencies.
     missing : {"error", "drop", "em"}, default="error"
         How to treat rows in which a feature, the label or the weight is missing (null
         or NaN). "drop" leaves them out, with a warning. "em" leaves out only rows
@@ -93,14 +80,8 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    table = _table(
-        source,
-        target,
-        columns=columns,
-        exclude=exclude,
-        sample_weight=sample_weight,
-        missing=missing,
-        batch_size=batch_size,
+    table = Table(
+        source, _named(target), columns, exclude, sample_weight, missing, batch_size
     )
     return gather(table, progress, sampled=False).statistics
 
@@ -108,20 +89,19 @@ def statistics_from_batches(
 def fit_batches(
     estimator: Estimator,
     source: Any,
-    target: Any,
+    target: str,
     *,
     columns: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
-    sample_weight: Any = None,
+    sample_weight: str | None = None,
     missing: str | None = None,
     batch_size: int | None = None,
-    memory: float = MEMORY,
     progress: Progress = silent,
 ) -> Estimator:
-    """Fit an estimator to files, Arrow data or an array, batch by batch.
+    """Fit an estimator to files or Arrow data, batch by batch.
 
     The rows are read once, to gather class statistics; again only if too many of them
-    have missing values, see `memory`.
+    have missing values to keep these in memory.
 
     Parameters
     ----------
@@ -135,8 +115,6 @@ def fit_batches(
         of the estimator, or "error" if it has none. "em" requires
         ``GaussianLinearDiscriminant(missing="em")``, which also predicts
         incomplete rows.
-    memory : float, default=2**29
-        Bytes for incomplete rows. More memory means fewer passes over the source.
     progress : callable
         Called after each batch of the first pass with a text, the number of rows so
         far, and NaN.
@@ -167,7 +145,6 @@ def fit_batches(
             f"{type(estimator).__name__} needs rows in memory. Draw a sample and call "
             "fit, or pass a GaussianLinearDiscriminant or a HeteroscedasticProjection."
         )
-    check_number("memory", memory, 1, np.inf)
     own = getattr(estimator, "missing", None)
     if missing == "em" and own != "em":
         raise ParameterError(
@@ -177,60 +154,22 @@ def fit_batches(
             "with missing='drop'",
         )
     missing = own or "error" if missing is None else missing
-    table = _table(
+    table = Table(
         source,
-        target,
-        columns=columns,
-        exclude=exclude,
-        sample_weight=sample_weight,
-        missing=missing,
-        batch_size=batch_size,
+        _named(target),
+        columns,
+        exclude,
+        sample_weight,
+        missing,
+        batch_size,
         takes_missing=own is not None,
     )
-    found = gather(table, progress, memory=memory)
-    fit(found.statistics, found.sample)
+    gathered = gather(table, progress)
+    fit(gathered.statistics, gathered.sample)
     return estimator
 
 
-def _table(source: Any, target: Any, **settings: Any) -> Table:
-    """Return a table of files, Arrow data or an array."""
-    if (device := device_of(source, always=True)) is not None:
-        if device.is_gpu:
-            raise ParameterError(
-                "source",
-                "is an array on a GPU: pass it to fit, or to ClassStatistics.from_data",
-            )
-        source = to_host(source)
-    if is_numpy(source):
-        for name in ("columns", "exclude"):
-            if settings[name] not in (None, ()):
-                raise ParameterError(
-                    name,
-                    "is for tables with named columns: index the columns of an array "
-                    "instead",
-                )
-        source = _array_rows(source, target, settings["sample_weight"])
-        target = LABELS
-        settings["sample_weight"] = None if source.weights is None else WEIGHTS
-    if target is None:
-        raise TypeError("target must be the name of a column, got None")
-    return Table(source, target, **settings)
-
-
-def _array_rows(X: NDArray[Any], y: ArrayLike, weights: ArrayLike | None) -> ArrayRows:
-    """Refuse what is not an array of numbers, and labels of other rows."""
-    check_unmasked("source", X)
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.shape[1]:
-        raise ParameterError(
-            "source",
-            "must be a two-dimensional array of numbers with at least one column, got "
-            f"shape {X.shape} of {X.dtype}",
-        )
-    if isinstance(y, str) or np.shape(y) != X.shape[:1]:
-        raise ParameterError(
-            "target",
-            "must be an array of labels if source is an array, one for each of the "
-            f"{len(X)} rows, got {y!r:.50}",
-        )
-    classes, codes = coded_labels(label_array(y, "target"), warn=False)
-    return ArrayRows(X, codes, classes.tolist(), check_sample_weight(weights, len(X)))
+def _named(target: Any) -> str:
+    if not isinstance(target, str):
+        raise TypeError(f"target must be the name of a column, got {target!r:.50}")
+    return target

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.arrow import open_parquet, open_streams
-from heterolda.data.categories import UnseenLevels
 from heterolda.data.csv_reader import open_standard_input, open_text_file
-from heterolda.data.decoding import features_of, labels_of, weights_of
+from heterolda.data.decoding import UnseenLevels, features_of, labels_of, weights_of
 from heterolda.data.excel import open_excel
 from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
 from heterolda.data.labels import ClassFinder, LabelNumbers
@@ -59,20 +58,17 @@ def _opened(table: Table) -> Iterator[File]:
 def _check_same(file: File, first: File) -> None:
     """Refuse a file that cannot be read, or written, as the first one is."""
     differ = {*file.table.feature_columns} ^ {*first.table.feature_columns}
+    remedy = "select columns with columns=..."
+    if file.table.keep and not differ:
+        differ = {*file.schema.names} ^ {*first.schema.names}
+        remedy = "process these files one by one"
     if differ:
         raise ValueError(
             f"{file.name}: its columns are not those of {first.name}: only one file "
-            f"has {sorted(differ)}; select columns with columns=..."
+            f"has {listed(np.array(sorted(differ)))}; {remedy}"
         )
-    if not file.table.keep:
-        return
-    differ = {*file.schema.names} ^ {*first.schema.names}
-    if differ:
-        raise ValueError(
-            f"{file.name}: its columns differ from those of {first.name}: only one of "
-            f"the two has {listed(np.array(sorted(differ)))}"
-        )
-    if file.is_text and file.format.decimal != first.format.decimal:
+    is_other = file.is_text and file.format.decimal != first.format.decimal
+    if file.table.keep and is_other:
         raise ValueError(
             f"{file.name}: its decimal mark differs from that of {first.name}, and the "
             "output would mix both: process these files one by one"
@@ -80,7 +76,7 @@ def _check_same(file: File, first: File) -> None:
 
 
 class Pass:
-    """One pass over the rows of a table, and what it has found out so far.
+    """One pass over the rows of a table, and what it has gathered so far.
 
     Iterating yields `Rows`, batch by batch, none of them empty. Their codes are numbers
     of labels in order of appearance, or indices of the classes given.
@@ -124,7 +120,7 @@ class Pass:
             yield from self.of_file(file)
 
     def of_file(self, file: File) -> Iterator[tuple[Any, Rows]]:
-        """Yield the same of one of the files, which is open."""
+        """Yield records and rows of one of the files, which is open."""
         for records, used, rows in self._of_file(file):
             yield records if used is None else records.filter(used), rows
 

@@ -1,4 +1,4 @@
-"""A table: where its rows are, how they are written, and what its columns mean."""
+"""A table: the files it is in, how they are written, and the roles of its columns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.data.categories import Category, encoded
 from heterolda.data.formats import Format
+from heterolda.estimators.categories import Category, encoded
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.foundations.wording import MISSING_IN_FILES, listed, named
@@ -51,7 +51,7 @@ class Table:
     format: Format = field(default_factory=Format)
     name: str | None = None  # for messages, in place of paths
     n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
-    takes_missing: bool = True  # whether missing="em" is something to advise
+    takes_missing: bool = True  # whether to advise missing="em"
     keep: bool = False  # whether to read all other columns, too, as they are
     resolved: tuple[str, ...] | None = None  # feature columns of an open file
 
@@ -62,19 +62,18 @@ class Table:
                 raise ParameterError(name, f"must be a list of names, got {value!r}")
             object.__setattr__(self, name, None if value is None else tuple(value))
         if self.missing not in MISSING_IN_FILES:
-            known = list(MISSING_IN_FILES)
             raise ParameterError(
-                "missing", f"must be one of {known}, got {self.missing!r}"
+                "missing",
+                f"must be one of {list(MISSING_IN_FILES)}, got {self.missing!r}",
             )
         if self.batch_size is not None:
             check_number("batch_size", self.batch_size, 1, 2**31, integer=True)
         names = [*self.read, *self.exclude]
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError(
-                    "target, sample_weight, columns and exclude must be column names, "
-                    f"which are text, got {name!r:.50}"
-                )
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError(
+                "target, sample_weight, columns and exclude must be column names, got "
+                f"{names!r:.50}"
+            )
         repeated = sorted(name for name, n in Counter(names).items() if n > 1)
         if repeated:
             raise ParameterError(
@@ -90,9 +89,8 @@ class Table:
 
     @property
     def feature_columns(self) -> tuple[str, ...]:
-        """Feature columns in their order, as far as they are known."""
-        known = self.columns if self.resolved is None else self.resolved
-        return tuple(known or ())
+        """Feature columns in their order; none before they are named or resolved."""
+        return tuple((self.columns if self.resolved is None else self.resolved) or ())
 
     @property
     def _labels_and_weight(self) -> list[str]:
@@ -136,7 +134,7 @@ class Table:
     def resolve(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
     ) -> Table:
-        """Return the table with all features named, or raise what is wrong.
+        """Return the table with all features named, or raise ValueError.
 
         Columns in `index` number the rows: they are features only if they are named.
         """
@@ -155,11 +153,16 @@ class Table:
         count = Counter(names)
         repeated = sorted(n for n in (count if self.keep else wanted) if count[n] > 1)
         if repeated:
-            few = listed(np.array(repeated))
-            raise ValueError(f"{where}: several columns are named {few}")
+            raise ValueError(
+                f"{where}: several columns are named {listed(np.array(repeated))}"
+            )
         absent = [name for name in wanted if not count[name]]
         if absent:
-            raise self._lacks(absent, names, where)
+            text = f"{where}: no column is named {named(absent, _SHOWN)}; it has "
+            text += named(names, _SHOWN)
+            if self.target in absent:
+                text += "; name the column of the labels with target=..."
+            raise AbsentColumnsError(text, absent)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
         resolved = replace(self, resolved=columns)
@@ -175,27 +178,12 @@ class Table:
         n = len(names)
         is_unnamed = list(names) == [f"column_{k}" for k in range(1, n + 1)]
         if self.n_columns and n not in self.n_columns and is_unnamed:
-            known = " or ".join(map(str, sorted(self.n_columns)))
+            fitted = " or ".join(map(str, sorted(self.n_columns)))
             raise ValueError(
                 f"{where} has {n} columns, but the model was fitted to files without "
-                f"header of {known}: columns might be confused; add a first line "
+                f"header of {fitted}: columns might be confused; add a first line "
                 "that names them column_1, column_2, ... as in the fit"
             )
-
-    def _lacks(
-        self, absent: Sequence[str], names: Sequence[str], where: str
-    ) -> AbsentColumnsError:
-        """Return the error for columns that are not there."""
-        text = f"{where}: no column is named {named(absent, _SHOWN)}; it has "
-        text += named(names, _SHOWN)
-        if any(f"{name}=" in where for name in absent):
-            text += (
-                "; if it is in the names of folders, pass "
-                "pyarrow.dataset.dataset(folder, partitioning='hive')"
-            )
-        if self.target in absent:
-            text += "; name the column of the labels with target=..."
-        return AbsentColumnsError(text, absent)
 
 
 @dataclass(frozen=True)
@@ -205,8 +193,8 @@ class File:
     name: str  # for messages
     table: Table  # with all features named
     batches: Iterable[Any]  # the rows, as record batches
-    schema: Any  # names and types of all columns that there are; of text files, text
-    format: Format = field(default_factory=Format)  # of text, as it was found
+    schema: Any  # names and types of all columns in it; of text files, text
+    format: Format = field(default_factory=Format)  # of text, as it was detected
     is_text: bool = False  # whether columns are text only because the file is
 
     def place(self, mask: Any, n_before: int) -> str:

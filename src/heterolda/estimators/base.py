@@ -13,7 +13,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.missing import predict_incomplete
 from heterolda.estimators.placement import OnDevices, host_of
 from heterolda.estimators.votes import logarithms, rounded
@@ -29,6 +28,7 @@ from heterolda.foundations.arrays import (
     to_host,
     xp_of,
 )
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import DOCUMENTATION
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (

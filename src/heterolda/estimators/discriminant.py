@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
@@ -37,6 +36,7 @@ from heterolda.estimators.warn import (
     warn_of_rules,
 )
 from heterolda.foundations.arrays import device_of, on_host
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,

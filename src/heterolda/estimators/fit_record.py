@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heterolda.data.categories import Category, meanings_of
+from heterolda.estimators.categories import Category, meanings_of
 
 # Paired differences of more standard errors than this are taken to be real.
 STANDARD_ERRORS = 2.0

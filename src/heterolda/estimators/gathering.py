@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class

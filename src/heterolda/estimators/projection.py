@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import Estimator, also_lazily
 from heterolda.estimators.component_guard import judged_subspaces
 from heterolda.estimators.gathering import (
@@ -41,6 +40,7 @@ from heterolda.foundations.arrays import (
     same_device,
     xp_of,
 )
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import (
     Interval,
     StrOptions,

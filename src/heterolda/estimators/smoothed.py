@@ -8,7 +8,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import settle
@@ -19,6 +18,7 @@ from heterolda.estimators.width_choice import (
     transformed,
 )
 from heterolda.foundations.arrays import device_of, on_host
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.validation import (
     check_priors,

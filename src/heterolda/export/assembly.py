@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from heterolda.data.categories import raw_columns
 from heterolda.estimators.bounded_error import BoundedErrorClassifier
+from heterolda.estimators.categories import raw_columns
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.local_search import LocalNeighborhoodSearch

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from heterolda.data.categories import Category
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
+from heterolda.estimators.categories import Category
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
-from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
+from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.validation import (
     check_labels,
     check_number,

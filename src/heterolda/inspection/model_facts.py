@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.data.categories import raw_columns
 from heterolda.estimators.base import OTHERS, pooled_deviations
+from heterolda.estimators.categories import raw_columns
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features

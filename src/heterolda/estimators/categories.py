@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from json import dumps
-from typing import Any
-
-MOST_LEVELS = 10_000  # of a column; more are not categories
-LONGEST_LEVEL = 1000  # characters
-_EXAMPLES = 3  # levels that a note names
 
 
 @dataclass(frozen=True)
@@ -86,74 +79,30 @@ class Category:
 
 
 def encoded(
-    features: Iterable[str], categories: Sequence[Category]
+    columns: Iterable[str], categories: Sequence[Category]
 ) -> list[tuple[str, str]]:
-    """Return names of all features, each after the column that it comes from."""
-    known = {category.column: category.features for category in categories}
-    return [(name, one) for name in features for one in known.get(name, [name])]
+    """Return the names of all features, each after the column that it comes from."""
+    of_column = {category.column: category.features for category in categories}
+    return [(name, one) for name in columns for one in of_column.get(name, [name])]
 
 
 def raw_columns(
-    names: Iterable[str], categories: Sequence[Category]
+    features: Iterable[str], categories: Sequence[Category]
 ) -> tuple[str, ...]:
     """Return the columns of features, the inverse of `encoded`, or raise ValueError."""
-    if not categories:
-        return tuple(names)
-    known = {one: c.column for c in categories for one in c.features}
-    names = tuple(names)
-    columns = tuple(dict.fromkeys(known.get(name, name) for name in names))
-    found = tuple(one for _, one in encoded(columns, categories))
-    if found != names or not {c.column for c in categories}.issubset(columns):
-        raise ValueError("the features are not those of the categories")
+    features = tuple(features)
+    column_of = {one: c.column for c in categories for one in c.features}
+    columns = tuple(dict.fromkeys(column_of.get(name, name) for name in features))
+    if categories:
+        again = tuple(one for _, one in encoded(columns, categories))
+        if again != features or not {c.column for c in categories}.issubset(columns):
+            raise ValueError("the features are not those of the categories")
     return columns
 
 
-def meanings_of(names: Iterable[str], categories: Iterable[Category]) -> list[str]:
+def meanings_of(features: Iterable[str], categories: Iterable[Category]) -> list[str]:
     """Return features in words: the name of a number, or which level is meant."""
-    known: dict[str, str] = {}
+    meaning: dict[str, str] = {}
     for category in categories:
-        known |= zip(category.features, category.meanings, strict=True)
-    return [known.get(name, name) for name in names]
-
-
-def level_of(value: Any) -> str:
-    """Return a value as the name of a level, which is empty if it is missing.
-
-    Blanks around it do not count; whole numbers and truth values are the same however
-    they are written.
-    """
-    if value is None or value != value:
-        return ""
-    if not isinstance(value, str):
-        whole = not isinstance(value, bool | int) and value == value // 1
-        value = str(int(value) if whole else value)
-    text: str = value.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
-
-
-@dataclass
-class UnseenLevels:
-    """Rows of levels that a fit has not seen, counted by column as they are read."""
-
-    rows: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
-        """Count rows of a column."""
-        self.rows[column] += n_rows
-        shown = self.examples.setdefault(column, [])
-        shown += [level for level in levels if level not in shown]
-        del shown[_EXAMPLES:]
-
-    def notes(self, categories: Iterable[Category]) -> list[str]:
-        """Return a line for each column."""
-        return [
-            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that were "
-            "not in the fit, such as "
-            f"{', '.join(map(repr, self.examples[c.column]))}; they count as "
-            f"{c.unseen_count_as}"
-            for c in categories
-            if self.rows[c.column]
-        ]
+        meaning |= zip(category.features, category.meanings, strict=True)
+    return [meaning.get(name, name) for name in features]

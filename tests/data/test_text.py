@@ -1,0 +1,253 @@
+"""Text as people have it: its first lines show its layout, and its rows stay whole."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fuzz.commands import a_folder
+from helpers.cli import invoke, succeed
+from heterolda import ParameterError, ReadingWarning
+from heterolda.data import text_rows
+from heterolda.data.csv_reader import _check_na
+from heterolda.data.decoding import NotNumbersError, parsed_numbers
+from heterolda.data.formats import Format, as_utf8
+from heterolda.data.layout import find_layout
+from heterolda.data.text_rows import complete_rows, merged_blanks, without_empty_rows
+
+ROWS = "1,5;2;a\n2,5;3;b\n"
+HEADS = [
+    # text; delimiter, decimal mark, names, lines before the first row
+    ("x,y,k\n1,2,a\n", ",", ".", ["x", "y", "k"], 1),
+    (f"x;y;k\n{ROWS}", ";", ",", ["x", "y", "k"], 1),
+    (f"x, mm;y, mm;k\n{ROWS}", ";", ",", ["x, mm", "y, mm", "k"], 1),
+    ("July, 2024, new\nx;y;k\n1,5;2,5;a\n2,5;3;b\n", ";", ",", ["x", "y", "k"], 2),
+    ("x\ty\n1,5\t2\n", "\t", ",", ["x", "y"], 1),
+    ("x|y\n1.5|2\n", "|", ".", ["x", "y"], 1),
+    ("x;y\n1.5;2\n1;1,5\n", ";", ".", ["x", "y"], 1),  # an error, later
+    ("x;y\n1,500;2\n", ";", ".", ["x", "y"], 1),  # which may be thousands
+    ('x,y\n"1,465.5",2\n', ",", ".", ["x", "y"], 1),
+    ("x;y\n1.465,5;2\n", ";", ",", ["x", "y"], 1),
+    ('"","x","k"\n"1",2,"a"\n"2",3,"b"\n', ",", ".", ["column_1", "x", "k"], 1),
+    ('"x" "k"\n"1" 2 "a b"\n"2" 3 "c"\n', " ", ".", ["column_1", "x", "k"], 1),
+    ("  x   k\n 1.5   a\n12.5   b\n", " ", ".", ["x", "k"], 1),
+    ("x,k,\n1,a,\n2,b,\n", ",", ".", ["x", "k", "column_3"], 1),
+    ("x,k\n1,a,\n2,b,\n", ",", ".", ["x", "k", "column_3"], 1),
+    ("sep=;\nx;k\n1;a\n", ";", ".", ["x", "k"], 2),
+    ("# of, July\n\nx,k\n1,a\n", ",", ".", ["x", "k"], 3),
+    ("Pump 5;;\nx;y;k\n1;2;a\n", ";", ".", ["x", "y", "k"], 2),
+    ("x, y, k\n1, 2, a\n", ",", ".", ["x", "y", "k"], 1),
+    ("x;y;k\nmm;1/min;\n" + 5 * "1;2;a\n", ";", ".", ["x", "y", "k"], 2),
+    ("x;y;k\nNA;;\n" + 5 * "1;2;a\n", ";", ".", ["x", "y", "k"], 1),
+    ('x,k\r\n"1\r\n",a\r\n', ",", ".", ["x", "k"], 1),
+    ("x k\n1,5 a\n2,5 b\n", " ", ",", ["x", "k"], 1),
+    ("x\n1,5\n2,5\n", ";", ",", ["x"], 1),  # one column
+    ('x,k\n"538",a\n"1,843",b\n', ",", ".", ["x", "k"], 1),  # grouped
+    ("#id,x\n#1,2\n#2,3\n", ",", ".", ["#id", "x"], 1),
+]
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+@pytest.mark.parametrize(("head", "delimiter", "decimal", "names", "n_lines"), HEADS)
+def test_the_first_lines_show_the_layout(head, delimiter, decimal, names, n_lines):
+    layout = find_layout(head, Format(), ",", "t")
+    assert layout.format.delimiter == delimiter
+    assert layout.format.decimal == decimal
+    assert layout.format.grouped == bool(re.search(r"1[.,](465|843)", head))
+    assert (layout.names, layout.n_lines) == (names, n_lines)
+    assert layout.unnamed == [name for name in names if name.startswith("column_")]
+    # What is given is not detected.
+    detected = find_layout(head, Format(delimiter=";", decimal="."), ",", "t").format
+    assert (detected.delimiter, detected.decimal) == (";", ".")
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+def test_without_a_header_the_first_line_is_a_row():
+    given = Format(header=False)
+    rows = {
+        "1,5;a\n2,5;b\n": (";", 2, 0),
+        "#1,2,a\n#2,4,b\n3,4,b\n": (",", 3, 0),
+        "# of July\n2,4,b\n3,4,b\n": (",", 3, 1),
+        "column_1,column_2\n1,2\n": (",", 2, 1),
+    }
+    for text, expected in rows.items():
+        layout = find_layout(text, given, ",", "t")
+        assert (layout.format.delimiter, len(layout.names), layout.n_lines) == expected
+        assert layout.names[0] == "column_1"
+        assert layout.unnamed == []
+    with pytest.raises(ValueError, match=r"its first line \(x, y, k\) seems to name"):
+        find_layout("x,y,k\n" + "1,2,a\n" * 5, given, ",", "t")
+
+
+def test_guesses_are_noted():
+    for text, note in {
+        "x k\n1 2 a\n2 3 b\n": "the first column was read as row names",
+        "# of, July\nx,k\n1,a\n": "up to line 1, come before the table",
+        "x;y\n1.465,5;2\n": "have thousands separators",
+        "x;y\n1,5;2\n": "have a decimal comma",
+    }.items():
+        with pytest.warns(ReadingWarning, match=note):
+            find_layout(text, Format(), ",", "t")
+
+
+def test_numbers_with_commas():
+    with pytest.raises(ParameterError, match="-99,9 are two strings, but"):
+        _check_na(Format(decimal=",", na=("?", "-99", "9")))
+    _check_na(Format(decimal=",", na=("-99", "-9", "?")))
+    # Thousands have no zero first, and three digits each.
+    grouped = Format(decimal=",", grouped=True)
+    numbers = parsed_numbers(pa.array(["1.234,5", " 12 ", "1,5", "NA"]), grouped)
+    assert numbers.to_pylist() == [1234.5, 12.0, 1.5, None]
+    for cell in ("0.788", "1.2345", "1234.567,0"):
+        with pytest.raises(NotNumbersError):
+            parsed_numbers(pa.array([cell]), grouped)
+
+
+LETTERS = "Öl,größe,α\n1,2,ß\n" * 3
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_text_of_any_encoding_wherever_it_is_cut(code, size):
+    data = (LETTERS if code != "utf-16-be" else f"\ufeff{LETTERS}").encode(code)
+    pieces = [data[k : k + size] for k in range(0, len(data), size)]
+    assert b"".join(as_utf8(pieces, "t")).decode() == LETTERS
+
+
+def test_text_that_is_not_utf8_is_of_windows():
+    text = "Öl €,größe\n1,2\n" * 3
+    data = b"x" * 10 + text.encode("cp1252") + b"\x81"
+    for size in (1, 2, 5, 1000):
+        pieces = [data[k : k + size] for k in range(0, len(data), size)]
+        with pytest.warns(ReadingWarning, match="t is not text in UTF-8"):
+            read = b"".join(as_utf8(pieces, "t")).decode()
+        assert read == "x" * 10 + text + "\x81"
+    bad = {
+        b"x,\0\n1,2\n": "zero bytes",
+        "ö,\n".encode() + "ö".encode("latin-1"): "with bytes of another encoding",
+        b"\xff\xfea\0\x00\xd8": "begins as text in UTF-16, but is damaged",
+    }
+    for data, message in bad.items():
+        with pytest.raises(ValueError, match=message):
+            list(as_utf8([data], "t"))
+
+
+def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
+    rows = "".join(f"{k % 4 + k % 3},{k % 5},{'abcd'[k % 4]}\n" for k in range(60))
+    gaps = "-999,1,a\n1,-999.0,b\n?,2,a\n1,2,?\n"
+    words = "-t", "column_3", "--no-header", "-o", "m.json", "--na", "?,-999"
+    with a_folder(data_csv=(rows + gaps).encode()):
+        result = invoke("fit", "data.csv", *words)
+        assert "column 'column_1', row 61 is missing" in result.stderr
+        result = invoke("fit", "data.csv", *words, "--missing", "drop")
+        assert "4 of 64 rows have missing values" in result.stderr
+        for text, said in {
+            "2,1\n-999,1\n": "column_1,column_2,prediction\n2,1,b\n-999,1,\n",
+            "1,a,2\n" * 9: "The model needs numbers",
+            "1\n2\n": "columns might be confused",
+        }.items():
+            Path("new.csv").write_text(text)
+            result = invoke("predict", "m.json", "new.csv", "--missing", "keep")
+            assert said in result.stdout + result.stderr
+        # NA strings that are numbers are not missing labels.
+        Path("data.csv").write_text(rows.translate(str.maketrans("abcd", "0123")))
+        words = "-t", "column_3", "--no-header", "--no-accuracy"
+        shown = succeed("fit", "data.csv", *words, "--na", "0", "--missing", "em")
+        assert "60 rows, 2 features, 4 classes" in shown
+
+
+# Rows of text, cut where they end
+
+CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", '""']
+
+
+def pieces_of(text, rng):
+    """Text cut at random places."""
+    cuts = np.sort(rng.integers(0, len(text) + 1, size=rng.integers(0, 12)))
+    cut = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    return [piece for piece in cut if piece]
+
+
+def parsed(text, delimiter):
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("least", [0, 20])
+def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter, least):
+    for _ in range(150):
+        rows = [rng.choice(CELLS, size=3) for _ in range(rng.integers(1, 9))]
+        end = rng.choice(["\n", "\r\n"])
+        text = end.join(delimiter.join(row) for row in rows) + rng.choice(["", end])
+        pieces = pieces_of(text.encode(), rng)
+        cut = list(complete_rows(pieces, delimiter, "text", least))
+        assert b"".join(cut) == text.encode()
+        again = [row for piece in cut for row in parsed(piece.decode(), delimiter)]
+        assert again == parsed(text, delimiter)
+        assert least <= len(text.encode()) or len(cut) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('x,y\n1,"a\n2,b\n', 1),  # not closed
+        ('x,y\n1,a\n2,"b\n3,c\n4,"d\n5,e\n', 2),  # closed by the opening of another
+        ('x,y\n1,"big" one\n', 1),
+        ('x,y\n1,"a\n2,5" q\n', 1),
+        ('x,"y\n1,2\n', 0),
+    ],
+)
+def test_open_quotes_are_refused(rng, text, line):
+    message = f"^t: a quote .* begins in line {line + 1}:"
+    for _ in range(20):
+        with pytest.raises(ValueError, match=message):
+            list(complete_rows(pieces_of(text.encode(), rng), ",", "t"))
+
+
+def test_rows_without_an_end_are_refused(monkeypatch):
+    monkeypatch.setattr(text_rows, "_LONGEST_ROW", 1000)
+    with pytest.raises(ValueError, match="row that begins in line 2 is longer than"):
+        list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
+    with pytest.raises(ValueError, match="a quote is not closed"):
+        list(complete_rows([b'x\n"', b"a\n" * 900], ",", "t"))
+
+
+def test_a_row_goes_on_as_soon_as_its_quotes_are_closed():
+    sent = []
+
+    def pieces():
+        for piece in (b'x,y\n1,"a\n', b'b"', b"\n", b'2,"c\n', b'd"\n', b"3,e\n"):
+            sent.append(piece)
+            yield piece
+
+    rows = complete_rows(pieces(), ",", "t")
+    for n_sent, expected in ((1, b"x,y\n"), (3, b'1,"a\nb"\n'), (5, b'2,"c\nd"\n')):
+        assert next(rows) == expected
+        assert len(sent) == n_sent
+    assert list(rows) == [b"3,e\n"]
+
+
+def test_cells_longer_than_the_limit_of_the_csv_module():
+    limit = csv.field_size_limit()
+    text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
+    assert b"".join(complete_rows([text], ",", "t")) == text
+    assert csv.field_size_limit() == limit
+
+
+def test_blanks_and_empty_rows():
+    assert merged_blanks(b"  a \t b\n1  2 \r\n\n x\ty") == b"a b\n1 2\r\n\nx y"
+    text = b";;\na;b;\n;;\r\n;\n;c;\n;;"
+    assert without_empty_rows(text, ";") == b"a;b;\n;c;\n"
+    assert without_empty_rows(b'"\n;\n";1\n', ";") == b'"\n;\n";1\n'
+
+
+def test_empty_lines_above_a_table_are_read_once():
+    """Millions of them took minutes, as all were looked at again with each piece."""
+    rows = "".join(f"{k % 7},{'ab'[k % 3 == 0]}\n" for k in range(60))
+    with a_folder(data_csv=("\n" * 1_000_000 + f"x,kind\n{rows}").encode()):
+        shown = succeed("fit", "data.csv", "-t", "kind", "--no-accuracy")
+    assert "60 rows, 1 feature," in shown
