@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -135,7 +136,7 @@ def to_page(title: str, name: str, blocks: Iterable[Block]) -> str:
     template = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
     return template.substitute(
         title=escape(title),
-        name=escape(name),
+        name=_breakable(name),
         lead=lead,
         body="\n".join(f"<section>\n{part}\n</section>" for part in others),
         version=escape(sys.modules["heterolda"].__version__),
@@ -153,7 +154,7 @@ def _section(blocks: Sequence[Block]) -> str:
 
 def _block(block: Block) -> str:
     if isinstance(block, Heading):
-        return f"<h2>{escape(block.text)}</h2>"
+        return f"<h2>{_breakable(block.text)}</h2>"
     if isinstance(block, Paragraph):
         kind = ' class="note"' if block.small else ""
         return "\n".join(f"<p{kind}>{escape(line)}</p>" for line in block.lines)
@@ -163,7 +164,9 @@ def _block(block: Block) -> str:
         image = f'<img alt="{alt}" src="{_picture(block)}">'
         return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     rows, more = block.shown(on_page=True)
-    shown = f'<div class="scroll" tabindex="0">{html_table(block.head, rows)}</div>'
+    head = [_breakable(cell) for cell in block.head]
+    table = html_table(head, [[_breakable(name), *cells] for name, *cells in rows])
+    shown = f'<div class="scroll" tabindex="0">{table}</div>'
     title = escape(block.title)
     if block.folded:
         shown = f"<details><summary>{title}</summary>{shown}</details>"
@@ -179,6 +182,11 @@ def _bar(share: float, largest: float) -> Markup:
         f"<span>{percent(share)}</span>"
         f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
     )
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that may wrap where its parts end."""
+    return Markup(re.sub(r"[_./:-]+(?=\w)", r"\g<0><wbr>", escape(name)))
 
 
 def _picture(figure: Figure) -> str:
