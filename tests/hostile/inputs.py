@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is fitted, and what is predicted then."""
+    """Rows to fit, and rows to predict."""
 
     X: Any
     y: Any
@@ -126,11 +126,6 @@ def typed(kind):
     return make
 
 
-def cut(parts):
-    """Benign data in chunks, given as indices that depend on y."""
-    return variant(parts=lambda X, y: tuple(np.asarray(p, int) for p in parts(y)))
-
-
 def prior_of(value):
     """Benign data with a prior of class 0; the others are equal."""
     return variant(settings=lambda X, y: priors(value, len(np.unique(y))))
@@ -159,16 +154,6 @@ def far(k):
     data, offset = benign(k), np.array([1e15, 0, 0])
     X = data.X + offset
     return data.but(X=X, twin=data.but(X=X - offset))
-
-
-def noisy_copy(X, y):
-    return X[:, 0] + 1e-9 * np.random.default_rng(3).normal(size=len(X))
-
-
-def repeated(X):
-    """A constant, a copy and a multiple among the columns."""
-    same = np.full(len(X), -7.5)
-    return np.column_stack([same, X, X[:, 1], -4 * X[:, 0], same])
 
 
 def telling_copy(size):
@@ -223,12 +208,6 @@ def equal_covariances(k):
     return Data(np.vstack([z + s for s in shifts]), np.repeat(np.arange(k), 64))
 
 
-def nearly_equal_covariances(k):
-    data = equal_covariances(k)
-    last = (data.y == k - 1)[:, None]
-    return data.but(X=np.where(last, data.X * (1 + np.finfo(float).eps), data.X))
-
-
 def equal_means(k):
     """Every row and its opposite: all means are exactly zero."""
     data = normal(40, 2, lambda z, y: z * (1 + 2 * y[:, None]))(k)
@@ -245,13 +224,6 @@ def imbalanced(k):
     y[[5000, 15000]] = 1
     X[y == 1] += 12
     return Data(X, y)
-
-
-def many_classes(k):
-    """Small classes on a grid."""
-    grid = normal(6, 2, lambda z, y: 0.01 * z + np.column_stack([y // 20, y % 20]))
-    data = grid(k)
-    return replace(data, rows=data.X[:40], truth=data.y[:40])
 
 
 def rare_but_apart(k):
@@ -273,7 +245,7 @@ def one_class_less(k):
 def dummy(*shares):
     """Three features that overlap, and one that is 1 in a share of each class.
 
-    What is predicted are other rows than those that are fitted.
+    Other rows are predicted than those that are fitted.
     """
 
     def draw(rng, n):
@@ -298,37 +270,7 @@ def trivial(k):
     return Data(X * np.where(y == 1, 0.8, 2.0)[:, None] + 0.3 * y[:, None], y)
 
 
-def exact_moments(z, mean, cov):
-    """Rows moved so that they have a given mean and covariance, but for rounding."""
-    z = z - z.mean(axis=0)
-    root = np.linalg.cholesky(np.cov(z.T, ddof=1))
-    return np.linalg.solve(root, z.T).T @ np.linalg.cholesky(cov).T + mean
-
-
-def two_minima(k):
-    """Swapping the axes and the classes changes nothing: minima come in pairs."""
-    z = np.random.default_rng(7).normal(size=(80, 2))
-    first = exact_moments(z, [0, 0], np.diag([1.0, 0.01]))
-    X = np.stack([first, first[:, ::-1] + [0.45, 0.45]], axis=1).reshape(-1, 2)
-    return Data(X, np.arange(len(X)) % 2)
-
-
-def outside(k):
-    """The best weights of the covariances have different signs."""
-    z = np.random.default_rng(7).normal(size=(200, 2))
-    first = exact_moments(z[:180], [0, 0], np.diag([1.0, 8.0]))
-    second = exact_moments(z[180:], [0.5, 2.0], np.diag([8.0, 0.05]))
-    return Data(np.vstack([first, second]), np.repeat([0, 1], [180, 20]))
-
-
-def ties(k):
-    """Thousands of rows on few points of a grid, many of them of both classes."""
-    y = np.arange(4000) % 2
-    X = np.random.default_rng(7).integers(0, 3, size=(4000, 2)) + y[:, None]
-    return Data(X.astype(float), y)
-
-
-# Layouts, tables, statistics and sizes.
+# Layouts and tables.
 
 
 def mapped(X):
@@ -342,27 +284,3 @@ def other_columns(k):
     data = benign(k)
     frame = pd.DataFrame(data.X, columns=["a", "b", "c"])
     return data.but(X=frame, rows=frame[["b", "a", "c"]])
-
-
-def moments(add=0.0, **changes):
-    """Moments of two classes; something is added to the covariance of the second."""
-
-    def make(k):
-        means = np.array([[0.0, 0.0], [1.0, 2.0]])
-        cov = np.array([[[1.0, 0.2], [0.2, 2.0]], [[1.0, 1.0], [1.0, 1.0]]])
-        good = {"classes": [0, 1], "counts": [50, 60], "means": means}
-        rng = np.random.default_rng(7)
-        pairs = zip(means, cov, strict=True)
-        rows = np.vstack([rng.multivariate_normal(*pair, 100) for pair in pairs])
-        twin = Data(good | {"covariances": cov}, np.repeat([0, 1], 100), rows=rows)
-        changed = {"covariances": np.stack([cov[0], cov[1] + add])} | changes
-        return twin.but(X=twin.X | changed)
-
-    return make
-
-
-def large(k):
-    """Large enough for several threads of a matrix product."""
-    rng = np.random.default_rng(7)
-    X, y = rng.normal(size=(8000, 40)), np.arange(8000) % 2
-    return Data(X @ rng.normal(size=(40, 40)) + 0.3 * y[:, None], y)

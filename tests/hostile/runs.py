@@ -1,29 +1,41 @@
-"""Fit and predict: the estimators, the ways in which they take data, and one run."""
+"""Fit and predict in several ways, and check what comes out.
 
-import re
+A check raises AssertionError with a few words. `least_error` is brute force, and shares
+no code with the library.
+"""
+
 import warnings
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
-import pandas as pd
+from scipy.special import ndtr
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.exceptions import NotFittedError
 
 import heterolda
-from helpers.cli import invoke
-from heterolda.cli.models import without_names
-from heterolda.export import load
 from heterolda.solvers import SOLVERS
 
-# Estimators, by name.
+# What the certificate promises; and what a variance that cannot be told from zero,
+# which counts as a share of 1e-7, may change in an error.
+_GAP, _FLOOR = 1e-3, 3e-4
+
+_discriminant = partial(heterolda.GaussianLinearDiscriminant, random_state=0)
+OURS = {
+    "global": _discriminant,  # the default
+    **{s: partial(_discriminant, solver=s) for s in SOLVERS if s != "global"},
+    "shrinkage auto": partial(_discriminant, shrinkage="auto"),
+    "shrinkage cv": partial(_discriminant, shrinkage="cv"),
+    "minimax": partial(_discriminant, criterion="minimax"),
+    "smoothed": heterolda.SmoothedLinearDiscriminant,
+}
 
 
 def _search(**settings):
@@ -31,29 +43,13 @@ def _search(**settings):
     return heterolda.LocalNeighborhoodSearch(start, max_iter=50, patience=10)
 
 
-_discriminant = partial(heterolda.GaussianLinearDiscriminant, random_state=0)
-OURS = {
-    "global": _discriminant,
-    **{s: partial(_discriminant, solver=s) for s in SOLVERS if s != "global"},
-    "shrinkage auto": partial(_discriminant, shrinkage="auto"),
-    "shrinkage cv": partial(_discriminant, shrinkage="cv"),
-    "minimax": partial(_discriminant, criterion="minimax"),
-    "paper": _search,
-    "smoothed": heterolda.SmoothedLinearDiscriminant,
-}
+OURS["Algorithm 2"] = _search
 PEERS = {
-    **{
-        f"LDA {solver}": partial(LinearDiscriminantAnalysis, solver=solver)
-        for solver in ("svd", "lsqr", "eigen")
-    },
+    "LDA svd": LinearDiscriminantAnalysis,
+    "LDA lsqr": partial(LinearDiscriminantAnalysis, solver="lsqr"),
+    "LDA eigen": partial(LinearDiscriminantAnalysis, solver="eigen"),
     "QDA": QuadraticDiscriminantAnalysis,
 }
-# Estimators that need all rows at once.
-ALL_ROWS = ("shrinkage cv", "minimax", "paper", "smoothed")
-MOMENTS = tuple(name for name in OURS if name not in ALL_ROWS)
-
-
-# Ways of fitting. A new way is a function, and an entry of WAYS.
 
 
 def fit(model, data):
@@ -66,33 +62,23 @@ def chunks(data):
     """Yield rows, labels and weights of the chunks; three slices by default."""
     n = len(data.X)
     third = max(1, -(-n // 3))
-    parts = data.parts or [slice(k, k + third) for k in range(0, n, third)]
-    for part in parts or [slice(0)]:
+    for part in data.parts or [slice(k, k + third) for k in range(0, n, third)]:
         weight = None if data.weight is None else np.asarray(data.weight)[part]
         yield data.X[part], np.asarray(data.y)[part], weight
 
 
 def partial_fit(model, data):
-    """Fit chunk by chunk. Only the last may warn of what is in the rows so far."""
+    """Fit chunk by chunk."""
     classes = np.unique(data.y)
-    *early, (X, y, weight) = chunks(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", heterolda.SmallClassWarning)
-        warnings.simplefilter("ignore", heterolda.ModelMisfitWarning)
-        for chunk in early:
-            model.partial_fit(*chunk[:2], classes=classes, sample_weight=chunk[2])
-    return model.partial_fit(X, y, classes=classes, sample_weight=weight)
+    for X, y, weight in chunks(data):
+        model.partial_fit(X, y, classes=classes, sample_weight=weight)
+    return model
 
 
 def statistics(model, data):
     """Fit class statistics, added chunk by chunk, the last one first."""
     stats = [heterolda.ClassStatistics.from_data(*chunk) for chunk in chunks(data)]
     return model.fit_statistics(sum(stats[::-1]))
-
-
-def moments(model, data):
-    """Fit moments, which X holds by their names."""
-    return model.fit_statistics(heterolda.ClassStatistics.from_moments(**data.X))
 
 
 def dask_arrays(model, data):
@@ -108,127 +94,17 @@ def dask_arrays(model, data):
         return fit(model, data.but(X=da.from_array(data.X, chunks=(sizes, *whole))))
 
 
-def commands(model, data):
-    """Write files, fit and predict them by commands, and return the model they saved.
-
-    A refusal is raised as ValueError and a note is given as a warning, so that both
-    are checked as those of the library. Anything else a command does is an error.
-    """
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        files, saved = folder / "data", folder / "model.json"
-        files.mkdir()
-        for k, (X, y, weight) in enumerate(chunks(data)):
-            columns = {"kind": y} if weight is None else {"kind": y, "weight": weight}
-            _write(_frame(X).assign(**columns), files / f"{k:03d}")
-        settings = _options(model, data)
-        notes = _command("fit", files, "--target", "kind", "--out", saved, *settings)
-        for note in notes:
-            if not note.startswith("note: these settings need all rows at once"):
-                kinds = [kind for words, kind in _NOTES.items() if words in note]
-                warnings.warn(note, *(kinds or [UserWarning]), stacklevel=2)
-        fitted = without_names(load(saved))
-        rows = _write(_frame(data.to_predict), folder / "rows")
-        target = folder / "predicted.parquet"
-        _command("predict", saved, rows, "--proba", "--out", target)
-        table = pd.read_parquet(target)
-    labels, expected = table["prediction"].to_numpy(), fitted.predict(data.to_predict)
-    if not np.array_equal(labels, expected):
-        raise CommandLineError("predicted other labels than the model")
-    chances = table.filter(regex="^probability_").to_numpy()
-    # The layout in memory differs, and with it the last bits.
-    if not np.allclose(chances, fitted.predict_proba(data.to_predict), 1e-6, 1e-9):
-        raise CommandLineError("predicted other probabilities than the model")
-    return fitted
-
-
-class CommandLineError(RuntimeError):
-    """A command did what no command may do."""
-
-
-class LeakNote(UserWarning):
-    """A command noted that a column gives the class away."""
-
-
-_NOTES = {
-    "no more samples than features": heterolda.SmallClassWarning,
-    "samples per feature": heterolda.SmallClassWarning,
-    "rows per feature": heterolda.SmallClassWarning,
-    "no hyperplane that beats": heterolda.TrivialRuleWarning,
-    "float64 rounding": heterolda.PrecisionWarning,
-    "Gaussian model does not fit": heterolda.ModelMisfitWarning,
-    "the classes are not Gaussian": heterolda.ModelMisfitWarning,
-    "gives the class away": LeakNote,
-}
-
-
-def _command(*arguments):
-    """Run a command and return the lines of its standard error stream."""
-    result = invoke(*arguments)
-    lines = result.stderr.splitlines()
-    if result.exit_code == 0:
-        if re.search(r"\bnan\b", result.stdout, re.IGNORECASE):
-            raise CommandLineError(f"printed NaN: {result.stdout}")
-        return lines
-    errors = [line for line in lines if not line.startswith("note: ")]
-    ended = isinstance(result.exception, SystemExit) and result.exit_code in (1, 2)
-    if not ended or len(errors) != 1 or not errors[0].startswith("heterolda: "):
-        raise CommandLineError(f"{result.exception!r}: {result.stderr}")
-    raise ValueError(errors[0].removeprefix("heterolda: "))
-
-
-def _frame(X):
-    X = np.asarray(X)
-    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-
-
-def _write(frame, path):
-    """Write a table in the form that keeps its numbers bit for bit."""
-    if {"float16", "float32", "int8", "bool"} & set(map(str, frame.dtypes)):
-        path = path.with_suffix(".parquet")
-        frame.to_parquet(path)
-    else:
-        path = path.with_suffix(".csv")
-        frame.to_csv(path, index=False)
-    return path
-
-
-def _options(model, data):
-    """Return the settings of an estimator as options."""
-    options = []
-    if isinstance(model, heterolda.LocalNeighborhoodSearch):
-        options += ["--refine"]
-        model = model.estimator
-    if isinstance(model, heterolda.SmoothedLinearDiscriminant):
-        options += ["--recommended"]
-        model = heterolda.GaussianLinearDiscriminant(
-            shrinkage="cv", priors=model.priors
-        )
-    for name in ("solver", "shrinkage", "criterion"):
-        value = getattr(model, name)
-        options += [] if value is None else [f"--{name}", str(value)]
-    if model.priors is not None:
-        pairs = zip(np.unique(data.y).tolist(), model.priors, strict=True)
-        options += ["--priors", ",".join(f"{label}={p!r}" for label, p in pairs)]
-    return options + ([] if data.weight is None else ["--sample-weight", "weight"])
-
-
 WAYS = {
     "fit": fit,
     "partial_fit": partial_fit,
     "statistics": statistics,
     "dask": dask_arrays,
-    "command line": commands,
-    "moments": moments,
 }
-ARRAYS = ("fit", "partial_fit", "statistics", "dask")
-STATISTICS = ("partial_fit", "statistics", "moments")
-FIT_OR_COMMAND = ("fit", "command line")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a fit and a prediction."""
+    """Results of a fit and a prediction."""
 
     name: str  # of the estimator
     data: Any
@@ -246,17 +122,16 @@ class Run:
         return self.name in PEERS
 
     @property
-    def guarded(self):
-        """Return the pairs whose rule is Fisher's, or may be, as the guard decided."""
-        model = getattr(self.model, "estimator_", self.model)
-        n_pairs = len(getattr(model, "pairs_", [0]))
-        unknown = np.full(n_pairs, self.way == "command line")
-        return getattr(model, "guarded_", unknown)
-
-    @property
     def accuracy(self):
         """Return the share of the rows that are predicted right."""
         return float(np.mean(self.labels == self.data.labels))
+
+    @property
+    def is_finite(self):
+        """Return whether NumPy warned of nothing and all results are numbers."""
+        overflowed = any(issubclass(w, RuntimeWarning) for w in self.warnings)
+        results = self.probabilities, self.scores
+        return not overflowed and all(np.isfinite(part).all() for part in results)
 
 
 def attempt(name, data, way="fit"):
@@ -278,3 +153,187 @@ def attempt(name, data, way="fit"):
 
 # Several inputs share a twin.
 attempt_twin = lru_cache(maxsize=512)(attempt)
+
+
+# Checks.
+
+
+def is_clear(error):
+    """Return whether an error was meant for the user.
+
+    Our own errors and a few types are, unless NumPy or SciPy raised them. Subclasses
+    of these types, such as AxisError, are not. scikit-learn may raise a LinAlgError.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    package = name.partition(".")[0]
+    if type(error) is np.linalg.LinAlgError:
+        return package == "sklearn"
+    ours = type(error).__module__.startswith("heterolda.")
+    clear = ours or type(error) in (ValueError, TypeError, NotFittedError)
+    return clear and package not in ("numpy", "scipy")
+
+
+def sound(run):
+    """Check what holds for every fitted classifier, whatever the data."""
+    assert run.error is None, f"raised {run.error!r}"
+    assert run.is_finite, "gave NaN, infinity or a RuntimeWarning"
+    p = run.probabilities
+    rounding = 1e-6 if p.dtype == np.float32 else 1e-9
+    total = p.sum(axis=1, dtype=float)
+    adds_up = p.min() >= 0 and np.abs(total - 1).max() <= rounding
+    assert adds_up, "gave probabilities that do not add up to one"
+    if run.is_peer:
+        return
+    assert p.min() > 0, "gave a probability of zero, whose logarithm is infinite"
+    likely = run.model.classes_[p.argmax(axis=1)]
+    assert np.all(likely == run.labels), "predicted another class than the likeliest"
+    for name in ("coef_", "intercept_", "bayes_error_", "n_errors_"):
+        value = vars(run.model).get(name, 0)
+        assert np.isfinite(value).all(), f"has a {name} that is not finite"
+
+
+def same(run, tolerance=0.0):
+    """Check that all answers but a share are those for the twin."""
+    twin = _twin(run)
+    if twin is not None:
+        ours, others = (
+            np.searchsorted(r.model.classes_, r.labels) for r in (run, twin)
+        )
+        differ = np.mean(ours != others)
+        assert differ <= tolerance, f"answers {differ:.0%} otherwise than for the twin"
+
+
+def as_accurate(run, tolerance=0.05):
+    """Check that the accuracy is that of the twin, but for a share."""
+    twin = _twin(run) if run.data.twin is not None else None
+    if twin is not None:
+        both = f"accuracy {run.accuracy:.0%} instead of {twin.accuracy:.0%}"
+        assert run.accuracy >= twin.accuracy - tolerance, both
+
+
+def _twin(run):
+    """Return the run of the twin; None if scikit-learn has no answer to that."""
+    # Statistics have no rows that could contradict the model, the others have.
+    way = "statistics" if run.way in ("partial_fit", "statistics") else "fit"
+    twin = attempt_twin(run.name, run.data.twin, way)
+    if run.is_peer and twin.error is not None:
+        return None
+    assert twin.error is None, f"twin: {twin.error!r}"
+    return twin
+
+
+def accurate(least=1.0):
+    """Return a check that the accuracy is no less than a bound."""
+
+    def check(run):
+        assert run.accuracy >= least, f"accuracy {run.accuracy:.0%}, not {least:.0%}"
+
+    return check
+
+
+def no_worse_than_lda(run):
+    """Check that the accuracy is not clearly below LDA's, or there is a warning."""
+    data = run.data
+    lda = LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.to_predict)
+    right, theirs = run.labels == data.labels, lda == data.labels
+    lost = theirs.astype(int) - right
+    allowed = 0.015 + 2 * np.std(lost) / np.sqrt(len(lost))
+    fine = np.mean(lost) <= allowed or heterolda.ModelMisfitWarning in run.warnings
+    assert fine, f"accuracy {run.accuracy:.0%}, LDA's {np.mean(theirs):.0%}"
+
+
+def always_0(run):
+    """Check that all answers are class 0."""
+    assert np.all(run.labels == 0), "answers other classes than 0"
+
+
+def never_0(run):
+    """Check that no answer of ours is class 0."""
+    assert run.is_peer or not np.any(run.labels == 0), "answers class 0"
+
+
+def exact_sides(run):
+    """Check that rows are on the side that exact arithmetic says, for two classes."""
+    if run.is_peer or len(run.model.classes_) > 2:
+        return
+    w = [Fraction(x) for x in run.model.coef_[0].tolist()]
+    w0 = Fraction(float(run.model.intercept_[0]))
+    for row, label in zip(run.data.rows.tolist(), run.labels, strict=True):
+        score = w0 + sum(a * Fraction(x) for a, x in zip(w, row, strict=True))
+        right = (score > 0) == (label == run.model.classes_[1])
+        assert right, "names the class of the other side"
+
+
+def optimal(run):
+    """Check that our rules have the least error of the Gaussian model, and say so."""
+    if run.is_peer:
+        return
+    model, moments = run.model, moments_of(run.data.X, run.data.y)
+    for k in {0, len(model.pairs_) - 1} - set(np.flatnonzero(model.guarded_)):
+        means, cov, priors = (part[model.pairs_[k]] for part in moments)
+        two = means, cov, priors / priors.sum()
+        error = float(error_of(model.coef_[k], model.intercept_[k], *two))
+        best, reported = least_error(*two), model.bayes_error_[k]
+        found = f"has {error:.6f}, reports {reported:.6f}, brute force found {best:.6f}"
+        assert error <= best * (1 + _GAP) + _FLOOR, found
+        assert abs(reported - error) <= _FLOOR, found
+
+
+# Brute force.
+
+
+def moments_of(X, y):
+    """Return means, covariances and relative frequencies of the classes."""
+    X = np.asarray(X, dtype=float)
+    groups = [X[np.asarray(y) == label] for label in np.unique(y)]
+    d = X.shape[1]
+    return (
+        np.array([g.mean(axis=0) for g in groups]),
+        np.array([np.cov(g.T, ddof=1).reshape(d, d) for g in groups]),
+        np.array([len(g) / len(X) for g in groups]),
+    )
+
+
+def error_of(coef, intercept, means, cov, priors):
+    """Return the errors of rules that decide for class 1 where the score is positive.
+
+    `coef` has the shape (..., n_features), `intercept` and the result have (...). A
+    class without variance along the normal is a point.
+    """
+    total = 0.0
+    for sign, mean, matrix, prior in zip((1, -1), means, cov, priors, strict=True):
+        score = sign * (coef @ mean + intercept)
+        variance = np.einsum("...i,ij,...j->...", coef, matrix, coef)
+        sd = np.sqrt(np.maximum(variance, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(sd > 0, score / sd, np.where(score > 0, np.inf, -np.inf))
+        total = total + prior * ndtr(z)
+    return total
+
+
+def least_error(means, cov, priors):
+    """Return the least error of linear rules for two classes of 2 or 3 features.
+
+    Directions and thresholds are scanned, so it is a little too large.
+    """
+    # Evenly spread where both covariances together are the identity.
+    w = directions(len(means[0])) @ np.linalg.inv(np.linalg.cholesky(cov.sum(axis=0)))
+    center, spread = w @ means.T, np.sqrt(np.einsum("ni,kij,nj->nk", w, cov, w))
+    low, high = (center - 6 * spread).min(axis=1), (center + 6 * spread).max(axis=1)
+    t = low + np.linspace(0, 1, 200)[:, None] * (high - low)
+    errors = error_of(w, -t, means, cov, priors)
+    # The opposite of a rule is wrong wherever the rule is right.
+    return min(errors.min(), 1 - errors.max(), *priors)
+
+
+def directions(d):
+    """Return unit vectors all over the half circle or sphere, the axes among them."""
+    n = 4000
+    z = np.linspace(0, 1, n) if d == 3 else np.zeros(n)  # Fibonacci's spiral
+    turn = np.pi * (3 - np.sqrt(5)) if d == 3 else np.pi / n
+    angle, r = turn * np.arange(n), np.sqrt(1 - z * z)
+    others = np.column_stack([r * np.cos(angle), r * np.sin(angle), z])[:, :d]
+    return np.vstack([np.eye(d), others])

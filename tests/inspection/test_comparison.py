@@ -133,9 +133,10 @@ def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
 def test_words_of_a_comparison():
     linear = np.array([False, False, True])
     outcome = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
+    assert outcome.linear.tolist() == linear.tolist()
     assert "must be linear, use c (97.00 %)" in outcome.recommendation
     assert "As good as a on these data: b." in outcome.recommendation
-    for words in ("1 ms", "0.20 s", "30 s", " - ", "best by log loss: a (0.1000)"):
+    for words in ("0.001 s", "30 s", " - ", "best by log loss: a (0.1000)"):
         assert words in str(outcome)
     alone = drawn([0, 9, 9], [0.1, 0.1, 0.1]).recommendation
     assert "No other model is within one standard error" in alone
@@ -178,10 +179,6 @@ def complain(X):
     warnings.warn("it will change", FutureWarning, stacklevel=1)
 
 
-def interrupt(X):
-    raise KeyboardInterrupt
-
-
 def test_a_model_that_fails_is_shown_and_stops_no_other(four):
     X, y = four
     models = {"bad": Odd(fail), "LDA": None, "numbers": LinearRegression()}
@@ -216,19 +213,6 @@ def test_warnings_are_noted_once(four):
         found = compare(*four, models={"LDA": None, "odd": Odd(complain)}, cv=4)
     assert found.notes == ("odd: it creaks",)
     assert found.notes[0] in str(found)
-
-
-def test_an_interrupt_keeps_what_is_finished(four):
-    X, y = four
-    models = {"LDA": None, "stop": Odd(interrupt), "GLD": None}
-    with pytest.warns(UserWarning, match="after 1 of 3 models"):
-        found = compare(X, y, models=models, cv=3)
-    assert not found.finished
-    assert list(found.failures) == ["stop", "GLD"]
-    assert str(found).count("not finished") == 2
-    assert found.choice == "LDA"
-    with pytest.raises(KeyboardInterrupt):
-        compare(X, y, models={"stop": Odd(interrupt), "LDA": None}, cv=3)
 
 
 def test_classes_that_are_too_small_are_in_every_training_set(four, make_classes):
@@ -293,17 +277,11 @@ def test_all_seven(make_classes):
     ("settings", "message"),
     [
         ({"models": {"mine": None}}, "'mine' is none of them"),
-        ({"models": {}}, "must be a dict of classifiers"),
         ({"models": ["LDA"]}, "must be a dict of classifiers"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
-        ({"models": {"a": 3}}, "'a' must be a classifier"),
         ({"cv": 1}, "cv must be an integer from 2"),
-        ({"cv": "ten"}, "cv must be an integer from 2"),
-        ({"sample_weight": [1, 2]}, "sample_weight must have one entry"),
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
-        ({"sample_weight": 1e9}, "sample_weight must be whole numbers"),
         ({"sample_weight": 0}, "at least 2 classes"),
-        ({"y": [0] * 320}, "at least 2 classes"),
         ({"X": np.full((320, 1), np.nan)}, "NaN"),
     ],
 )

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_normal
+from scipy.stats import chi2, multivariate_normal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -17,10 +17,12 @@ from heterolda import (
     ClassStatistics,
     ErrorCurveDisplay,
     FrontierDisplay,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     ProjectionDisplay,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda.inspection.projection_text import write_map_page
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
@@ -28,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
 ]
 
-DISPLAYS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
+PAIRS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
 TWO_MINIMA = ClassStatistics.from_moments(
     ["narrow", "wide"],
     [500, 500],
@@ -43,41 +45,40 @@ def two(make_classes):
     return X, np.array(["left", "right"])[y]
 
 
-def axes_of(display):
-    return np.ravel(np.array(display.ax_, dtype=object))
+def line_of(display, label):
+    """The only line of a picture whose label begins so."""
+    (line,) = [x for x in display.ax_.lines if x.get_label().startswith(label)]
+    return line
 
 
 @pytest.mark.parametrize("classes", ["two", "four"])
-@pytest.mark.parametrize("display", [*DISPLAYS, ClassMapDisplay])
+@pytest.mark.parametrize("display", [*PAIRS, ClassMapDisplay])
 def test_every_display_is_drawn(display, classes, request, tmp_path):
     X, y = request.getfixturevalue(classes)
     model = GLD().fit(X, y)
     shown = display.from_estimator(model, X, y)
-    axes = axes_of(shown)
-    assert all(ax.figure is shown.figure_ for ax in axes)
     shown.figure_.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
-    # The same from statistics, without data, and again on given axes.
+    # The same from statistics, without rows, and again on given axes.
     again = display.from_statistics(model.statistics_)
     assert again.figure_ is not shown.figure_
-    assert axes_of(again)[0].get_title()
-    _, grid = plt.subplots(1, len(axes), squeeze=False)
-    assert shown.plot(ax=grid[0, 0] if len(axes) == 1 else grid[0]) is shown
-    assert shown.figure_ is grid[0, 0].figure
+    assert again.ax_.get_title()
+    ax = plt.subplots()[1]
+    assert shown.plot(ax=ax) is shown
+    assert shown.ax_ is ax
 
 
-@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("display", PAIRS)
 def test_pairs_are_chosen_by_labels(display, four):
     X, y = four
     model = GLD().fit(X, y)
     worst = tuple(model.classes_[model.pairs_[model.bayes_error_.argmax()]])
     chosen = ("north", "west")
     for pair, names in ((chosen, chosen), (chosen[::-1], chosen), (None, worst)):
-        first = axes_of(display.from_estimator(model, X, y, pair=pair))[0]
-        assert first.get_title().startswith(" or ".join(names))
-    for pair in (("north", "north"), ("north", "up"), ("north",), 3):
-        with pytest.raises(ValueError, match="pair must be two different labels"):
-            display.from_estimator(model, pair=pair)
+        shown = display.from_estimator(model, X, y, pair=pair)
+        assert shown.ax_.get_title().startswith(" or ".join(names))
+    with pytest.raises(ValueError, match="pair must be two different labels"):
+        display.from_estimator(model, pair=("north", "up"))
 
 
 def test_error_curve_shows_minima_landings_and_bound():
@@ -90,9 +91,9 @@ def test_error_curve_shows_minima_landings_and_bound():
     assert shown.bound == pytest.approx(least * (1 - model.gap_[0]))
     assert shown.landings["LDA"] == pytest.approx((np.pi / 4, 0.357), abs=1e-3)
     assert shown.landings["GLD"] == pytest.approx(tuple(shown.minima[0]), rel=1e-6)
-    assert set(shown.markers_) == set(shown.landings)
-    assert_allclose(shown.line_.get_ydata(), shown.error)
     assert shown.trivial == 0.5
+    place, error = line_of(shown, "LDA").get_xydata()[0]
+    assert (place, error) == pytest.approx((45, shown.landings["LDA"][1]))
     # A minimum lies below any other place of the curve next to it.
     for place, error in shown.minima:
         near = np.abs(shown.theta - place) < 0.02
@@ -100,7 +101,7 @@ def test_error_curve_shows_minima_landings_and_bound():
 
 
 @pytest.mark.parametrize("case", ["one feature", "proportional", "separable", "equal"])
-def test_error_curve_of_special_pairs(rng, case):
+def test_special_pairs_are_drawn(rng, case):
     X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
     X[y == 1] = 2 * X[y == 1] + 1
     if case == "one feature":
@@ -121,9 +122,9 @@ def test_error_curve_of_special_pairs(rng, case):
     ProjectionDisplay.from_estimator(model, X, y)
 
 
-def test_frontier_holds_the_curve_and_the_rates_on_data(two, rng):
+def test_frontier_holds_the_curve_and_the_rates_on_rows(two, rng):
     model = GLD(criterion="neyman-pearson", max_error={"left": 0.1}).fit(*two)
-    assert FrontierDisplay.from_estimator(model).empirical_line_ is None
+    assert FrontierDisplay.from_estimator(model).empirical is None
     (frontier,) = model.frontier_
     rows = rng.normal(size=(5000, 3))  # more than a block has
     labels = np.repeat(model.classes_, [4500, 500])
@@ -131,58 +132,41 @@ def test_frontier_holds_the_curve_and_the_rates_on_data(two, rng):
     assert shown.auc == frontier.auc
     assert_allclose(shown.points["this rule"][0], 0.1)
     assert shown.points["minimax"][0] == pytest.approx(1 - shown.points["minimax"][1])
-    assert_array_equal(shown.empirical_line_.get_xdata(), shown.empirical[0])
+    assert_array_equal(line_of(shown, "the same").get_xdata(), shown.empirical[0])
     coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
     for k, rates in enumerate(shown.empirical):
         scores = rows[labels == model.classes_[k]] @ coef.T + intercept
         assert_allclose(rates, [0, *np.mean(scores > 0, axis=0), 1], atol=1e-3)
         assert rates.shape == shown.fpr.shape
+    with pytest.raises(ValueError, match="no rows of one of"):
+        FrontierDisplay.from_estimator(model, rows[:9], labels[:9])
 
 
-@pytest.mark.parametrize("settings", [{}, {"criterion": "minimax"}])
-def test_frontier_shows_a_rule_once(settings):
-    shown = FrontierDisplay.from_estimator(GLD(**settings).fit_statistics(TWO_MINIMA))
-    assert set(shown.points_) == {"least error", "minimax"}
-
-
-def test_frontier_shows_the_rule_of_another_solver_below_the_curve():
+def test_the_rule_of_another_solver_is_below_the_frontier():
     fisher = GLD(solver="fisher").fit_statistics(TWO_MINIMA)
     shown = FrontierDisplay.from_estimator(fisher)
     first, second = fisher.error_rates_[0]
     assert shown.points["this rule"] == (first, 1 - second)
     assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
-    assert set(shown.points_) == {"least error", "minimax", "this rule"}
 
 
-def test_projections_come_worst_first_with_their_error_rates(four):
+def test_areas_along_the_normal_are_priors_and_errors(four):
     X, y = four
     model = GLD(priors=[0.1, 0.2, 0.3, 0.4]).fit(X, y)
-    shown = ProjectionDisplay.from_estimator(model, X, y)
-    errors = [panel["error"] for panel in shown.panels]
-    assert_allclose(errors, np.sort(model.bayes_error_)[::-1])
-    assert len(shown.ax_) == 6
-    for k, panel in enumerate(shown.panels):
-        assert panel["priors"] @ panel["error_rates"] == pytest.approx(panel["error"])
-        # The area below a density is its prior, as is that of the histogram, and the
-        # shaded one is what is wrong.
-        for i, prior in enumerate(panel["priors"]):
-            line, bars = shown.lines_[k][i], shown.histograms_[k][i].get_data()
-            area = np.trapezoid(line.get_ydata(), line.get_xdata())
-            assert area == pytest.approx(prior, rel=0.01)
-            assert bars.values @ np.diff(bars.edges) == pytest.approx(prior)
-            (path,) = shown.areas_[k][i].get_paths()
-            x, height = path.vertices.T
-            wrong = abs(np.trapezoid(height, x))
-            assert wrong == pytest.approx(prior * panel["error_rates"][i], abs=1e-3)
-        labels = [text.get_text() for text in shown.ax_[k].get_legend().get_texts()]
-        assert all("wrong" in label for label in labels)
-    few = ProjectionDisplay.from_estimator(model, max_panels=2)
-    assert len(few.panels) == 2
-    with pytest.raises(ValueError, match="one axes for each of the 2 panels, got 1"):
-        few.plot(ax=plt.subplots()[1])
-    for wrong in (0, -1, 2.5):
-        with pytest.raises(ValueError, match="max_panels must be an integer of at"):
-            ProjectionDisplay.from_estimator(model, max_panels=wrong)
+    shown = ProjectionDisplay.from_estimator(model, X, y, pair=("east", "west"))
+    ax, (bars_1, bars_2) = shown.ax_, shown.ax_.patches
+    assert_allclose(shown.priors, [0.2, 0.8])
+    assert f"{100 * (shown.priors @ shown.error_rates):.1f}" in shown.error
+    for i, bars in enumerate((bars_1, bars_2)):
+        prior, line = shown.priors[i], ax.lines[i]
+        area = np.trapezoid(line.get_ydata(), line.get_xdata())
+        assert area == pytest.approx(prior, rel=0.01)
+        data = bars.get_data()
+        assert data.values @ np.diff(data.edges) == pytest.approx(prior)
+        x, height = ax.collections[i].get_paths()[0].vertices.T
+        wrong = abs(np.trapezoid(height, x))
+        assert wrong == pytest.approx(prior * shown.error_rates[i], abs=1e-3)
+        assert shown.classes[i] in line.get_label()
 
 
 def test_trivial_rules(rng):
@@ -194,7 +178,6 @@ def test_trivial_rules(rng):
     curve = ErrorCurveDisplay.from_estimator(model)
     end = model.frontier_[0].theta_range[1]
     assert curve.landings["GLD"] == (end, model.bayes_error_[0])
-    FrontierDisplay.from_estimator(model, X, y)
     with pytest.raises(ValueError, match="no normal"):
         BoundaryDisplay.from_estimator(model, X, y)
 
@@ -203,18 +186,19 @@ def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
     X, y = two[0][:, :2], two[1]
     model = GLD().fit(X, y)
     shown = BoundaryDisplay.from_estimator(model, X, y)
-    assert set(shown.lines_) == {"LDA", "GLD", "LNS"}
     points = np.concatenate(shown.points)
     rows = np.concatenate([X[y == label] for label in model.classes_])
     lda, search = GLD(solver="fisher").fit(X, y), LocalNeighborhoodSearch().fit(X, y)
-    for name, peer in (("GLD", model), ("LDA", lda), ("LNS", search)):
+    for name, peer in (("this rule", model), ("LDA", lda), ("Algorithm 2", search)):
         a, b, c = shown.rules[name]
         side = points @ [a, b] + c
         clear = np.abs(side) > 1e-9 * np.abs(side).max()
         predicted = model.classes_[(side > 0).astype(int)]
         assert_array_equal(predicted[clear], peer.predict(rows)[clear])
+        # What is drawn is where the side changes.
+        assert_allclose(line_of(shown, name).get_xydata() @ [a, b] + c, 0, atol=1e-6)
     # The rule of the discriminant is upright: its normal is the first axis.
-    a, b, _ = shown.rules["GLD"]
+    a, b, _ = shown.rules["this rule"]
     assert abs(b) < 1e-9 * abs(a)
     # The quadratic boundary is that of the two normal densities.
     s, t, odds = shown.quadratic
@@ -223,79 +207,152 @@ def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
     normal = model.coef_[0] * pooled / np.linalg.norm(model.coef_[0] * pooled)
     other = np.array([-normal[1], normal[0]])
     classes = [multivariate_normal(means[k], cov[k]) for k in (0, 1)]
-    for i, j in rng.integers(0, 201, (20, 2)):
+    for i, j in rng.integers(0, len(s), (20, 2)):
         sides = [s[i, j] * normal + sign * t[i, j] * other for sign in (1, -1)]
         places = means.mean(axis=0) + pooled * np.array(sides)
         expected = classes[1].logpdf(places) - classes[0].logpdf(places)
         assert np.min(np.abs(odds[i, j] - expected)) < 1e-6 * (1 + np.abs(odds[i, j]))
 
 
-def test_boundaries_without_some_of_their_lines(rng):
+def test_boundaries_without_all_of_their_lines(rng):
     X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
     X[y == 1] += 1
     X[y == 0, 1] = 0.5
     shown = BoundaryDisplay.from_estimator(GLD().fit(X, y))  # singular covariances
     assert shown.quadratic is None
-    assert set(shown.lines_) == {"LDA", "GLD"}
-    X = np.column_stack([X, X[:, 0]])
-    BoundaryDisplay.from_estimator(GLD().fit(X, y), X, y)
+    assert set(shown.rules) == {"LDA", "this rule"}
     # Equal means: Fisher's rule has no normal, and a division by zero was drawn.
     moments = [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
     shown = BoundaryDisplay.from_statistics(ClassStatistics.from_moments(*moments))
-    assert set(shown.lines_) == {"GLD"}
+    assert set(shown.rules) == {"this rule"}
     shown.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "names"),
-    [
-        ({"solver": "fisher"}, {"LDA"}),
-        ({"solver": "fixed-point"}, {"LDA", "Algorithm 1"}),
-        ({"criterion": "minimax"}, {"LDA", "GLD, minimax"}),
-        ({"costs": {"left": {"right": 2}}}, {"LDA", "GLD with costs"}),
-    ],
-)
-def test_boundaries_have_the_names_of_what_was_fitted(two, parameters, names):
-    model = GLD(**parameters).fit(*two)
-    assert set(BoundaryDisplay.from_estimator(model).lines_) == names
-    model.set_params(solver="c-hld", criterion="bayes", costs=None)
-    assert set(BoundaryDisplay.from_estimator(model).lines_) == names
+def test_regions_of_the_map_are_those_of_the_quadratic_rule(four, rng):
+    X, y = four
+    priors = [0.1, 0.2, 0.3, 0.4]
+    projection = HeteroscedasticProjection(3, priors=priors).fit(X, y)
+    shown = ClassMapDisplay.from_estimator(projection, X, y)
+    kept = 100 * projection.explained_[:2].sum()
+    assert shown.ax_.get_title() == f"2 components keep {kept:.1f} % of the separation"
+    A = projection.scalings_[:, :2]
+    means = (projection.statistics_.means - projection.mean_) @ A
+    covariances = A.T @ projection.statistics_.covariances("auto") @ A
+    (image,) = shown.ax_.images
+    left, right, low, high = image.get_extent()
+    winners = image.get_array()
+    for _ in range(200):
+        i, j = rng.integers(0, len(winners), 2)
+        steps = np.array([j, i]) / (len(winners) - 1)
+        point = [left, low] + steps * [right - left, high - low]
+        logs = [
+            np.log(p) + multivariate_normal(m, S).logpdf(point)
+            for p, m, S in zip(priors, means, covariances, strict=True)
+        ]
+        assert logs[winners[i, j]] >= max(logs) - 1e-6
+    projected = projection.transform(X)[:, :2]
+    for k, label in enumerate(projection.classes_):
+        assert_allclose(shown.points[k], projected[y == label], atol=1e-12)
+        dots = shown.ax_.collections[k]
+        assert_allclose(dots.get_offsets(), shown.points[k])
+    colors = [tuple(dots.get_facecolor()[0][:3]) for dots in shown.ax_.collections]
+    assert len(set(colors)) == 4
+    # A discriminant has a projection with its own priors.
+    model = GLD(priors=priors).fit(X, y)
+    own = HeteroscedasticProjection(2, priors=model.priors_)
+    own.fit_statistics(model.statistics_)
+    assert_allclose(ClassMapDisplay.from_estimator(model).explained, own.explained_)
 
 
-@pytest.mark.parametrize("display", DISPLAYS)
-def test_refusals(display, two, four):
+def test_ellipses_hold_half_of_each_class_and_names_stand_on_them(four):
+    model = GLD().fit(*four)
+    shown = ClassMapDisplay.from_estimator(model, *four)
+    assert [name.get_text() for name in shown.ax_.texts] == model.classes_.tolist()
+    for k, ellipse in enumerate(shown.ax_.patches):
+        edge = ellipse.get_patch_transform().transform(ellipse.get_path().vertices)
+        places = [*edge[::3], shown.ax_.texts[k].xy]  # others are not on the curve
+        apart = np.array(places) - shown.means[k]
+        squares = np.sum(apart @ np.linalg.inv(shown.covariances[k]) * apart, axis=1)
+        assert_allclose(squares, chi2.ppf(0.5, 2), rtol=1e-3)
+
+
+def test_extreme_classes_are_drawn(rng):
+    """Rare, flat and equal ones; more than colors, of which no two look the same."""
+    point, wide = np.diag([0.0, 1.0]), np.diag([4.0, 9.0])
+    moments = (
+        ["rare", "flat", "twin", "$twin_2$"],
+        [4, 4000, 4000, 4000],
+        [[0, 0], [1, 0], [0, 1], [0, 1]],
+        [np.eye(2), point, wide, wide],
+    )
+    statistics = ClassStatistics.from_moments(*moments)
+    X = rng.normal(size=(9, 2))
+    shown = ClassMapDisplay.from_statistics(statistics, X, ["flat"] * 9)
+    shown.figure_.canvas.draw()
+    assert len(shown.ax_.texts) == 4
+    X, letters = rng.normal(size=(260, 4)), np.tile([*"abcdefghijklmnopqrstuvwxyz"], 10)
+    shown = ClassMapDisplay.from_statistics(
+        ClassStatistics.from_data(X, letters), X, letters
+    )
+    looks = {
+        (tuple(dots.get_facecolor()[0][:3]), dots.get_paths()[0].vertices.tobytes())
+        for dots in shown.ax_.collections
+    }
+    assert len(looks) == 26
+
+
+def test_the_page_of_a_projection(four, tmp_path):
+    X, y = four
+    y = np.where(y == "west", "<b>west", y)
+    path = tmp_path / "map.html"
+    for n, pictures in ((1, 0), (4, 1)):
+        projection = HeteroscedasticProjection(n).fit(X, y)
+        write_map_page(projection, X, y, path, "<data>.csv")
+        text = path.read_text(encoding="utf-8").replace("<wbr>", "")
+        assert "://" not in text
+        assert "<b>" not in text
+        assert "&lt;data&gt;.csv: map of the classes" in text
+        assert text.count("<img ") == pictures
+        assert f"keep {100 * projection.explained_.sum():.1f} % of the" in text
+        # The features that weigh most come first.
+        sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
+        share = 100 * sizes.max() / sizes.sum()
+        head = text.index('<p class="note">Component 1</p>')
+        first = text.index('<th scope="row">', head)
+        assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
+
+
+def test_refusals(two, four):
     X, y = two
     model = GLD().fit(X, y)
     ova = GLD(multiclass="ova", priors=[0.25] * 4).fit(*four)
-    for given, error, message in [
-        ([LogisticRegression().fit(X, y)], TypeError, "must be a GaussianLinearDiscr"),
-        ([GLD()], NotFittedError, "not fitted"),
-        ([ova], ValueError, "multiclass='ovo'"),
-        ([model, X], ValueError, "X without y"),
-        ([model, None, y], ValueError, "y without X"),
-        ([model, X[:, :2], y], ValueError, "2 features, but"),
-        ([model, X, y[:-1]], ValueError, "inconsistent numbers of samples"),
-        ([model, np.where(X > 1, np.nan, X), y], ValueError, "NaN"),
-        ([model, X, np.column_stack([y, y])], ValueError, "1d array"),
-        ([model, X[:1], ["up"]], ValueError, r"labels \['up'\] that are not among"),
+    single = HeteroscedasticProjection(1).fit(X, y)
+    for display, given, error, message in [
+        (PAIRS[0], [LogisticRegression().fit(X, y)], TypeError, "must be a Gaussian"),
+        (PAIRS[0], [GLD()], NotFittedError, "not fitted"),
+        (PAIRS[0], [ova], ValueError, "multiclass='ovo'"),
+        (PAIRS[0], [model, X], ValueError, "X and y belong together"),
+        (PAIRS[0], [model, X[:, :2], y], ValueError, "2 features, but"),
+        (PAIRS[0], [model, X, y[:-1]], ValueError, "inconsistent numbers of samples"),
+        (PAIRS[0], [model, np.where(X > 1, np.nan, X), y], ValueError, "NaN"),
+        (PAIRS[0], [model, X[:1], ["up"]], ValueError, r"labels \['up'\] that are not"),
+        (
+            BoundaryDisplay,
+            [GLD().fit(X[:, :1], y)],
+            ValueError,
+            "at least two feat",
+        ),
+        (
+            ClassMapDisplay,
+            [LogisticRegression()],
+            TypeError,
+            "must be a Heterosced",
+        ),
+        (ClassMapDisplay, [HeteroscedasticProjection()], NotFittedError, "not fitted"),
+        (ClassMapDisplay, [single], ValueError, "fit it with n_components=2"),
     ]:
         with pytest.raises(error, match=message):
             display.from_estimator(*given)
-    if display is BoundaryDisplay:
-        with pytest.raises(ValueError, match="at least two features"):
-            display.from_estimator(GLD().fit(X[:, :1], y))
-
-
-def test_an_absent_class_has_no_empirical_curve(four):
-    X, y = four
-    model = GLD().fit(X, y)
-    data = X[y != "west"], y[y != "west"]
-    with pytest.raises(ValueError, match=r"no rows of the classes \['west'\]"):
-        FrontierDisplay.from_estimator(model, *data, pair=("north", "west"))
-    FrontierDisplay.from_estimator(model, *data, pair=("north", "south"))
-    shown = BoundaryDisplay.from_estimator(model, *data, pair=("north", "west"))
-    assert "LNS" not in shown.lines_
-    ProjectionDisplay.from_estimator(model, *data)
 
 
 @pytest.mark.check

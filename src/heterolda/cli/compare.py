@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import heterolda.cli.options as opt
 from heterolda.cli.files import (
     check_outputs,
@@ -16,7 +14,6 @@ from heterolda.cli.files import (
     training_table,
 )
 from heterolda.cli.messages import (
-    INTERRUPTED,
     StatusLine,
     errors_in_one_line,
     note,
@@ -63,8 +60,7 @@ def compare(
     The seven are LDA, heterolda's discriminant (GLD) without and with shrinkage,
     logistic regression, a linear SVM, what fit --recommended fits, and QDA. The table
     shows accuracy, difference from the best with its standard error, and log loss, all
-    on held-out rows, and the time of a fit. All rows are read into memory. Ctrl-C shows
-    the models that are finished.
+    on held-out rows, and the time of a fit. All rows are read into memory.
     """
     with errors_in_one_line(debug):
         if out is not None and out.suffix.lower() not in (".png", ".svg"):
@@ -85,15 +81,12 @@ def compare(
         ):
             comparison = _compare_rows(table, cv)
         print_result([f"Models for {name_of(data)}:", "", str(comparison)])
-        if not comparison.finished:
-            print_to_stderr("heterolda: interrupted")
-            raise typer.Exit(INTERRUPTED)
         if out is not None:
             _write_picture(comparison, out)
 
 
 def _compare_rows(table: Any, n_folds: int) -> Any:
-    """Read all rows and compare; an interrupt leaves the models that are finished."""
+    """Read all rows and compare."""
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import read_all
     from heterolda.inspection.comparison import compare

@@ -21,7 +21,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.held_out import deal
 from heterolda.estimators.recipes import recommended
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
@@ -35,7 +34,6 @@ _SINGULAR = (
     "the covariance of some class is singular, so it was run on standardized features "
     f"with reg_param={_REG_PARAM}"
 )
-NOT_FINISHED = "not finished"
 
 
 def _seven() -> dict[str, Any]:
@@ -81,16 +79,6 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class FoldedRows:
-    """Rows, their class indices and folds; those of fold -1 are never held out."""
-
-    X: Array
-    codes: Index
-    classes: NDArray[Any]
-    fold: Index
-
-
-@dataclass(frozen=True)
 class HeldOut:
     """Predicted class indices and log losses of all rows, by one model.
 
@@ -100,99 +88,88 @@ class HeldOut:
 
     predictions: Index
     log_loss: Array
-    seconds: float = np.nan
-    linear: bool = False
-    notes: tuple[str, ...] = ()
-    failure: str | None = None
-
-    @classmethod
-    def failed(cls, n: int, failure: str, notes: tuple[str, ...] = ()) -> HeldOut:
-        """Return what there is of a model that failed."""
-        return cls(np.full(n, -1), np.full(n, np.nan), notes=notes, failure=failure)
+    seconds: float
+    linear: bool
+    notes: tuple[str, ...]
+    failure: str | None
 
 
-def failure_word(reason: str) -> str:
-    """Return what stands in place of the figures of a model that has none."""
-    return NOT_FINISHED if reason == NOT_FINISHED else "failed"
-
-
-def assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
-    """Return the fold in which each row is held out, as `deal` deals them.
-
-    -1 stands for rows of a class of which one row at most would be left. These are
-    never held out.
-    """
-    folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
-    for k in range(int(codes.max()) + 1):
-        held = np.bincount(folds[codes == k], minlength=n_folds)
-        if held.sum() - held.max() < 2:
-            folds[codes == k] = -1
-    return folds
-
-
-def judge(model: Any, rows: FoldedRows, report: Callable[[int], None]) -> HeldOut:
+def evaluate(
+    model: Any,
+    X: Array,
+    codes: Index,
+    classes: NDArray[Any],
+    folds: Index,
+    report: Callable[[int], None],
+) -> HeldOut:
     """Fit a model without each fold in turn, and predict that fold.
 
-    `report` is called with the number of folds so far. What the model raises is its
-    failure, and ends the evaluation. Plain QDA that meets singular covariances is run
-    again with a little of the identity; scikit-learn raises an error, or once warned.
+    Rows of fold -1 are never held out. `report` is called with the number of folds so
+    far. What the model raises is its failure, and ends the evaluation. Plain QDA that
+    meets singular covariances is run again with a little of the identity; scikit-learn
+    raises an error, or once warned.
     """
-    answers = _judge_as_it_is(model, rows, report)
+    rows = X, codes, classes, folds, report
+    result = _evaluate_as_it_is(model, *rows)
     plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-    said = " ".join([answers.failure or "", *answers.notes])
+    said = " ".join([result.failure or "", *result.notes])
     if not plain or not ("not full rank" in said or "collinear" in said):
-        return answers
+        return result
     qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
-    answers = _judge_as_it_is(make_pipeline(StandardScaler(), qda), rows, report)
-    return replace(answers, notes=(_SINGULAR, *answers.notes))
+    result = _evaluate_as_it_is(make_pipeline(StandardScaler(), qda), *rows)
+    return replace(result, notes=(_SINGULAR, *result.notes))
 
 
-def _judge_as_it_is(
-    model: Any, rows: FoldedRows, report: Callable[[int], None]
+def _evaluate_as_it_is(
+    model: Any,
+    X: Array,
+    codes: Index,
+    classes: NDArray[Any],
+    folds: Index,
+    report: Callable[[int], None],
 ) -> HeldOut:
-    n, y = len(rows.codes), rows.classes[rows.codes]
-    predictions, loss = np.full(n, -1), np.full(n, np.nan)
+    predictions, loss = np.full(len(codes), -1), np.full(len(codes), np.nan)
     seconds: list[float] = []
+    linear, failure = False, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
-        for k in np.unique(rows.fold[rows.fold >= 0]):
-            held = rows.fold == k
+        for k in np.unique(folds[folds >= 0]):
+            held = folds == k
             try:
                 begin = time.perf_counter()
-                fitted = clone(model).fit(rows.X[~held], y[~held])
+                fitted = clone(model).fit(X[~held], classes[codes[~held]])
                 seconds.append(time.perf_counter() - begin)
-                predictions[held], loss[held] = _predicted(fitted, rows, held)
+                answers = _predict(fitted, X[held], codes[held], classes)
             except Exception as error:
-                why = f"{type(error).__name__}: {error}"
-                return HeldOut.failed(n, why, _notes(caught))
+                failure = f"{type(error).__name__}: {error}"
+                break
+            predictions[held], loss[held] = answers
+            last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
+            powers = getattr(last, "transformation_", None)
+            linear = hasattr(last, "coef_") and powers is None
             report(len(seconds))
-    last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-    linear = hasattr(last, "coef_") and getattr(last, "transformation_", None) is None
-    mean = float(np.mean(seconds))
-    return HeldOut(predictions, loss, mean, linear, _notes(caught))
+    if failure is not None:
+        predictions[:], loss[:] = -1, np.nan
+    # The first message of each kind of warning.
+    notes = {warning.category: str(warning.message) for warning in caught[::-1]}
+    mean = float(np.mean(seconds)) if seconds else np.nan
+    return HeldOut(
+        predictions, loss, mean, linear, tuple(notes.values())[::-1], failure
+    )
 
 
-def _predicted(
-    fitted: Any, rows: FoldedRows, held: NDArray[np.bool_]
+def _predict(
+    fitted: Any, X: Array, truth: Index, classes: NDArray[Any]
 ) -> tuple[Index, Array]:
-    """Return class indices of the rows held out, and the log loss at each."""
-    X, truth = rows.X[held], rows.codes[held]
+    """Return class indices of held-out rows, and the log loss at each."""
     labels = fitted.predict(X)
-    places = np.searchsorted(rows.classes, labels)
-    predictions = np.minimum(places, len(rows.classes) - 1)
-    if np.any(rows.classes[predictions] != labels):
+    places = np.searchsorted(classes, labels)
+    predictions = np.minimum(places, len(classes) - 1)
+    if np.any(classes[predictions] != labels):
         raise ValueError("it predicts what is not a class: is it a classifier?")
     if not hasattr(fitted, "predict_proba"):
         return predictions, np.full(len(X), np.nan)
     chances = fitted.predict_proba(X)[np.arange(len(X)), truth]
     return predictions, log_losses(chances)
-
-
-def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return the first message of each kind of warning."""
-    messages: dict[type, str] = {}
-    for warning in caught:
-        messages.setdefault(warning.category, str(warning.message))
-    return tuple(messages.values())

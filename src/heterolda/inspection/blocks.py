@@ -19,7 +19,6 @@ from typing import Any
 from heterolda.foundations.wording import Markup, count, html_table, percent, text_table
 from heterolda.inspection.displays.base import pyplot
 
-_LONGEST = 24  # letters of a word that stays in one line on a phone
 _WIDTH = 86  # of lines, which may be indented by two
 
 
@@ -77,6 +76,19 @@ class Figure:
 Block = Heading | Paragraph | Table | Figure
 
 
+class Shown:
+    """A result that `print` and notebooks show as its blocks."""
+
+    def _blocks(self) -> list[Block]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return to_text(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return f"<div>{_section(self._blocks())}</div>"
+
+
 def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
     """Return lines for a terminal; what follows a heading is indented, and wrapped."""
     lines: list[str] = []
@@ -113,12 +125,7 @@ def _table_lines(table: Table) -> list[str]:
     return [*_wrapped(table.title), *body, *([more] if more else [])]
 
 
-def to_html(blocks: Sequence[Block]) -> str:
-    """Return HTML for a notebook, which has styles of its own."""
-    return f"<div>{_section(blocks)}</div>"
-
-
-def to_page(title: str, name: str, blocks: Sequence[Block]) -> str:
+def to_page(title: str, name: str, blocks: Iterable[Block]) -> str:
     """Return a page that needs no network; headings begin its sections."""
     sections: list[list[Block]] = [[]]
     for block in blocks:
@@ -131,7 +138,7 @@ def to_page(title: str, name: str, blocks: Sequence[Block]) -> str:
         title=escape(title),
         name=_breakable(name),
         lead=lead,
-        body="\n".join(f"<section>\n{one}\n</section>" for one in others),
+        body="\n".join(f"<section>\n{part}\n</section>" for part in others),
         version=escape(sys.modules["heterolda"].__version__),
     )
 
@@ -152,14 +159,13 @@ def _block(block: Block) -> str:
         kind = ' class="note"' if block.small else ""
         return "\n".join(f"<p{kind}>{escape(line)}</p>" for line in block.lines)
     if isinstance(block, Figure):
-        source = picture(block.draw, block.size)
         caption = escape(block.caption)
         alt = f"{escape(block.about)}: {caption}" if block.about else caption
-        image = f'<img alt="{alt}" src="{source}">'
+        image = f'<img alt="{alt}" src="{_picture(block)}">'
         return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     rows, more = block.shown(on_page=True)
-    named = [[_breakable(first), *cells] for first, *cells in rows]
-    table = html_table([_breakable(cell) for cell in block.head], named)
+    head = [_breakable(cell) for cell in block.head]
+    table = html_table(head, [[_breakable(name), *cells] for name, *cells in rows])
     shown = f'<div class="scroll" tabindex="0">{table}</div>'
     title = escape(block.title)
     if block.folded:
@@ -179,16 +185,11 @@ def _bar(share: float, largest: float) -> Markup:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a name that may wrap where its parts end, and in very long words."""
-
-    def in_pieces(word: re.Match[str]) -> str:
-        return "<wbr>".join(re.findall(rf"\w{{1,{_LONGEST // 3}}}", word[0]))
-
-    shown = re.sub(r"_+(?=\w)|[./:-]+(?=[^\W\d])", r"\g<0><wbr>", escape(name))
-    return Markup(re.sub(rf"\w{{{_LONGEST},}}", in_pieces, shown))
+    """Return a name that may wrap where its parts end."""
+    return Markup(re.sub(r"[_./:-]+(?=\w)", r"\g<0><wbr>", escape(name)))
 
 
-def picture(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
+def _picture(figure: Figure) -> str:
     """Return what is drawn, as an address that holds the picture."""
     plt: Any = pyplot()  # type: ignore[no-untyped-call]
     # The same model makes the same page.
@@ -196,15 +197,11 @@ def picture(draw: Callable[[Any], Any], size: tuple[float, float]) -> str:
     with plt.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of glyphs that a font lacks
         # Not one of pyplot's, which would open a window and stay in memory.
-        canvas = plt.Figure(figsize=size, layout="constrained")
-        draw(canvas)
+        canvas = plt.Figure(figsize=figure.size, layout="constrained")
+        figure.draw(canvas)
         buffer = io.BytesIO()
-        canvas.savefig(
-            buffer,
-            format="svg",
-            dpi=150,  # of points, where there are many
-            transparent=True,
-            metadata={"Date": None, "Creator": None},
-        )
+        metadata = {"Date": None, "Creator": None}
+        style = {"format": "svg", "dpi": 150, "transparent": True}
+        canvas.savefig(buffer, metadata=metadata, **style)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     return f"data:image/svg+xml;base64,{data}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from heterolda.foundations.arrays import Array
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.rounding import RANK_TOLERANCE
 
 
@@ -40,6 +40,11 @@ class BoxTest:
     df: int
     p_value: float
 
+    def __str__(self) -> str:
+        if np.isnan(self.p_value):
+            return "-"
+        return "p < 1e-16" if self.p_value < 1e-16 else f"p = {self.p_value:.2g}"
+
 
 def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
     r"""Return Box's M test with the chi-squared approximation.
@@ -50,8 +55,7 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
             \Bigl(\sum_k \frac1{n_k - 1} - \frac1{N - g}\Bigr)
 
     for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
-    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom. Covariances
-    may be in fewer coordinates where no class has more than d rows: then there is none.
+    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom.
 
     References
     ----------
@@ -60,7 +64,7 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
     """
     g = len(covariances)
     df = d * (d + 1) * (g - 1) // 2
-    if np.any(weights <= d):
+    if is_singular(covariances, weights, d).any():
         return BoxTest(np.nan, np.nan, df, np.nan)
     freedom = weights - 1
     total = freedom.sum()
@@ -72,9 +76,13 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
     return BoxTest(float(m), float(statistic), df, float(chi2.sf(statistic, df)))
 
 
-def is_singular(cov: Array) -> bool:
-    """Return whether a covariance is singular, whatever the units of the features."""
-    return bool(np.isnan(_log_determinant(cov)))
+def is_singular(covariances: Array, weights: Array, d: int) -> Mask:
+    """Return which classes have singular covariances, in any units of the d features.
+
+    Covariances may be in fewer coordinates if no class has more than d rows.
+    """
+    unknown = [np.isnan(_log_determinant(cov)) for cov in covariances]
+    return np.asarray((weights <= d) | unknown)
 
 
 def _log_determinant(cov: Array) -> float:

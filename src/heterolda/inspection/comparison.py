@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
 from heterolda.estimators.fit_record import STANDARD_ERRORS
-from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
+from heterolda.estimators.held_out import deal
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
 from heterolda.foundations.collections import lazy_backend
@@ -29,16 +27,8 @@ from heterolda.foundations.validation import (
     readable_rows,
 )
 from heterolda.foundations.wording import count, named
-from heterolda.inspection._compared_models import (
-    NOT_FINISHED,
-    FoldedRows,
-    HeldOut,
-    assign_folds,
-    check_models,
-    failure_word,
-    judge,
-)
-from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
+from heterolda.inspection._compared_models import HeldOut, check_models, evaluate
+from heterolda.inspection.blocks import Block, Paragraph, Shown, Table
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.statistics.rows import copies_of_rows
 
@@ -49,16 +39,8 @@ _CAVEAT = (
 )
 
 
-class _Ranking(NamedTuple):
-    """Of some models: the best, those as good, and which of these to use."""
-
-    best: int
-    as_good: NDArray[np.bool_]
-    choice: int
-
-
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     r"""The result of :func:`compare`; ``print`` shows it as a table.
 
     All figures are of held-out rows. With values :math:`v_i`, 1 for a row that is
@@ -95,9 +77,9 @@ class Comparison:
         Which models have linear boundaries: those with `coef_` that do not transform
         features.
     failures : dict
-        Why models failed, by name; includes models that were not finished.
+        Why models failed, by name.
     notes : tuple of str
-        Warnings of the models, and rows on which no model was judged.
+        Warnings of the models, and rows on which no model was evaluated.
 
     Examples
     --------
@@ -137,28 +119,23 @@ class Comparison:
     @property
     def difference(self) -> Array:
         """Accuracy of each model less that of the best: 0 or negative."""
-        return self._difference_to(self._ranked(self._judged).best)[0]
+        return self._difference_to_best(self._finished)[0]
 
     @property
     def difference_error(self) -> Array:
         """Standard errors of `difference`, from the paired answers to each row."""
-        return self._difference_to(self._ranked(self._judged).best)[1]
-
-    @property
-    def finished(self) -> bool:
-        """Whether all models were tried: False after an interrupt."""
-        return NOT_FINISHED not in self.failures.values()
+        return self._difference_to_best(self._finished)[1]
 
     @property
     def best(self) -> str | None:
         """The model with the highest accuracy; of equals, the first."""
-        judged = self._judged
-        return self.names[self._ranked(judged).best] if judged.any() else None
+        finished = self._finished
+        return self.names[self._best_of(finished)] if finished.any() else None
 
     @property
     def best_by_log_loss(self) -> str | None:
         """The model with the lowest log loss; None if none has probabilities."""
-        loss = np.where(self._judged, self.log_loss, np.nan)
+        loss = np.where(self._finished, self.log_loss, np.nan)
         return None if np.isnan(loss).all() else self.names[int(np.nanargmin(loss))]
 
     @property
@@ -167,40 +144,15 @@ class Comparison:
 
         The standard error is that of the difference from the best.
         """
-        close = self._ranked(self._judged).as_good
+        finished = self._finished
+        close = self._as_good_of(finished) if finished.any() else finished
         return tuple(self.names[k] for k in np.flatnonzero(close))
 
     @property
     def choice(self) -> str | None:
         """Of the models that are as good as the best, the one of lowest log loss."""
-        judged = self._judged
-        return self.names[self._ranked(judged).choice] if judged.any() else None
-
-    @property
-    def _judged(self) -> NDArray[np.bool_]:
-        """Which models did not fail."""
-        return np.array([name not in self.failures for name in self.names])
-
-    @cached_property
-    def _right(self) -> Array:
-        """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
-        right = self.predictions == self.truth
-        return np.where(self._judged[:, None], right, np.nan)
-
-    def _difference_to(self, k: int) -> tuple[Array, Array]:
-        """Return accuracies less that of model k, and their standard errors."""
-        return _mean_and_error(self._right - self._right[k])
-
-    def _ranked(self, among: NDArray[np.bool_]) -> _Ranking:
-        """Return the best of some models, those as good, and which of these to use."""
-        best = int(np.argmax(np.where(among, self.accuracy, -1.0)))
-        difference, error = self._difference_to(best)
-        # A single row that only the best gets right is one standard error, but for
-        # rounding.
-        as_good = np.asarray(among & (difference >= -error * (1 + 1e-9)))
-        loss = np.where(as_good & np.isfinite(self.log_loss), self.log_loss, np.inf)
-        choice = int(np.argmin(loss)) if np.isfinite(loss).any() else best
-        return _Ranking(best, as_good, choice)
+        finished = self._finished
+        return self.names[self._choice_of(finished)] if finished.any() else None
 
     @property
     def recommendation(self) -> str:
@@ -223,11 +175,11 @@ class Comparison:
         else:
             text += f". No other model is within one standard error of {self.best}."
             text += f" Use {self.choice}."
-        among = self.linear & self._judged
-        if among.any() and not among[self.names.index(self.choice)]:
-            linear = self.names[self._ranked(among).choice]
-            text += f" If the boundaries must be linear, use {linear} "
-            text += f"({share[linear]:.2f} %)."
+        linear = self.linear & self._finished
+        if linear.any() and not linear[self.names.index(self.choice)]:
+            name = self.names[self._choice_of(linear)]
+            text += f" If the boundaries must be linear, use {name} "
+            text += f"({share[name]:.2f} %)."
         k, label, largest = self._largest_class
         right = self._right[self.names.index(self.best)]
         mean, error = _mean_and_error(right - (self.truth == k))
@@ -235,6 +187,39 @@ class Comparison:
             text += f" But no model is clearly better than always answering {label!r}, "
             text += f"which is right for {100 * largest:.2f} % of the rows."
         return text
+
+    @property
+    def _finished(self) -> NDArray[np.bool_]:
+        """Which models did not fail."""
+        return np.array([name not in self.failures for name in self.names])
+
+    @cached_property
+    def _right(self) -> Array:
+        """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
+        right = self.predictions == self.truth
+        return np.where(self._finished[:, None], right, np.nan)
+
+    def _best_of(self, mask: NDArray[np.bool_]) -> int:
+        """Return the most accurate of a mask of models."""
+        return int(np.argmax(np.where(mask, self.accuracy, -1.0)))
+
+    def _difference_to_best(self, mask: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Return accuracies less that of the best of a mask, and standard errors."""
+        return _mean_and_error(self._right - self._right[self._best_of(mask)])
+
+    def _as_good_of(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which models of a mask are as good as the best of it."""
+        difference, error = self._difference_to_best(mask)
+        # A single row that only the best gets right is one standard error, but for
+        # rounding.
+        return np.asarray(mask & (difference >= -error * (1 + 1e-9)))
+
+    def _choice_of(self, mask: NDArray[np.bool_]) -> int:
+        """Return which model of a mask to use."""
+        has_loss = self._as_good_of(mask) & np.isfinite(self.log_loss)
+        if not has_loss.any():
+            return self._best_of(mask)
+        return int(np.argmin(np.where(has_loss, self.log_loss, np.inf)))
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
@@ -251,7 +236,7 @@ class Comparison:
         rows = []
         for k, name in enumerate(self.names):
             if name in self.failures:
-                rows.append([name, failure_word(self.failures[name]), *[""] * 5])
+                rows.append([name, "failed", *[""] * 5])
                 continue
             to_best = [f"{difference[k]:.2f}", f"{paired[k]:.2f}"]
             rows.append(
@@ -261,7 +246,7 @@ class Comparison:
                     f"{error[k]:.2f}",
                     *(["best", ""] if name == self.best else to_best),
                     "-" if np.isnan(self.log_loss[k]) else f"{self.log_loss[k]:.4f}",
-                    _duration(self.fit_seconds[k]),
+                    f"{self.fit_seconds[k]:.2g} s",
                 ]
             )
         return Table(head, rows)
@@ -271,7 +256,6 @@ class Comparison:
         return f"Comparison({n_models=}, {n_rows=}, choice={self.choice!r})"
 
     def _blocks(self) -> list[Block]:
-        """Return what `print` and notebooks show."""
         _, label, share = self._largest_class
         about = (
             f"{count(len(self.names), 'model')} on the same "
@@ -279,20 +263,16 @@ class Comparison:
             f"{count(len(self.rows), 'row')}, each row held out once. Always answering "
             f"{label!r} is right for {100 * share:.2f} %."
         )
-        reasons = {k: why for k, why in self.failures.items() if why != NOT_FINISHED}
-        failed = [f"{name} failed: {why}" for name, why in reasons.items()]
+        failed = [f"{name} failed: {why}" for name, why in self.failures.items()]
         return [
             Paragraph([about]),
             self._table(),
             Paragraph([self.recommendation]),
-            *(Paragraph([one], small=True) for one in [_CAVEAT, *failed, *self.notes]),
+            *(
+                Paragraph([note], small=True)
+                for note in [_CAVEAT, *failed, *self.notes]
+            ),
         ]
-
-    def __str__(self) -> str:
-        return to_text(self._blocks())
-
-    def _repr_html_(self) -> str:
-        return to_html(self._blocks())
 
     def to_frame(self) -> Any:
         """Return the models as a pandas DataFrame, with shares from 0 to 1."""
@@ -330,13 +310,6 @@ def _mean_and_error(values: Array) -> tuple[Array, Array]:
     """Return means over the last axis, and their standard errors."""
     error = values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
     return values.mean(axis=-1), error
-
-
-def _duration(seconds: float) -> str:
-    """Return a time with two digits or so: 0.8 ms, 12 ms, 3.4 s."""
-    if seconds < 0.1:
-        return f"{1000 * seconds:.2g} ms"
-    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def compare(
@@ -394,8 +367,7 @@ def compare(
     Notes
     -----
     A model that raises an error is shown as failed, with the reason; the others
-    continue. KeyboardInterrupt ends the comparison, keeps the models that are finished
-    and emits a warning. Searches take longest and come last.
+    continue.
 
     Examples
     --------
@@ -420,69 +392,60 @@ def compare(
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))
     codes = encode(labels, classes)
-    fold = assign_folds(numbers, codes, int(cv))
-    judged = fold >= 0
-    if not judged.any():
+    folds = _assign_folds(numbers, codes, int(cv))
+    held_out = folds >= 0
+    if not held_out.any():
         raise ParameterError(
             "y",
             ": no class has three different rows, so none can be held out: are these "
             "class labels?",
         )
-    outcomes = _judge_all(chosen, FoldedRows(numbers, codes, classes, fold), progress)
-    every = outcomes.values()
-    notes = [f"{name}: {note}" for name, one in outcomes.items() for note in one.notes]
-    if not judged.all():
-        others = codes[~judged]
-        small = named(classes[np.unique(others)])
-        notes.insert(
-            0,
+    outcomes: dict[str, HeldOut] = {}
+    n_folds = len(np.unique(folds[held_out]))
+
+    def report(name: str, n_done: int) -> None:
+        if progress is not None:
+            progress(name, (len(outcomes) + n_done / n_folds) / len(chosen))
+
+    for name, model in chosen.items():
+        report(name, 0)
+        rows = numbers, codes, classes, folds
+        outcomes[name] = evaluate(model, *rows, partial(report, name))
+    notes = []
+    if not held_out.all():
+        others = codes[~held_out]
+        notes.append(
             f"No model was evaluated on {count(len(others), 'row')} of the classes "
-            f"{small}: these classes are too small to hold out any, so their rows are "
-            "in every training set.",
+            f"{named(classes[np.unique(others)])}: these classes are too small to hold "
+            "out any, so their rows are in every training set."
         )
+    results = outcomes.values()
+    notes += [f"{name}: {note}" for name in outcomes for note in outcomes[name].notes]
     return Comparison(
         names=tuple(outcomes),
         classes=classes,
-        rows=kept[judged],
-        folds=fold[judged],
-        truth=codes[judged],
-        predictions=np.array([one.predictions[judged] for one in every]),
-        log_loss=np.array([one.log_loss[judged].mean() for one in every]),
-        fit_seconds=np.array([one.seconds for one in every]),
-        linear=np.array([one.linear for one in every]),
-        failures={name: one.failure for name, one in outcomes.items() if one.failure},
+        rows=kept[held_out],
+        folds=folds[held_out],
+        truth=codes[held_out],
+        predictions=np.array([result.predictions[held_out] for result in results]),
+        log_loss=np.array([result.log_loss[held_out].mean() for result in results]),
+        fit_seconds=np.array([result.seconds for result in results]),
+        linear=np.array([result.linear for result in results]),
+        failures={
+            k: result.failure for k, result in outcomes.items() if result.failure
+        },
         notes=tuple(notes),
     )
 
 
-def _judge_all(
-    models: dict[str, Any],
-    rows: FoldedRows,
-    progress: Callable[[str, float], None] | None,
-) -> dict[str, HeldOut]:
-    """Evaluate all models; after an interrupt those that are finished."""
-    outcomes: dict[str, HeldOut] = {}
-    n_folds = len(np.unique(rows.fold[rows.fold >= 0]))
+def _assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
+    """Return the fold that holds out each row; -1 for classes too small for that.
 
-    def report(n_done: int, name: str) -> None:
-        if progress is not None:
-            progress(name, (len(outcomes) + n_done / n_folds) / len(models))
-
-    # Slow ones come last: whoever loses patience has the others.
-    slow = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
-    order = sorted(models, key=lambda name: isinstance(models[name], slow))
-    try:
-        for name in order:
-            report(0, name)
-            outcomes[name] = judge(models[name], rows, partial(report, name=name))
-    except KeyboardInterrupt:
-        if not outcomes:
-            raise
-        warnings.warn(
-            f"interrupted after {len(outcomes)} of {len(models)} models: the others "
-            "are shown as not finished",
-            UserWarning,
-            stacklevel=3,
-        )
-    missing = HeldOut.failed(len(rows.codes), NOT_FINISHED)
-    return {name: outcomes.get(name, missing) for name in models}
+    Two rows of a class at least are left whichever fold is held out.
+    """
+    folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
+    for k in range(int(codes.max()) + 1):
+        held = np.bincount(folds[codes == k], minlength=n_folds)
+        if held.sum() - held.max() < 2:
+            folds[codes == k] = -1
+    return folds

@@ -21,7 +21,6 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import amount, count, named, names_text, percent
 from heterolda.inspection.sentences import (
-    SHRINK,
     accuracy_sentence,
     few_rows_note,
     guarded_sentence,
@@ -29,16 +28,6 @@ from heterolda.inspection.sentences import (
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, resolve_solver
-
-_TRANSFORMED = (
-    "Features are first transformed by powers (Yeo and Johnson's transformation, "
-    "which preserves their order): coefficients, deviations, errors of the model and "
-    "pictures are those of the transformed features."
-)
-_OTHER_AIM = (
-    "LDA aims at the fewest errors and this model does not, so these figures do not "
-    "tell you which of the two to use."
-)
 
 
 def discriminant_of(model: Any) -> Any:
@@ -64,7 +53,7 @@ class PairFacts:
     value: float  # error under the model, or risk if there are costs
     gap: float  # proven and relative, of what was minimized
     rates: tuple[float, float]  # error rates of the two classes under the model
-    rival: float  # value of LDA's rule, or of the best linear rule if the model is LDA
+    lda: float  # value of LDA's rule
 
     @property
     def name(self) -> str:
@@ -74,10 +63,8 @@ class PairFacts:
     @property
     def missed(self) -> list[str]:
         """How much of each class the rule takes for the other one."""
-        return [
-            f"{percent(rate)} of {label}"
-            for rate, label in zip(self.rates, self.classes, strict=True)
-        ]
+        pairs = zip(self.rates, self.classes, strict=True)
+        return [f"{percent(rate)} of {label}" for rate, label in pairs]
 
 
 class ModelFacts:
@@ -136,26 +123,19 @@ class ModelFacts:
         if self.discriminant is None:
             return f"{text}."
         settings = self.settings
-        parts = [f"solver {settings['solver']}"]  # a name, or settings with all values
-        if settings["shrinkage"] is not None:
-            parts.append(f"shrinkage {settings['shrinkage']}")
-        estimated_by = getattr(self.statistics, "estimated_by", None)
-        if estimated_by == "EM":
-            parts.append("moments by EM from rows with missing values")
-        elif estimated_by is not None:
-            parts.append(f"covariances by {estimated_by}")
-        if self._takes_missing:
-            parts.append("takes missing values")
-        if settings["criterion"] != "bayes":
-            parts.append(f"criterion {settings['criterion']}")
-        if self.has_costs:
-            parts.append("with costs")
-        if self.is_refined:
-            smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
-            parts.append("smoothed" if smoothed else "refined by Algorithm 2")
-        if self.statistics is not None and self.record is None:
-            parts.append(f"fitted to {count(self.n_rows, 'row')}")
-        return f"{text}: {', '.join(parts)}."
+        by = getattr(self.statistics, "estimated_by", None)
+        moments = "moments by EM from rows with missing values"
+        smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
+        parts = {
+            f"solver {settings['solver']}": True,
+            f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
+            moments if by == "EM" else f"covariances by {by}": by is not None,
+            "takes missing values": self._takes_missing,
+            f"criterion {settings['criterion']}": settings["criterion"] != "bayes",
+            "with costs": self.has_costs,
+            "smoothed" if smoothed else "refined by Algorithm 2": self.is_refined,
+        }
+        return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
 
     def search_lines(self) -> list[str]:
         """Say what the search has gained, or which widths were taken."""
@@ -183,19 +163,26 @@ class ModelFacts:
 
     def record_lines(self) -> list[str]:
         """Return the columns that a model with categories needs, and its NA strings."""
-        lines, record = [], self.record
-        if record is not None and record.marks:
+        record = self.record
+        if record is None:
+            return []
+        lines = []
+        if record.marks:
             rule = "" if self._takes_missing else ": the model cannot decide such rows"
             marks = ", ".join(record.marks)
             lines.append(f"These also count as missing values: {marks}{rule}.")
-        if record is not None and record.categories:
+        if record.categories:
             columns = names_text(raw_columns(self.features, record.categories))
             lines.append(f"Needs the columns {columns}.")
-            for one in record.categories:
-                levels = ", ".join([f"{one.reference} (the reference)", *one.levels])
-                other = "the reference" if one.other is None else one.features[-1]
-                levels = f"{levels}; any other counts as {other}"
-                lines.append(f"Categories of {one.column}: {levels}.")
+        for category in record.categories:
+            levels = ", ".join(
+                [f"{category.reference} (the reference)", *category.levels]
+            )
+            other = "the reference" if category.other is None else category.features[-1]
+            lines.append(
+                f"Categories of {category.column}: {levels}; any other counts as "
+                f"{other}."
+            )
         return lines
 
     @cached_property
@@ -203,11 +190,11 @@ class ModelFacts:
         """The rules, the worst first; errors are those of the discriminant."""
         pairs, discriminant = self.model.pairs_, self.discriminant
         labels = [*self.classes, OTHERS]
-        value = gap = rival = np.full(len(pairs), np.nan)
+        value = gap = lda = np.full(len(pairs), np.nan)
         rates = np.full((len(pairs), 2), np.nan)
         if discriminant is not None:
             value, gap = discriminant.risk_, discriminant.gap_
-            rates, rival = discriminant.error_rates_, self._rival_values()
+            rates, lda = discriminant.error_rates_, self._lda_values()
         return [
             PairFacts(
                 index=int(k),
@@ -215,28 +202,29 @@ class ModelFacts:
                 value=float(value[k]),
                 gap=float(gap[k]),
                 rates=(float(rates[k, 0]), float(rates[k, 1])),
-                rival=float(rival[k]),
+                lda=float(lda[k]),
             )
             for k in np.argsort(-value, kind="stable")
         ]
 
-    def _rival_values(self) -> Array:
-        """Return the risks of LDA, or of the best rules if the model is LDA."""
+    def _lda_values(self) -> Array:
+        """Return the errors or risks of LDA, NaN where they are no comparison."""
         other_aim = self.settings["criterion"] != "bayes" or self.bound is not None
-        if other_aim or self.statistics is None or self.has_few_rows:
+        if other_aim or self.is_fisher or self.statistics is None or self.has_few_rows:
             return np.full(len(self.model.pairs_), np.nan)
         # Parameters may have been set after the fit.
-        other = {"criterion": "bayes", "costs": self.settings["costs"]}
-        other["solver"] = "global" if self.is_fisher else "fisher"
-        with no_warnings():  # those about the rival do not concern the user
-            rival: Any = solved_again(self.discriminant, other)  # type: ignore[no-untyped-call]
-        values: Array = rival.risk_
+        settings = {"criterion": "bayes", "costs": self.settings["costs"]}
+        with no_warnings():  # those about LDA do not concern the user
+            lda: Any = solved_again(  # type: ignore[no-untyped-call]
+                self.discriminant, settings | {"solver": "fisher"}
+            )
+        values: Array = lda.risk_
         return values
 
     def chosen_pairs(
         self, labels: tuple[str, str] | None, most: int
     ) -> list[PairFacts]:
-        """Return the pair of two labels, in any order, or some of the worst."""
+        """Return the pair of two labels, in any order, or the worst pairs."""
         if labels is None:
             return self.pairs[:most]
         chosen = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
@@ -269,7 +257,11 @@ class ModelFacts:
         weighs = getattr(self.model, "class_weight", None) is not None
         criterion = self.settings.get("criterion", "bayes")
         if weighs or self.has_costs or criterion != "bayes":
-            return [*lines, _OTHER_AIM]
+            lines.append(
+                "LDA aims at the fewest errors and this model does not, so these "
+                "figures do not tell you which of the two to use."
+            )
+            return lines
         constant = None
         if self.statistics is not None:
             weights = self.statistics.weights
@@ -278,24 +270,25 @@ class ModelFacts:
                 constant = most_frequent(judgement, self.classes, weights)
         return [*lines, verdict_sentence(judgement, lda=lda, constant=constant)]
 
-    def notes(self, remedy: str = SHRINK) -> list[str]:
+    def notes(self) -> list[str]:
         """Return what to know before believing the figures of the model."""
         flags = getattr(self.discriminant, "guarded_", np.zeros(len(self.pairs), bool))
-        guarded = [" and ".join(one.classes) for one in self.pairs if flags[one.index]]
-        notes = [guarded_sentence(guarded)]
+        guarded = [" and ".join(p.classes) for p in self.pairs if flags[p.index]]
+        notes = guarded_sentence(guarded)
         if self.transformation is not None:
-            notes.append(_TRANSFORMED)
-        d, stats = len(self.features), self.statistics
-        if stats is not None:
-            shrunk = self.settings["shrinkage"] is not None or (
-                getattr(self.discriminant, "shrinkage_", None) is not None
-                or stats.estimated_by not in (None, "EM")
+            notes.append(
+                "Features are first transformed by powers (Yeo and Johnson's "
+                "transformation, which preserves their order): coefficients, "
+                "deviations, errors of the model and pictures are those of the "
+                "transformed features."
             )
-            sizes = self.classes, stats.weights, d
-            notes.append(few_rows_note(*sizes, shrunk=shrunk, remedy=remedy))
+        if self.statistics is not None:
+            weights = self.statistics.weights
+            notes += few_rows_note(self.classes, weights, len(self.features))
         elif self.has_few_rows and self.record is not None:
-            notes.append(few_rows_note([], np.array([self.record.n_rows]), d))
-        return [note for note in notes if note]
+            n_rows = np.array([self.record.n_rows])
+            notes += few_rows_note([], n_rows, len(self.features))
+        return notes
 
     @cached_property
     def deviations(self) -> Array | None:

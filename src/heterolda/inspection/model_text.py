@@ -29,8 +29,7 @@ from heterolda.inspection.model_facts import ModelFacts, PairFacts
 from heterolda.inspection.projection_text import map_figure
 from heterolda.inspection.sentences import IF_NORMAL
 
-_MOST_FEATURES = 10
-_MOST_PAIRS = 10
+_MOST = 10  # features of a rule, and pairs
 _MOST_CLASSES = 12
 # Pairs of classes times the cube of the number of features, for which a map is drawn:
 # some ten seconds.
@@ -58,16 +57,13 @@ _CAPTIONS = {
 
 
 def describe_fit(
-    facts: ModelFacts, name: str, target: str, accuracy: list[str], remedy: str
+    facts: ModelFacts, name: str, target: str, accuracy: list[str]
 ) -> list[str]:
-    """Return lines on what was fitted: accuracy on held-out rows, classes, pairs.
-
-    The lines about the accuracy come first; the remedy is one for small classes.
-    """
+    """Return lines on what was fitted: accuracy on held-out rows, classes, pairs."""
     rows, features = count(facts.n_rows, "row"), count(len(facts.features), "feature")
     classes = f"{count(len(facts.classes), 'class')} in {target!r}"
     head = f"{name}: {rows}, {features}, {classes}"
-    below = [*facts.search_lines(), *facts.notes(remedy)]
+    below = [*facts.search_lines(), *facts.notes()]
     return to_lines(
         [
             Paragraph([head, *facts.record_lines()]),
@@ -82,7 +78,7 @@ def describe_fit(
 def describe_model(
     facts: ModelFacts, name: str, pairs: list[PairFacts], *, tradeoff: bool = False
 ) -> list[str]:
-    """Return a model and the rules of some of its pairs in words.
+    """Return a model and the rules of selected pairs in words.
 
     `tradeoff` adds the rules of the optimal trade-off of each pair.
     """
@@ -95,12 +91,12 @@ def write_card(
     path: str | os.PathLike[str],
     pairs: Sequence[PairFacts],
 ) -> None:
-    """Write the page of a model, with a section and pictures for some of its pairs.
+    """Write the page of a model, with a section and pictures for selected pairs.
 
     The page needs nothing else, and no network.
     """
     with written_whole(path) as file:  # before the work, to fail early
-        blocks = list(_blocks(facts, pairs, tradeoff=True, pictures=True))
+        blocks = _blocks(facts, pairs, tradeoff=True, pictures=True)
         file.write(to_page(f"{name}: model card", name, blocks).encode())
 
 
@@ -112,7 +108,7 @@ def _blocks(
     tradeoff: bool,
     pictures: bool = False,
 ) -> Iterator[Block]:
-    """Yield what there is to say of a model and of the rules of some of its pairs."""
+    """Yield what there is to say of a model and of the rules of selected pairs."""
     lead = [name + facts.sentence, *facts.search_lines(), *facts.accuracy_lines()]
     record = facts.record
     if record is not None:
@@ -133,7 +129,7 @@ def _blocks(
         means = shares.sum(axis=0) / max(np.count_nonzero(shares.any(axis=1)), 1)
         order = np.argsort(-means, kind="stable")
         table = [(facts.features[j], float(means[j])) for j in order]
-        yield Table(["feature", "weight"], table, most=_MOST_FEATURES, bars=True)
+        yield Table(["feature", "weight"], table, most=_MOST, bars=True)
     if not facts.has_few_rows and facts.discriminant is not None:
         yield Heading("Rules")
         yield from _pairs(facts)
@@ -142,12 +138,18 @@ def _blocks(
         order_words = ", the worst first" if n > 1 else ""
         yield Paragraph([f"Below: {n} of {every} rules{order_words}."], small=True)
     for pair in pairs:
-        yield from _rule(facts, pair, tradeoff=tradeoff)
-        if pictures:
-            yield from _pictures(facts, pair)
+        yield from _rule(facts, pair)
+        # What follows is of the model, which knows pairs of classes only.
+        known = facts.statistics is not None and OTHERS not in pair.classes
+        if known and not facts.has_few_rows:
+            if tradeoff:
+                yield _tradeoff(facts, pair)
+            if pictures:
+                yield from _pictures(facts, pair)
 
 
 def _classes(facts: ModelFacts) -> Table:
+    """Return the classes with their rows and priors."""
     columns = {"class": facts.classes}
     if facts.statistics is not None:
         columns["rows"] = [amount(w) for w in facts.statistics.weights.tolist()]
@@ -189,9 +191,8 @@ def _pairs(facts: ModelFacts) -> list[Block]:
         "pair": [pair.name for pair in pairs],
         kind: [cost(pair.value) for pair in pairs],
     }
-    if not np.isnan(pairs[0].rival):
-        rival = "best line" if facts.is_fisher else "LDA"
-        columns[rival] = [cost(pair.rival) for pair in pairs]
+    if not np.isnan(pairs[0].lda):
+        columns["LDA"] = [cost(pair.lda) for pair in pairs]
     has_gap = not all(np.isnan(pair.gap) for pair in pairs)
     if has_gap:
         gaps = ["-" if np.isnan(pair.gap) else percent(pair.gap) for pair in pairs]
@@ -201,10 +202,10 @@ def _pairs(facts: ModelFacts) -> list[Block]:
     title = f"{kind.capitalize()}s{before} {IF_NORMAL}, worst pairs first"
     rows = list(zip(*columns.values(), strict=True))
     about = f"{_MISSED} {_GAP}" if has_gap else _MISSED
-    return [Table(list(columns), rows, title, _MOST_PAIRS), Paragraph([about])]
+    return [Table(list(columns), rows, title, _MOST), Paragraph([about])]
 
 
-def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> Iterator[Block]:
+def _rule(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
     """Yield the rule of a pair."""
     first, second = pair.classes
     coef = facts.model.coef_[pair.index]
@@ -228,17 +229,6 @@ def _rule(facts: ModelFacts, pair: PairFacts, *, tradeoff: bool) -> Iterator[Blo
     yield Paragraph(lines)
     if coef.any():
         yield _coefficients(facts, pair)
-    # Figures of the model, which has them of pairs of classes only.
-    if tradeoff and facts.statistics is not None and OTHERS not in pair.classes:
-        if facts.has_few_rows:
-            return
-        points = facts.discriminant.frontier_[pair.index]._table()
-        if not facts.is_refined:
-            error = float(facts.discriminant.bayes_error_[pair.index])
-            points = [["this rule", *map(percent, (*pair.rates, error))], *points]
-        head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]
-        title = "Other error rates to choose from, if the classes were exactly normal"
-        yield Table(head, points, title=title, folded=True)
 
 
 def _coefficients(facts: ModelFacts, pair: PairFacts) -> Table:
@@ -256,14 +246,24 @@ def _coefficients(facts: ModelFacts, pair: PairFacts) -> Table:
         if facts.transformation is not None:
             rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
     head += ["power"] * (facts.transformation is not None)
-    return Table(head, rows, most=_MOST_FEATURES, bars=True)
+    return Table(head, rows, most=_MOST, bars=True)
+
+
+def _tradeoff(facts: ModelFacts, pair: PairFacts) -> Table:
+    """Return other rules of the optimal trade-off of a pair."""
+    first, second = pair.classes
+    rows = facts.discriminant.frontier_[pair.index]._table()
+    if not facts.is_refined:
+        error = float(facts.discriminant.bayes_error_[pair.index])
+        rows = [["this rule", *map(percent, (*pair.rates, error))], *rows]
+    head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]
+    title = "Other error rates to choose from, if the classes were exactly normal"
+    return Table(head, rows, title=title, folded=True)
 
 
 def _pictures(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
-    """Yield the displays of a pair, as far as it has them."""
+    """Yield the displays of a pair."""
     model = facts.discriminant
-    if facts.statistics is None or facts.has_few_rows or OTHERS in pair.classes:
-        return
     labels = tuple(model.classes_[model.pairs_[pair.index]].tolist())
     if facts.is_refined:
         before = "The pictures show the rule before the refinement."

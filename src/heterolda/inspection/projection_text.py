@@ -59,48 +59,43 @@ def write_map_page(
 
 
 def map_figure(projection: Any, X: Any, y: Any) -> Figure:
-    """Return the map of two components, or of three in three panels."""
+    """Return the map of the first two components."""
     display: Any = ClassMapDisplay
-    n = min(len(projection.explained_), 3)
 
     def draw(canvas: Any) -> None:
-        axes = np.ravel(canvas.subplots() if n == 2 else canvas.subplots(2, 2))
-        for empty in axes[3:]:
-            empty.set_axis_off()
-        display.from_estimator(projection, X, y, components=n, ax=axes[:3])
+        display.from_estimator(projection, X, y, ax=canvas.subplots())
 
-    kept = percent(projection.explained_[:n].sum())
+    kept = percent(projection.explained_[:2].sum())
     caption = (
-        f"All classes in {count(n, 'component')}, which keep {kept} of their "
-        "separation. An ellipse holds half of its class if that is normal; the regions "
-        "are those of the quadratic rule in the components shown."
+        f"All classes in 2 components, which keep {kept} of their separation. An "
+        "ellipse holds half of its class if that is normal; the regions are those of "
+        "the quadratic rule in the components shown."
     )
     if X is not None:
         caption += " Points are rows, a sample of them if there are many."
-    size, place = ((8.2, 6.2), "map") if n == 2 else ((11.0, 8.6), "wide")
-    return Figure(draw, caption, "Map of the classes", size, place)
+    return Figure(draw, caption, "Map of the classes", (8.2, 6.2), "map")
 
 
 def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
     """Return what there is to say of a projection."""
     stats, shares = projection.statistics_, projection.explained_
     rows, features = stats.weights.sum(), stats.n_features
-    together = np.cumsum(shares)
-    kept = percent(together[-1])
+    together = [percent(share) for share in np.cumsum(shares)]
     lead = [
         f"{name}{count(rows, 'row')}, {count(features, 'feature')}, "
         f"{count(stats.n_classes, 'class')}{target}",
         f"{count(len(shares), 'component')} {_origin(projection)}.",
-        f"The components keep {kept} of the separation of the classes, {IF_NORMAL}.",
+        f"The components keep {together[-1]} of the separation of the classes, "
+        f"{IF_NORMAL}.",
     ]
     if rows < features:
-        lead.append(few_rows_note([], stats.weights, features))
+        lead += few_rows_note([], stats.weights, features)
     return [
         Paragraph(lead),
         Heading("Components"),
         Table(
             ["component", "share that it adds", "together"],
-            [[k + 1, share, percent(together[k])] for k, share in enumerate(shares)],
+            [[k + 1, share, together[k]] for k, share in enumerate(shares)],
             most=10,
             bars=True,
         ),
@@ -113,15 +108,14 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
 def _origin(projection: Any) -> str:
     """Return how the components were found, and whether rows have changed them."""
     method, added = f"by the method {projection.method}", projection.guarded_
+    if not added:
+        return method
     if added == 1:
-        # LDA has one component less than there are classes; others come after these.
-        is_lda = len(projection.explained_) < len(projection.classes_)
-        lead = "of LDA" if is_lda else "led by those of LDA"
-        return f"{lead}, since training rows are separated badly {method}"
-    if added:
-        method += f" with covariances moved towards the pooled one by {added:g}, since "
-        method += "training rows are separated badly without"
-    return method
+        return f"led by those of LDA, since training rows are separated badly {method}"
+    return (
+        f"{method} with covariances moved towards the pooled one by {added:g}, since "
+        "training rows are separated badly without"
+    )
 
 
 def _features(projection: Any) -> list[Block]:

@@ -19,7 +19,6 @@ from heterolda.foundations.arrays import (
     import_pandas,
     on_host,
 )
-from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.validation import (
     check_priors,
@@ -27,8 +26,8 @@ from heterolda.foundations.validation import (
     missing_values_as,
     validate_more_rows,
 )
-from heterolda.foundations.wording import named, percent, points
-from heterolda.inspection.blocks import Block, Paragraph, Table, to_html, to_text
+from heterolda.foundations.wording import named, points
+from heterolda.inspection.blocks import Block, Paragraph, Shown, Table, to_text
 from heterolda.inspection.box import BoxTest, box_test, is_singular
 from heterolda.inspection.sentences import (
     IF_NORMAL,
@@ -42,10 +41,9 @@ from heterolda.solvers import Fisher, Global, Moments, solve
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import check_frequencies
-from heterolda.statistics.shrinkage import Shrinkage, is_shrunk
+from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import in_span
 
-_MODEL = GaussianLinearDiscriminant.__name__
 # Samples per feature below which the chi-squared approximation of Box's M rejects
 # equal covariances too often: at the 5 % level in about 24 % of cases with 10 features
 # and 12 samples per class; measured with normal data, two to six classes.
@@ -55,26 +53,23 @@ _CAVEAT = (
     "equal, and with many samples it detects differences that do not matter. What "
     "matters is how many errors a better rule avoids."
 )
-_NEGLIGIBLE = 1e-3  # share of all decisions
 _MOST_PAIRS = 10
 
 
-@dataclass(frozen=True)
-class HeteroscedasticityReport:
+@dataclass(frozen=True, repr=False)
+class HeteroscedasticityReport(Shown):
     """The result of `heteroscedasticity_report`; ``print`` shows it as a table.
 
     Attributes
     ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
+    statistics : ClassStatistics
+        Weights, means and covariances of the classes.
     pairs : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j.
     box : BoxTest
         Test of equal covariances of all classes.
     pair_box : list of BoxTest
         The same test for each pair.
-    condition : ndarray of shape (n_pairs, 2)
-        Condition numbers of the two covariances, in units of the pooled deviations.
     ratio : ndarray of shape (n_pairs, 2)
         Least and largest ratio of the variance of the first class to that of the
         second, over all directions: the eigenvalues of the pencil. Equal covariances
@@ -86,22 +81,13 @@ class HeteroscedasticityReport:
         The same error of the best linear rule.
     gap : ndarray of shape (n_pairs,)
         Proven relative gap of `best_error`.
-    weights : ndarray of shape (n_classes,)
-        Numbers of samples.
-    n_features : int
-        Number of features.
-    dependent : ndarray of bool of shape (n_classes,)
-        Classes in which some feature is constant or a combination of others, although
-        there are samples enough to tell.
-    shrunk : bool
-        Whether shrinkage was asked for.
+    singular : ndarray of bool of shape (n_classes,)
+        Classes with singular covariances, for which there is no test.
     judgement : Judgement or None
         Of rows: held-out accuracy of :class:`GaussianLinearDiscriminant` and of
         linear discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
         Pairs for which the guard uses the rule for equal covariances.
-    by_em : bool
-        Whether the moments were estimated by EM from rows with missing values.
 
     Examples
     --------
@@ -111,22 +97,17 @@ class HeteroscedasticityReport:
     array([0.0097])
     """
 
-    classes: NDArray[Any]
+    statistics: ClassStatistics
     pairs: Index
     box: BoxTest
     pair_box: list[BoxTest]
-    condition: Array
     ratio: Array
     lda_error: Array
     best_error: Array
     gap: Array
-    weights: Array
-    n_features: int
-    dependent: NDArray[np.bool_]
-    shrunk: bool
+    singular: NDArray[np.bool_]
     judgement: Judgement | None
     guarded: NDArray[np.bool_]
-    by_em: bool = False
 
     @property
     def excess(self) -> Array:
@@ -136,16 +117,14 @@ class HeteroscedasticityReport:
     def to_frame(self) -> Any:
         """Return the pairs as a pandas DataFrame, one row each."""
         pd = import_pandas("to_frame")
-        labels = self.classes.tolist()
+        first, second = self.statistics.classes[self.pairs].T
         return pd.DataFrame(
             {
-                "class 1": [labels[i] for i, _ in self.pairs],
-                "class 2": [labels[j] for _, j in self.pairs],
+                "class 1": first,
+                "class 2": second,
                 "chi2": [test.chi2 for test in self.pair_box],
                 "df": [test.df for test in self.pair_box],
                 "p_value": [test.p_value for test in self.pair_box],
-                "condition 1": self.condition[:, 0],
-                "condition 2": self.condition[:, 1],
                 "least ratio": self.ratio[:, 0],
                 "largest ratio": self.ratio[:, 1],
                 "lda_error": self.lda_error,
@@ -157,44 +136,47 @@ class HeteroscedasticityReport:
 
     def __repr__(self) -> str:
         return (
-            f"HeteroscedasticityReport(n_classes={len(self.classes)}, "
-            f"n_features={self.n_features}, p_value={self.box.p_value:.2g}, "
-            f"most_excess={self.excess.max():.4f})"
+            f"HeteroscedasticityReport(n_classes={self.statistics.n_classes}, "
+            f"n_features={self.statistics.n_features}, "
+            f"p_value={self.box.p_value:.2g}, most_excess={self.excess.max():.4f})"
         )
 
-    def __str__(self) -> str:
-        return to_text(self._blocks())
+    @property
+    def verdict(self) -> str:
+        """What there is to gain over linear discriminant analysis.
 
-    def _repr_html_(self) -> str:
-        return to_html(self._blocks())
+        Given rows, it is decided by held-out ones. Otherwise it is a figure of the
+        model.
+        """
+        return to_text([Paragraph(self._verdict_lines())])
 
     def _blocks(self) -> list[Block]:
-        """Return what `print` and notebooks show."""
-        question = f"Covariances of {len(self.classes)} classes: are they equal?"
+        stats, rated = self.statistics, self.judgement is not None
+        question = f"Covariances of {stats.n_classes} classes: are they equal?"
         verdict = Paragraph(self._verdict_lines())
-        rated = self.judgement is not None
+        guarded = [self._name(pair) for pair in self.pairs[self.guarded]]
+        notes = guarded_sentence(guarded)
+        notes += few_rows_note(stats.classes.tolist(), stats.weights, stats.n_features)
         return [
             Paragraph([question]),
             *([verdict] if rated else []),
             Paragraph(self._test_lines()),
             self._table(),
             Paragraph([self._gain()]) if rated else verdict,
-            *(Paragraph([note]) for note in self._notes() if note),
+            *(Paragraph([note]) for note in [*notes, _CAVEAT]),
         ]
 
     def _table(self) -> Table:
         """Return the pairs, most to gain first."""
-        head = ["pair", "Box's M", "condition", "variance ratio", "LDA", "best"]
-        labels, rows = self.classes.tolist(), []
+        head = ["pair", "Box's M", "variance ratio", "LDA", "best"]
+        labels, rows = self.statistics.classes.tolist(), []
         for k in np.argsort(-self.excess, kind="stable"):
             i, j = self.pairs[k]
-            p_value = self.pair_box[k].p_value
             errors = self.lda_error[k], self.best_error[k], self.excess[k]
             rows.append(
                 [
                     f"{labels[i]}, {labels[j]}",
-                    "-" if np.isnan(p_value) else _p_value(p_value),
-                    "{:.2g}, {:.2g}".format(*self.condition[k]),
+                    str(self.pair_box[k]),
                     "{:.2g} to {:.2g}".format(*self.ratio[k]),
                     *(f"{error:.4f}" for error in errors),
                 ]
@@ -202,93 +184,56 @@ class HeteroscedasticityReport:
         title = f"LDA, best, fewer: errors {IF_NORMAL}, most to gain first"
         return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
 
-    def _notes(self) -> list[str]:
-        """Return which pairs are guarded, what is small, and what the test assumes."""
-        sizes = self.classes.tolist(), self.weights, self.n_features
-        return [
-            guarded_sentence([self._name(pair) for pair in self.pairs[self.guarded]]),
-            few_rows_note(*sizes, shrunk=self.shrunk),
-            _CAVEAT,
-        ]
-
     def _name(self, pair: Index) -> str:
         """Return the classes of a pair in words."""
-        labels, (i, j) = self.classes.tolist(), pair
-        return f"{labels[i]!r} and {labels[j]!r}"
-
-    @property
-    def _small(self) -> NDArray[np.bool_]:
-        """Classes with fewer samples than features plus one."""
-        return np.asarray(self.weights < self.n_features + 1)
+        first, second = self.statistics.classes[pair].tolist()
+        return f"{first!r} and {second!r}"
 
     def _test_lines(self) -> list[str]:
         """Return what Box's M says, or why it says nothing."""
-        if not np.isnan(self.box.p_value):
-            lines = [
-                f"Box's M: chi2 = {self.box.chi2:.2f} with {self.box.df} degrees of "
-                f"freedom, {_p_value(self.box.p_value)}."
+        stats = self.statistics
+        if self.singular.any():
+            return [
+                "There is no Box's M test, since the covariances of classes "
+                f"{named(stats.classes[self.singular])} are singular: use more rows, "
+                "or leave out features that are constant or follow from others."
             ]
-            few = self.weights < _SAMPLES_PER_FEATURE * self.n_features
-            if few.any():
-                lines.append(
-                    f"But classes {named(self.classes[few])} have fewer than "
-                    f"{_SAMPLES_PER_FEATURE} samples per feature: then Box's M rejects "
-                    "equal covariances too often."
-                )
-            if self.by_em:
-                lines.append(
-                    "It counts rows with missing values as complete, so p is too small."
-                )
-            return lines
-        causes = []
-        if self._small.any():
-            causes.append(
-                f"- classes {named(self.classes[self._small])} have too few samples "
-                f"for {self.n_features} features."
+        lines = [
+            f"Box's M: chi2 = {self.box.chi2:.2f} with {self.box.df} degrees of "
+            f"freedom, {self.box}."
+        ]
+        few = stats.weights < _SAMPLES_PER_FEATURE * stats.n_features
+        if few.any():
+            lines.append(
+                f"But classes {named(stats.classes[few])} have fewer than "
+                f"{_SAMPLES_PER_FEATURE} samples per feature: then Box's M rejects "
+                "equal covariances too often."
             )
-        if self.dependent.any():
-            causes.append(
-                "- some feature is constant or a combination of others in classes "
-                f"{named(self.classes[self.dependent])}: leave it out."
+        if stats.estimated_by == "EM":
+            lines.append(
+                "It counts rows with missing values as complete, so p is too small."
             )
-        causes = causes or ["- some covariance is nearly singular."]
-        return ["Box's M needs nonsingular covariances, but", *causes]
-
-    @property
-    def verdict(self) -> str:
-        """What there is to gain over linear discriminant analysis.
-
-        Given rows, it is decided by held-out ones. Otherwise it is a figure of the
-        model, and a second sentence warns of classes that are too small for it.
-        """
-        return to_text([Paragraph(self._verdict_lines())])
+        return lines
 
     def _verdict_lines(self) -> list[str]:
-        if self.judgement is not None:
-            labels = self.classes.tolist()
-            constant = most_frequent(self.judgement, labels, self.weights)
-            decision = verdict_sentence(self.judgement, _MODEL, constant=constant)
-            return [accuracy_sentence(self.judgement), decision]
-        if self.shrunk or not self._small.any():
+        """Return the verdict of held-out rows, or of the model."""
+        if self.judgement is None:
             return [self._gain()]
-        return [
-            self._gain(),
-            f"Do not trust it: classes {named(self.classes[self._small])} have fewer "
-            "samples than features plus one, too few for covariances of their own. "
-            "Pass rows, or use shrinkage='auto' or fewer features.",
-        ]
+        labels, weights = self.statistics.classes.tolist(), self.statistics.weights
+        constant = most_frequent(self.judgement, labels, weights)
+        model = GaussianLinearDiscriminant.__name__
+        decision = verdict_sentence(self.judgement, model, constant=constant)
+        return [accuracy_sentence(self.judgement), decision]
 
     def _gain(self) -> str:
         """Say what the best rule gains most over LDA, under the model."""
         k = int(self.excess.argmax())
-        lda, best = float(self.lda_error[k]), float(self.best_error[k])
-        gain, pair = points(max(lda - best, 0.0)), self._name(self.pairs[k])
-        start = "If the classes were exactly normal, the best line would make"
-        if lda - best < _NEGLIGIBLE:
-            return f"{start} at most {gain} fewer errors than LDA's in any pair."
+        gain = points(max(float(self.excess[k]), 0.0))
+        best, lda = 100 * self.best_error[k], 100 * self.lda_error[k]
         return (
-            f"{start} {gain} fewer errors than LDA's between {pair} "
-            f"({percent(best)} against {percent(lda)})."
+            f"If the classes were exactly normal, the best line would make {gain} "
+            f"fewer errors than LDA's between {self._name(self.pairs[k])} "
+            f"({best:.2f} % against {lda:.2f} %)."
         )
 
 
@@ -343,9 +288,8 @@ def heteroscedasticity_report(
     Statistics alone give the figures of the model:
 
     >>> report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
-    >>> print(report.verdict)
-    If the classes were exactly normal, the best line would make at most 0.021 points
-    fewer errors than LDA's in any pair.
+    >>> report.excess.max().round(5)
+    np.float64(0.00021)
     """
     judgement = model = None
     if isinstance(X, ClassStatistics):
@@ -363,7 +307,7 @@ def heteroscedasticity_report(
     if stats.n_classes < 2:
         raise ValueError("statistics must have at least 2 classes, got 1")
     weights, d = stats.weights, stats.n_features
-    inner, span = in_span(stats, shrinkage)
+    inner, _ = in_span(stats, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = inner.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
     chosen = getattr(model, "shrinkage_", None)
@@ -372,25 +316,18 @@ def heteroscedasticity_report(
     shares = check_priors(priors, stats.classes, weights)
     moments = Moments(inner.means, cov, shares, weights, pairs)
     fisher, best = (solve(moments, solver) for solver in (Fisher(), Global()))
-    # In the coordinates of a span features are in units of their deviations already.
-    scaled = span is not None
     return HeteroscedasticityReport(
-        classes=stats.classes,
+        statistics=stats,
         pairs=pairs,
         box=box_test(raw, weights, d),
         pair_box=[box_test(raw[pair], weights[pair], d) for pair in pairs],
-        condition=np.array([_conditions(cov[p], weights[p], scaled) for p in pairs]),
         ratio=np.array([_ratios(inner.means[p], cov[p], weights[p]) for p in pairs]),
         lda_error=fisher.error,
         best_error=best.error,
         gap=best.gap,
-        weights=weights,
-        n_features=d,
-        dependent=np.zeros(len(weights), bool) if scaled else _dependent(raw, weights),
-        shrunk=is_shrunk(shrinkage) or chosen is not None,
+        singular=is_singular(raw, weights, d),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
-        by_em=stats.estimated_by == "EM",
     )
 
 
@@ -412,25 +349,6 @@ def _fitted(
         return model, None
 
 
-def _dependent(covariances: Array, weights: Array) -> NDArray[np.bool_]:
-    """Return classes that are singular although they have samples enough not to be."""
-    d, freedom = covariances.shape[1], weights - 1
-    pooled = np.tensordot(freedom / freedom.sum(), covariances, axes=1)
-    if freedom.sum() >= d and is_singular(pooled):
-        return np.ones(len(weights), np.bool_)
-    return np.array(freedom >= d) & [is_singular(cov) for cov in covariances]
-
-
-def _conditions(cov: Array, weights: Array, scaled: bool) -> Array:
-    """Return condition numbers of two covariances, in units of pooled deviations."""
-    variance = np.diag(np.tensordot(weights / weights.sum(), cov, axes=1))
-    scale = np.where(scaled | (variance == 0), 1.0, np.sqrt(variance))
-    spectrum = np.linalg.eigvalsh(cov / np.outer(scale, scale))
-    least, most = spectrum[:, 0], spectrum[:, -1]
-    singular = least <= RANK_TOLERANCE * most
-    return np.where(singular, np.inf, most / np.where(singular, 1.0, least))
-
-
 def _ratios(means: Array, cov: Array, weights: Array) -> Array:
     """Return the least and the largest ratio of the variances of two classes."""
     even = np.full((1, 2), 0.5)
@@ -441,7 +359,3 @@ def _ratios(means: Array, cov: Array, weights: Array) -> Array:
     with np.errstate(divide="ignore"):
         ratio = pencil.alpha0[0, used] / pencil.beta0[0, used]
     return np.array([ratio.min(), ratio.max()])
-
-
-def _p_value(p: float) -> str:
-    return "p < 1e-16" if p < 1e-16 else f"p = {p:.2g}"

@@ -14,13 +14,12 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, percent, points
 
 _MOST_NAMED = 5
-SHRINK = "fit with shrinkage='cv', or use fewer features"
 # Marks a figure of the model, as opposed to one of rows.
 IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
 
 
 def observed_error(bound: ErrorBound, wrong: float, n_rows: float) -> str:
-    """Say which share of some rows of the bounded class was wrong."""
+    """Say which share of rows of the bounded class was wrong."""
     return (
         f"{bound.label} wrong: {percent(wrong)} of {count(n_rows, 'row')} (bound: "
         f"{percent(bound.max_error)}, with {percent(bound.confidence)} confidence)"
@@ -74,45 +73,32 @@ def verdict_sentence(
     return f"These rows cannot tell the two apart: {apart}, {error}. {end}"
 
 
-def guarded_sentence(pairs: Sequence[str]) -> str:
-    """Say which pairs use LDA's rule because of the guard; empty if none do."""
+def guarded_sentence(pairs: Sequence[str]) -> list[str]:
+    """Say which pairs use LDA's rule because of the guard, if any do."""
     if not pairs:
-        return ""
+        return []
     more = f"; {len(pairs) - _MOST_NAMED} more" if len(pairs) > _MOST_NAMED else ""
-    return (
+    return [
         f"The guard uses LDA's rule between {'; '.join(pairs[:_MOST_NAMED])}{more}: on "
         "the rows it makes fewer errors than the best rule of the Gaussian model."
-    )
+    ]
 
 
-def few_rows_note(
-    labels: Sequence[Any],
-    weights: Array,
-    n_features: int,
-    *,
-    shrunk: bool = True,
-    remedy: str = SHRINK,
-) -> str:
-    """Say what figures of the model are worth with few rows; empty if enough.
-
-    The remedy is for covariances that are not shrunk.
-    """
+def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> list[str]:
+    """Say what figures of the model are worth with few rows, if there are few."""
     n = weights.sum()
     if n < n_features:
-        return (
+        return [
             f"Note: with fewer rows ({n:,.0f}) than features ({n_features:,}) any "
             "labels can be separated, so errors and pictures of the fitted model mean "
             "nothing."
-        )
-    few = [
-        label
-        for label, weight in zip(labels, weights, strict=True)
-        if weight < ROWS_PER_FEATURE * n_features
-    ]
+        ]
+    small = weights < ROWS_PER_FEATURE * n_features
+    few = [label for label, is_few in zip(labels, small, strict=False) if is_few]
     if not few:
-        return ""
-    remedy = "use more rows or fewer features" if shrunk else remedy
-    return (
+        return []
+    return [
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
-        f"covariances are uncertain and errors of the model too low: {remedy}."
-    )
+        "covariances are uncertain and errors of the model too low: use more rows, "
+        "fewer features, or shrinkage 'cv'."
+    ]

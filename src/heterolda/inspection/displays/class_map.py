@@ -1,21 +1,18 @@
-"""All classes at once, in two or three components."""
+"""All classes at once, in two components."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.foundations.wording import percent
+from heterolda.foundations.wording import percent, printable
 from heterolda.inspection.displays.base import (
-    MOST_POINTS,
     Display,
     check_rows,
     ellipse_of,
@@ -24,7 +21,6 @@ from heterolda.inspection.displays.base import (
     pyplot,
     thin,
 )
-from heterolda.inspection.displays.labels import write_labels
 from heterolda.statistics.wide import in_span
 from heterolda.subspaces import QuadraticRule
 
@@ -40,52 +36,43 @@ _COLORS = (
     "#9a7d95",
     "#647e5a",
 )
-_MARKERS = "os^DvPXp"
+_MARKERS = "os^Dvp*<"
 _MOST_IN_ALL = 5000  # points of all classes together
+_MANY = 1000  # points that are drawn as pixels in files of vectors
 _HALF = np.sqrt(2 * np.log(2))  # deviations of the ellipse that holds half of a class
-_MANY = 12  # classes that make a picture crowded
-_GRID = 241  # points of each axis at which the rule is evaluated
+_GRID = 401  # points of each axis at which the rule is evaluated
+_LONGEST = 18  # characters of a name
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassMapDisplay(Display):
-    """All classes in the components of a projection.
+    """All classes in the first two components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
-    name at the mean. The pale regions are those of the quadratic rule of the projected
-    classes: where a class has the largest density times prior. If the rule gives the
-    mean to another class, the name stands at the most probable place of the ellipse
-    within its own region. Names that would overlap are moved, and a line leads back.
-
-    Two components make one panel; three make a panel for each two of them, with the
-    regions of its own rule. Of many rows the map shows a sample of about 5000, with as
-    many points of rare classes as of frequent ones.
+    name on top. The pale regions are those of the quadratic rule of the projected
+    classes: where a class has the largest density times prior. Of many rows the map
+    shows a sample of about 5000, with as many of rare classes as of frequent ones.
 
     Parameters
     ----------
-    means : ndarray of shape (n_classes, n_components)
+    means : ndarray of shape (n_classes, 2)
         Projected means.
-    covariances : ndarray of shape (n_classes, n_components, n_components)
+    covariances : ndarray of shape (n_classes, 2, 2)
         Projected covariances.
     priors : ndarray of shape (n_classes,)
         Class probabilities.
     classes : ndarray of shape (n_classes,)
         Labels.
-    explained : ndarray of shape (n_components,)
+    explained : ndarray of shape (2,)
         Share of the separation of the classes that each component adds, under the
         Gaussian model.
-    points : list of ndarray of shape (n_k, n_components) or None, default=None
-        Projected data of each class.
+    points : list of ndarray of shape (n_k, 2) or None, default=None
+        Projected rows of each class.
 
     Attributes
     ----------
-    ax_ : matplotlib axes or ndarray of axes
-        One, or one for each panel.
-    figure_
+    ax_, figure_
         Where it was drawn.
-    regions_, ellipses_, scatters_, labels_ : list of lists
-        For each panel, what was drawn for the classes. A class without a region, or
-        without data, has none.
 
     See Also
     --------
@@ -111,9 +98,10 @@ class ClassMapDisplay(Display):
     classes: Any
     explained: Any
     points: Any = None
+    _size = 7.2, 5.6
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, components=2, ax=None):
+    def from_estimator(cls, estimator, X=None, y=None, *, ax=None):
         """Draw the classes of a fitted projection or discriminant.
 
         Parameters
@@ -122,12 +110,10 @@ class ClassMapDisplay(Display):
             Fitted. The map shows the first components of a projection; for a
             discriminant it fits a projection to its class statistics.
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Data to show beside the model.
+            Rows to show besides the model.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
-        components : {2, 3}, default=2
-            How many components to show.
-        ax : matplotlib axes, array of three axes or None, default=None
+        ax : matplotlib axes or None, default=None
             Where to draw; a new figure by default.
 
         Returns
@@ -135,24 +121,25 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        estimator = host_of(estimator)
-        if isinstance(estimator, GaussianLinearDiscriminant):
-            estimator._check_ready()
-            check_has_statistics(estimator)
-            settings = {"priors": estimator.priors_}
-            estimator = _projection(estimator.statistics_, components, settings)
-        elif not isinstance(estimator, HeteroscedasticProjection):
-            _refuse(estimator)
+        kinds = HeteroscedasticProjection, GaussianLinearDiscriminant
+        if not isinstance(estimator, kinds):
+            raise TypeError(
+                "estimator must be a HeteroscedasticProjection or a "
+                f"GaussianLinearDiscriminant, got {type(estimator).__name__}: "
+                f"{inside(estimator)}"
+            )
         estimator._check_ready()
         check_has_statistics(estimator)
-        n = len(estimator.explained_)
-        _check_components(components)
-        if n < components:
+        estimator = host_of(estimator)
+        if isinstance(estimator, GaussianLinearDiscriminant):
+            settings = {"priors": estimator.priors_}
+            return cls.from_statistics(estimator.statistics_, X, y, ax=ax, **settings)
+        if len(estimator.explained_) < 2:
             raise ValueError(
-                f"components={components}, but the projection has only {n}: fit it "
-                f"with n_components={components}"
+                "a map needs two components, but the projection has only 1: fit it "
+                "with n_components=2"
             )
-        axes = estimator.scalings_[:, :components]
+        axes = estimator.scalings_[:, :2]
         points = None
         X, y = check_rows(estimator, X, y)
         if X is not None:
@@ -166,32 +153,21 @@ class ClassMapDisplay(Display):
             covariances=along @ stats.covariances(estimator.shrinkage) @ along.T,
             priors=estimator.priors_,
             classes=estimator.classes_,
-            explained=estimator.explained_[:components],
+            explained=estimator.explained_[:2],
             points=points,
         ).plot(ax=ax)
 
     @classmethod
-    def from_statistics(
-        cls,
-        statistics,
-        X=None,
-        y=None,
-        *,
-        components=2,
-        method="error",
-        shrinkage="auto",
-        priors=None,
-        ax=None,
-    ):
+    def from_statistics(cls, statistics, X=None, y=None, *, ax=None, **settings):
         """Draw classes of which statistics are known.
 
         Parameters
         ----------
         statistics : ClassStatistics
             Weights, means and covariances.
-        X, y, components, ax
+        X, y, ax
             As for `from_estimator`.
-        method, shrinkage, priors
+        **settings
             As for `HeteroscedasticProjection`.
 
         Returns
@@ -199,139 +175,65 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        settings = {"method": method, "shrinkage": shrinkage, "priors": priors}
-        projection = _projection(statistics, components, settings)
-        return cls.from_estimator(projection, X, y, components=components, ax=ax)
+        projection = HeteroscedasticProjection(2, **settings)
+        projection.fit_statistics(statistics)
+        return cls.from_estimator(projection, X, y, ax=ax)
 
-    def _panels(self):
-        self.regions_, self.ellipses_, self.scatters_, self.labels_ = [], [], [], []
-        self._styles = _styles(self.means)
-        n_classes, n = np.shape(self.means)
-        width, height = (6.8, 5.2) if n == 2 else (5.0, 4.4)
-        grow = 1.25 if n_classes > _MANY else 1.0
-        self._size = grow * width, grow * height
-        return list(combinations(range(n), 2))
+    def _draw(self, ax):
+        from matplotlib.colors import ListedColormap
 
-    def _draw(self, ax, panel):
-        """Draw the panel of two components."""
-        from matplotlib.colors import to_rgba
-        from matplotlib.patheffects import withStroke
-
-        two, (colors, markers) = list(panel), self._styles
-        ink = pyplot().rcParams["text.color"]
-        many = len(self.means) > _MANY
-        width = 1.2 if many else 1.8
-        # Ellipses show on points of their own color.
-        halo = withStroke(linewidth=width + 1.6, foreground=ax.get_facecolor())
-        means = self.means[:, two]
-        covariances = self.covariances[:, two][:, :, two]
-        limits = limits_of(means, covariances)
-        names = [f"component {k + 1} ({percent(self.explained[k])})" for k in two]
-        ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
-        # A little more than is shown, so that regions have no edge there.
-        wider = limits + 0.01 * np.diff(limits) * [-1, 1]
-        s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in wider))
-        rule = QuadraticRule(means, covariances, self.priors)
-        scores = rule.log_densities(np.column_stack([s.ravel(), t.ravel()]))
-        scores = np.ascontiguousarray(scores.T).reshape(len(means), *s.shape)
-        margins = _margins(scores)
-        drawn = self.regions_, self.ellipses_, self.scatters_, self.labels_
-        for one in drawn:
-            one.append([])
-        regions, ellipses, scatters, labels = (one[-1] for one in drawn)
-        for k, (color, marker) in enumerate(zip(colors, markers, strict=True)):
-            if margins[k].max() > 0:
-                style = {"colors": [to_rgba(color, 0.2)], "zorder": 0}
-                region = ax.contourf(s, t, margins[k], levels=[0.0, np.inf], **style)
-                region.set(edgecolor=to_rgba(ink, 0.3), linewidth=0.7)
-                regions.append(region)
+        places = _places_of_colors(self.means)
+        colors = [_COLORS[place] for place in places]
+        limits = limits_of(self.means, self.covariances)
+        s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in limits))
+        rule = QuadraticRule(self.means, self.covariances, self.priors)
+        winners = rule.winners(np.column_stack([s.ravel(), t.ravel()]))
+        style = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
+        style |= {"extent": limits.ravel(), "cmap": ListedColormap(colors)}
+        style |= {"vmin": 0, "vmax": len(colors) - 1, "alpha": 0.2, "zorder": 0}
+        ax.imshow(winners.reshape(s.shape), **style)
+        many = self.points is not None and sum(map(len, self.points)) > _MANY
+        ink, ground = pyplot().rcParams["text.color"], ax.get_facecolor()
+        for k, color in enumerate(colors):
             if self.points is not None and len(self.points[k]):
-                style = {"color": color, "marker": marker, "s": 8 if many else 11}
-                style |= {"alpha": 0.55, "linewidths": 0, "zorder": 2}
-                # Thousands of markers make a drawing slow and large.
-                style["rasterized"] = sum(map(len, self.points)) > MOST_POINTS
-                scatters.append(ax.scatter(*self.points[k][:, two].T, **style))
-            style = {"edgecolor": color, "lw": width, "zorder": 3}
-            ellipse = ellipse_of(means[k], covariances[k], _HALF, **style)
-            ellipse.set_path_effects([halo])
-            ellipses.append(ax.add_patch(ellipse))
-        places = _label_places(rule, limits, s, t, means, scores, margins)
-        size = 9.0 if len(self.explained) == 2 else 7.5
-        labels += write_labels(ax, self.classes.tolist(), places, colors, ink, size)
-        if two == [0, 1]:
-            n, kept = len(self.explained), percent(sum(self.explained))
-            title = f"{n} components keep {kept} of the separation"
-            ax.set_title(title, fontsize="medium")
+                # Of classes with the same color the markers differ.
+                use = places[k] + places[:k].count(places[k])
+                marker = _MARKERS[use % len(_MARKERS)]
+                style = {"marker": marker, "s": 9, "alpha": 0.55, "linewidths": 0}
+                style |= {"color": color, "zorder": 2, "rasterized": many}
+                ax.scatter(*self.points[k].T, **style)
+            mean, cov = self.means[k], self.covariances[k]
+            ellipse = ellipse_of(mean, cov, _HALF, edgecolor=color, lw=1.8, zorder=3)
+            ax.add_patch(ellipse)
+            # At its highest point, where ellipses around the same mean differ.
+            top = cov[:, 1] / np.sqrt(cov[1, 1]) if cov[1, 1] > 0 else np.zeros(2)
+            ax.annotate(
+                printable(str(self.classes[k]), _LONGEST),
+                mean + _HALF * top,
+                ha="center",
+                va="center",
+                fontsize="small",
+                fontweight="bold",
+                color=ink,
+                bbox={"boxstyle": "round,pad=0.2", "fc": ground, "ec": color},
+                zorder=5,
+                parse_math=False,
+            )
+        names = [
+            f"component {k} ({percent(share)})"
+            for k, share in enumerate(self.explained, 1)
+        ]
+        title = f"2 components keep {percent(sum(self.explained))} of the separation"
+        ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
+        ax.set_title(title, fontsize="medium")
 
 
-def _check_components(components):
-    """Reject numbers of components that no picture shows."""
-    if components not in (2, 3):
-        raise ValueError(
-            f"components must be 2 or 3, got {components!r}: a map has two components, "
-            "or each two of three"
-        )
-
-
-def _refuse(estimator):
-    """Say what to pass in place of what is neither projection nor discriminant."""
-    remedy = inside(estimator)
-    if isinstance(estimator, Pipeline):
-        remedy = (
-            "pass the fitted step, such as pipeline[-1], with the rows that this step "
-            "sees: pipeline[:-1].transform(X)"
-        )
-    raise TypeError(
-        "estimator must be a HeteroscedasticProjection or a "
-        f"GaussianLinearDiscriminant, got {type(estimator).__name__}: {remedy}"
-    )
-
-
-def _projection(statistics, components, settings):
-    """Return the projection on just so many components."""
-    _check_components(components)
-    if getattr(statistics, "n_features", components) < components:
-        raise ValueError(
-            f"components={components} needs as many features, and there is only "
-            f"{statistics.n_features}: ProjectionDisplay draws pairs of classes along "
-            "a line"
-        )
-    projection = HeteroscedasticProjection(components, **settings)
-    return projection.fit_statistics(statistics)
-
-
-def _styles(means):
-    """Return a color and a marker for each class; no two classes have both in common.
-
-    Of more classes than colors, those that share one are far from each other.
-    """
-    colors, markers = [], []
+def _places_of_colors(means):
+    """Return which color each class has; those that share one are far apart."""
+    places = []
     for k, mean in enumerate(means):
-        distances = np.full(len(_COLORS), np.inf)
+        nearest = np.full(len(_COLORS), np.inf)
         apart = np.linalg.norm(means[:k] - mean, axis=1)
-        np.minimum.at(distances, np.array(colors, np.intp), apart)
-        best = int(distances.argmax())
-        markers.append(_MARKERS[(best + colors.count(best)) % len(_MARKERS)])
-        colors.append(best)
-    return [_COLORS[color] for color in colors], markers
-
-
-def _margins(scores):
-    """Return how much each class's score is above the best of the others."""
-    second, first = np.partition(scores, -2, axis=0)[-2:]
-    return scores - np.where(scores == first, second, first)
-
-
-def _label_places(rule, limits, s, t, means, scores, margins):
-    """Return where the names of the classes stand, within the limits.
-
-    A region may be narrower than the grid: the rule is evaluated at the means, too.
-    """
-    places = means.copy()
-    winners = rule.winners(means)
-    for k in np.flatnonzero(winners != np.arange(len(means))):
-        own = (margins[k] > 0) & (scores[k] > scores[k].max() - np.log(2))
-        if own.any():
-            best = np.where(own, scores[k], -np.inf).argmax()
-            places[k] = s.flat[best], t.flat[best]
-    return np.clip(places, *limits.T)
+        np.minimum.at(nearest, np.array(places, np.intp), apart)
+        places.append(int(nearest.argmax()))
+    return places

@@ -1,10 +1,9 @@
-"""A picture of models on rows held out: how good, and how far behind the best."""
+"""A picture of models on held-out rows: how good, and how far behind the best."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from heterolda.inspection._compared_models import failure_word
 from heterolda.inspection.displays.base import COLORS, GREY, INK, pyplot
 
 
@@ -27,9 +26,8 @@ def draw_comparison(comparison, ax=None):
     accuracy = 100 * comparison.accuracy
     drawn = np.isfinite(accuracy)
     for k in places[~drawn]:
-        word = failure_word(comparison.failures[names[k]])
         across = ax.get_yaxis_transform()  # a share of the width, the place of a model
-        ax.text(0.02, k, word, transform=across, va="center", color="0.5")
+        ax.text(0.02, k, "failed", transform=across, va="center", color=GREY)
     if not drawn.any():
         return ax
     best, chosen = names == comparison.best, names == comparison.choice

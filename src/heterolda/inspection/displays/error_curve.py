@@ -25,7 +25,7 @@ class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     It also shows every local minimum, the rules that four methods find, and the proven
-    bound: no linear rule has an error below it. It needs no data, and shows none.
+    bound: no linear rule has an error below it. It needs no rows, and shows none.
 
     Parameters
     ----------
@@ -48,12 +48,6 @@ class ErrorCurveDisplay(PairDisplay):
     ----------
     ax_, figure_
         Where it was drawn.
-    line_ : matplotlib line
-        The curve.
-    minima_, markers_
-        Line of the minima; dictionary of the markers.
-    bound_ : matplotlib polygon
-        The hatched area below the bound.
 
     Examples
     --------
@@ -89,7 +83,6 @@ class ErrorCurveDisplay(PairDisplay):
         e1, e2 = frontier._rates(x)
         least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
         r1, r2 = frontier._rates(least)
-        minima = np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2])
         landings = {}
         for name, (label, _) in _METHODS.items():
             planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
@@ -97,7 +90,7 @@ class ErrorCurveDisplay(PairDisplay):
         return {
             "theta": frontier._angles(x),
             "error": p1 * e1 + p2 * e2,
-            "minima": minima,
+            "minima": np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2]),
             "landings": landings,
             # The last of the methods is GLD, the global optimum.
             "bound": float(planes.error[0] * (1 - planes.gap[0])),
@@ -105,29 +98,30 @@ class ErrorCurveDisplay(PairDisplay):
             "classes": frontier.classes,
         }
 
-    def _draw_pair(self, ax):
+    def _draw(self, ax):
         degrees = np.degrees(self.theta)
-        (self.line_,) = ax.plot(degrees, self.error, color=COLORS[0], lw=2)
+        ax.plot(degrees, self.error, color=COLORS[0], lw=2)
         style = {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "lw": 0}
         label = f"no linear rule below {percent(self.bound)}"
-        self.bound_ = ax.axhspan(0, self.bound, label=label, **style)
+        ax.axhspan(0, self.bound, label=label, **style)
         style = {"color": GREY, "lw": 1.2, "ls": (0, (1, 2))}
         ax.axhline(self.trivial, label="always the likelier class", **style)
         places, errors = self.minima.T
         style = {"mfc": "white", "mec": COLORS[0], "ms": 11, "label": "local minima"}
-        (self.minima_,) = ax.plot(np.degrees(places), errors, "o", **style)
-        self.markers_ = {}
-        for (label, (theta, error)), (_, marker) in zip(
-            self.landings.items(), _METHODS.values(), strict=True
+        ax.plot(np.degrees(places), errors, "o", **style)
+        markers = [marker for _, marker in _METHODS.values()]
+        for (name, (theta, error)), marker in zip(
+            self.landings.items(), markers, strict=True
         ):
             style = {"color": INK, "mew": 1.4, "ms": 8, "zorder": 4}
             if marker == "*":
                 style = {"color": COLORS[1], "mew": 0, "ms": 17, "zorder": 3}
-            style |= {"label": f"{label}: {percent(error)}", "clip_on": False}
-            (self.markers_[label],) = ax.plot(np.degrees(theta), error, marker, **style)
+            style |= {"label": f"{name}: {percent(error)}", "clip_on": False}
+            ax.plot(np.degrees(theta), error, marker, **style)
         errors = [error for _, error in self.landings.values()]
         highest = max(self.error.max(), self.trivial, *errors)
-        ax.set(
+        self._finish(
+            ax,
             xlim=(degrees.min(), degrees.max()),
             ylim=(0, 1.08 * highest),
             xlabel="place θ on the arc of admissible rules, in degrees",
@@ -137,15 +131,14 @@ class ErrorCurveDisplay(PairDisplay):
 
 def _local_minima(arc, x):
     """Return the positions of local minima of the error between positions."""
-    slope = arc.evaluate(np.zeros(len(x), np.intp), x).slope
+
+    def slope_at(index, at):
+        return arc.evaluate(np.zeros(len(index), np.intp), at).slope
+
+    slope = slope_at(x, x)
     left = np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
-    return bracketed_roots(
-        lambda index, at: arc.evaluate(np.zeros(len(index), np.intp), at).slope,
-        x[left],
-        x[left + 1],
-        slope[left],
-        slope[left + 1],
-    )
+    ends = x[left], x[left + 1]
+    return bracketed_roots(slope_at, *ends, slope[left], slope[left + 1])
 
 
 def _theta(frontier, planes):
