@@ -5,7 +5,6 @@ import pytest
 
 from helpers.cli import invoke, make_frame, names
 from heterolda import compare
-from heterolda.inspection import _compared_models as held_out
 from heterolda.inspection import comparison
 
 
@@ -29,24 +28,23 @@ def test_the_command_says_what_the_function_does(frame, tmp_path):
         assert f"{100 * share:.2f} %" in next(
             line for line in result.stdout.splitlines() if line.startswith(name)
         )
-    assert {path.name for path in tmp_path.iterdir()} == {"d.csv", "models.png"}
 
 
 def test_an_interrupt_shows_what_is_finished(frame, tmp_path, monkeypatch):
-    judged = []
+    judge, judged = comparison.judge, []
 
-    def judge(model, rows, report):
-        judged.append(model)
+    def interrupted(*arguments):
+        judged.append(arguments)
         if len(judged) == 3:
             raise KeyboardInterrupt
-        return held_out.judge(model, rows, report)
+        return judge(*arguments)
 
-    monkeypatch.setattr(comparison, "judge", judge)
+    monkeypatch.setattr(comparison, "judge", interrupted)
     frame.drop(columns="id").to_csv(tmp_path / "d.csv", index=False)
     picture = tmp_path / "models.png"
     result = invoke("compare", tmp_path / "d.csv", "-t", "kind", "-o", picture)
     assert result.exit_code == 130
-    assert result.stderr.endswith("not finished\nheterolda: interrupted\n")
+    assert result.stderr.endswith("heterolda: interrupted\n")
     assert result.stdout.count("not finished") == 5
     assert "Use " in result.stdout
     assert not picture.exists()
