@@ -202,11 +202,6 @@ BAD = r"""
 2 | export model.json -o rule.h --dtype float16 | one of float, double
 2 | export model.json -o rule.onnx --name me | --name is for C
 1 | export projection.json -o rule.h | got HeteroscedasticProjection
-2 | reproduce --datasets iris --methods best --out o | unknown method 'best'
-2 | reproduce --datasets irises --out o | unknown data set 'irises'
-2 | reproduce --data good.csv --out o | --data and --target belong together
-2 | reproduce --data good.csv --data good.csv -t kind | two data sets have the name
-2 | reproduce --methods a:b --out o | --methods a:b: cannot make this classifier
 1 | datasets --write liver --data-dir x | --data-dir: 'x' is not a folder
 2 | datasets --write irises | no data set has this name
 1 | report folder | run.json does not exist

@@ -10,6 +10,7 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.completion import install_callback, show_callback
 from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
@@ -120,8 +121,8 @@ app = typer.Typer(
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help=_HELP,
-    no_args_is_help=False,
-    invoke_without_command=True,
+    add_completion=False,  # see `main`
+    add_help_option=False,
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
@@ -140,7 +141,7 @@ for _panel, _functions in _COMMANDS.items():
         app.command(rich_help_panel=_panel)(_command(_function))
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
     version: Annotated[
@@ -152,13 +153,34 @@ def main(
             "--show-versions", help="Show the versions of all dependencies and exit."
         ),
     ] = False,
+    # Typer's own three have no default, for which it imports pydantic before any help.
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            callback=install_callback,
+            help="Install completion for the current shell.",
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion",
+            callback=show_callback,
+            help="Show completion for the current shell, to copy it or customize the "
+            "installation.",
+        ),
+    ] = False,
+    show_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this message and exit.")
+    ] = False,
 ) -> None:
     """Show versions, or the help if no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
     elif show_versions:
         sys.modules["heterolda"].show_versions()
-    elif context.invoked_subcommand is None:
+    elif show_help or context.invoked_subcommand is None:
         typer.echo(context.get_help())
     else:
         return
