@@ -45,7 +45,7 @@ _COMMANDS = [
     "predict model.json DATA --out out.parquet --proba --missing drop",
     "predict model.json DATA --out - --proba --missing keep",
     "predict model.json DATA --out out.tsv.gz --id kind",
-    "evaluate model.json DATA --json",
+    "evaluate model.json DATA --target kind --json",
     "evaluate model.json DATA --target kind --missing drop --sample-weight x1 --json",
 ]
 # How files are to be read; half of the commands leave that to be found.

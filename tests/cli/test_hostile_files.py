@@ -2,15 +2,12 @@
 
 import gzip
 import io
-import pickle
 import struct
 import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from fuzz.commands import a_folder
@@ -21,8 +18,8 @@ from fuzz.statistics_npz import seeds as statistics_files
 from fuzz.tables import check as check_table
 from fuzz.tables import model, text_seeds, written
 from helpers.cli import invoke, start, succeed
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, SimilarLabelsWarning
-from heterolda.data import fit_batches, statistics_from_batches
+from heterolda import ClassStatistics, SimilarLabelsWarning
+from heterolda.data import statistics_from_batches
 
 GOOD = text_seeds()[0].decode()
 FIT = "fit DATA -t kind -o new.json"
@@ -31,11 +28,8 @@ PROJECT = "project DATA -t kind -o out.csv"
 
 
 def named(cases):
-    """Names of tests: contents are long, and some hold times of a run."""
+    """Return names of tests: contents are long."""
     return [f"{k}: {case[-1]}" for k, case in enumerate(cases)]
-
-
-# Statistics.
 
 
 def members(place=1):
@@ -65,54 +59,34 @@ def claims(shape, kind="<f8"):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
 
 
+# Arrays of a file of statistics, and those of wide data, with what is wrong.
 STATISTICS = [
-    (
-        {"scatters.npy": claims((100_000, 100_000))},
-        "is not as large as stated",
-    ),
-    ({"means.npy": claims((2, 9**19))}, "is not as large as stated"),
+    ({"scatters.npy": claims((100_000, 100_000))}, "is not as large as stated"),
     ({"means.npy": claims((-1,))}, "is not as large"),
     ({"means.npy": b"\x93NUMPY\x07\x00"}, "unknown version|format version"),
     ({"means.npy": b""}, "not a readable file"),
     ({"weights.npy": npy(np.array([1, None]))}, "holds Python objects"),
-    ({"weights.npy": pickle.dumps([1, 2])}, "not a readable file"),
     ({"weights.npy": npy([1.0, np.nan, 1, 1])}, "NaN or infinity"),
     ({"weights.npy": npy([1.0, -1, 1, 1])}, "do not fit together"),
-    ({"weights.npy": npy([1e308] * 4)}, "do not fit together"),
     ({"weights.npy": npy([1 + 2j] * 4)}, "must be real numbers"),
-    ({"means.npy": npy(np.full((4, 2), np.inf))}, "NaN or infinity"),
     ({"means.npy": npy([[1e308, 0]] * 2 + [[-1e308, 0]] * 2)}, "overflow float64"),
     ({"scatters.npy": npy(-np.ones((4, 2, 2)))}, "negative variance"),
     ({"scatters.npy": npy(np.ones((4, 3, 3)))}, "not a readable file"),
-    ({"classes.npy": npy(np.array([b"a", b"b", b"c", b"d"]))}, "do not fit together"),
-    ({"classes.npy": npy(np.arange(4).astype("M8[s]"))}, "do not fit together"),
     ({"classes.npy": npy(["a", "a", "b", "c"])}, "do not fit together"),
     ({"format.npy": npy(99)}, "its format is not 1, .* reads: save"),
-    ({"format.npy": None}, "it lacks 'format'"),
     ({"given.npy": None}, "it lacks"),
 ]
 # Two classes of five features, the first with a factor of two rows, the second of one.
 WIDE = [
-    ({"n_factors.npy": None}, "it lacks 'n_factors'"),
     ({"factors.npy": None}, "it lacks 'scatters'"),
     *(
         ({"n_factors.npy": npy(np.array(counts))}, "do not fit together")
-        for counts in (
-            *([2.0, 1.0], [True, True], [[2, 1]], 3, [2], [1, 1], [4, -1]),
-            *([2**63 - 1, -(2**63) + 4], ["2", "1"]),
-        )
+        for counts in ([2.0, 1.0], [[2, 1]], [1, 1], [4, -1], [2**63 - 1, 4 - 2**63])
     ),
-    ({"n_factors.npy": npy(np.array([2, 1, 0]))}, "describe the same classes"),
     # Their sum overflows to three.
     ({"n_factors.npy": npy(np.array([2**64 - 1, 4], np.uint64))}, "do not fit"),
-    ({"n_factors.npy": npy(np.array([2**63 - 1, 2**63 - 1, 5]))}, "do not fit"),
-    ({"factors.npy": npy(np.ones((3, 4)))}, "do not fit together"),
-    ({"factors.npy": claims((0, 10**15))}, "do not fit together"),
     ({"factors.npy": claims((10**9, 10**9))}, "is not as large as stated"),
-    ({"factors.npy": npy(np.full((3, 5), np.nan))}, "NaN or infinity"),
     ({"factors.npy": npy(np.full((3, 5), 1e160))}, "overflow float64"),
-    ({"factors.npy": npy(np.ones(3))}, "dimension"),
-    ({"factors.npy": npy(np.ones((3, 5), complex))}, "must be real numbers"),
 ]
 
 
@@ -129,15 +103,6 @@ def test_statistics_that_are_none(place, changes, message):
     assert not check_statistics(data)
 
 
-def test_statistics_of_no_rows_are_kept():
-    for n_features in (3, 200, 10**15):
-        file = io.BytesIO()
-        empty = ClassStatistics.from_data(np.zeros((0, n_features)), [])
-        empty.save(file)
-        loaded = ClassStatistics.load(io.BytesIO(file.getvalue()))
-        assert loaded.squares.shape == loaded.means.shape == (0, n_features)
-
-
 @pytest.mark.check
 def test_statistics_that_are_larger_than_their_file():
     zeros = {"scatters.npy": npy(np.zeros((4, 2100, 2100)))}
@@ -150,42 +115,20 @@ def test_statistics_that_are_larger_than_their_file():
     tracemalloc.stop()
 
 
-def test_statistics_may_be_packed():
-    assert check_statistics(archive_of(members(), zipfile.ZIP_DEFLATED))
-    X = np.zeros((400, 300))  # most pictures have such borders
-    X[:, :5] = np.random.default_rng(0).normal(size=(400, 5))
-    stats = ClassStatistics.from_data(X, np.arange(400) % 2)
-    file, packed = io.BytesIO(), io.BytesIO()
-    stats.save(file)
-    np.savez_compressed(packed, **dict(np.load(io.BytesIO(file.getvalue()))))
-    assert len(file.getvalue()) > 100 * len(packed.getvalue())
-    loaded = ClassStatistics.load(io.BytesIO(packed.getvalue()))
-    assert np.array_equal(loaded.scatters, stats.scatters)
-
-
-# Text.
-
 TEXT = [
     (FIT, GOOD + '1,2,"north\n', "a quote is not closed"),
-    (FIT, GOOD + '1,2,"north', "a quote is not closed"),
-    (FIT, GOOD + '1,2,"north""\n', "a quote is not closed"),
     (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row that begins in line 26"),
-    (FIT, GOOD.replace("north", '"north', 1), "a quote is not closed"),
-    (FIT, GOOD + '"1,2,north\n', "Expected 3 columns, got 1|a quote is not"),
     (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"(row 25: '\x1b[31m2')"),
     (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz...'). Correct the file"),
     (FIT, f"x0,{'k' * 200_000}\n1,2\n", "a cell of its first row has more than"),
     (FIT, "x0\0,kind\n1,2\n", "it has zero bytes"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),
-    (FIT, "x0,x0,kind\n1,2,a\n", "several columns are named ['x0']"),
     (FIT, ",,\n1,2,a\n", "no column is named 'kind'"),
     (FIT, GOOD + "9e999,1,north\n", "column 'x0', row 25 is infinite"),
     (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
     (PREDICT, GOOD + "1,½,north\n", "(row 25: '½')"),
-    (PREDICT, GOOD.replace("kind", "prediction"), "already a column 'prediction'"),
     (PROJECT, GOOD + '1,2,"north\n', "a quote is not closed"),
     (PROJECT, GOOD + "1,2,NA\n", "column 'kind', row 25 is missing"),
-    (PROJECT, GOOD + "1,½,north\n", "not all numbers: 'x1' (row 25: '½')"),
     (PROJECT, GOOD + "1e300,1,alone\n", "feature 0 are so large that their squares"),
 ]
 
@@ -202,34 +145,6 @@ def test_text_that_is_no_table(command, text, message, ending):
     assert any(part in said for part in message.split("|")) or message in said, said
 
 
-def test_text_with_another_delimiter():
-    """Predictions come back as the data were written."""
-    expected = None
-    decimal = GOOD.replace(",", ";").replace(".", ",")
-    for data, mark, *words in (
-        (GOOD, ","),
-        (GOOD.replace(",", ";"), ";"),
-        (GOOD.replace(",", "|"), "|", "--delimiter", "|"),
-        (GOOD.replace(",", "\t"), "\t", "--delimiter", "tab"),
-        (decimal, ";"),
-        (decimal, ";", "--decimal", ","),
-    ):
-        with a_folder(data_csv=data.encode(), model_json=model()):
-            fitted = succeed("fit", "data.csv", "-t", "kind", *words)
-            piped = succeed("fit", "-", "-t", "kind", *words, stdin=data)
-            table = succeed("predict", "model.json", "data.csv", "--proba", *words)
-            succeed("predict", "model.json", "data.csv", "-o", "a.tsv", *words)
-            assert Path("a.tsv").read_text().startswith("x0\tx1\tkind\tprediction\n")
-            report = succeed("evaluate", "model.json", "data.csv", *words)
-        assert piped == fitted.replace("data.csv", "standard input")
-        assert mark in table
-        if data == decimal:
-            table = table.replace(",", ".")
-        found = fitted, table.replace(mark, ","), report
-        expected = expected or found
-        assert found == expected
-
-
 def test_very_many_columns():
     names = ",".join(f"c{k}" for k in range(40_000)) + ",x0,x1,kind\n"
     with a_folder(data_csv=names.encode(), model_json=model()):
@@ -239,20 +154,6 @@ def test_very_many_columns():
             assert "40003 columns are too many, at most 30000" in result.stderr
         result = invoke("fit", "data.csv", "-t", "kind", "--columns", "x0,x1")
         assert "the data have no rows" in result.stderr
-
-
-def test_covariances_larger_than_the_machine(monkeypatch):
-    monkeypatch.setattr("heterolda.statistics.moments.available_memory", lambda: 2**20)
-    monkeypatch.setattr("heterolda.statistics.moments._SMALL", 0)
-    monkeypatch.setattr("heterolda.statistics.moments.NARROW", 3000)
-    d = 3000
-    header = ",".join(f"c{k}" for k in range(d)) + ",kind\n"
-    rows = "".join("1," * d + f"{k % 4}\n" for k in range(8))
-    with a_folder(data_csv=(header + rows).encode()):
-        for option in ((), ("--shrinkage", "cv")):
-            result = invoke("fit", "data.csv", "-t", "kind", *option)
-            assert result.exit_code == 1
-            assert "covariances of 4 classes and 3000 features take" in result.stderr
 
 
 def test_labels_that_look_alike():
@@ -286,9 +187,6 @@ def test_names_that_command_a_terminal_are_shown_and_not_obeyed():
         assert "\x1b[31mred" in table
 
 
-# Parquet.
-
-
 def columns(n=24, **changes):
     rng = np.random.default_rng(0)
     kinds = np.array(["north", "south", "east", "west"])
@@ -302,8 +200,6 @@ ODD = {
     "time": (pa.array(np.arange(24).astype("M8[ms]")), "of type timestamp[ms]"),
     "bytes": (pa.array([b"1"] * 24), "of type binary"),
     "text": (pa.array(["1"] * 24), "row 1: '1'"),
-    "packed text": (pa.array([*"aab"] * 8).dictionary_encode(), "row 1: 'a'"),
-    "time of day": (pa.array(np.arange(24).astype("m8[s]")), "of type duration[s]"),
 }
 
 
@@ -328,7 +224,7 @@ def test_parquet_numbers_of_other_types():
     assert check_table(written(columns(0)), ".parquet", PREDICT)
 
 
-@pytest.mark.parametrize("cut", [0, 3, 8, 100, -100, -9, -8, -4, -1])
+@pytest.mark.parametrize("cut", [0, 8, 100, -8, -1])
 def test_parquet_that_is_cut(cut):
     assert not check_table(written(columns())[:cut], ".parquet", FIT)
 
@@ -360,80 +256,28 @@ def test_long_text_in_many_rows_of_a_small_parquet_file():
     assert pool.max_memory() - before < 500_000_000
 
 
-def test_text_of_a_parquet_file_comes_in_pieces():
-    n = 20_000
-    indices = pa.array(np.arange(n) % 2, pa.int32())
-    long = pa.DictionaryArray.from_arrays(indices, ["a" * 5000, "é,\n" * 1000])
-    table = columns(n, note=long.cast(pa.string()))
-    with a_folder(data_parquet=written(table), model_json=model()):
-        succeed("predict", "model.json", "data.parquet", "-o", "out.parquet")
-        out = pq.read_table("out.parquet")
-    assert out.drop_columns("prediction").equals(table)
-
-
-# Results of the study.
-
 ROWS, RUN = (content.decode() for content in good())
 LINE = ROWS.splitlines()[1]
 RESULTS = [
-    (
-        "results.csv",
-        ROWS.replace(LINE, LINE.replace(",0,0,", f",{10**20},0,")),
-        "out of range",
-    ),
     ("results.csv", ROWS.replace(LINE, LINE.replace("75,75", f"75,{9**99}")), "range"),
     ("results.csv", ROWS.replace(LINE, f"{'z' * 9000},lda"), "2 fields instead of 11"),
-    (
-        "results.csv",
-        ROWS.replace(LINE, LINE.replace("75,75", f"75,{'z' * 9000}")),
-        "zz",
-    ),
     ("results.csv", ROWS + LINE + "\n", "the same fold is on an earlier line"),
     ("results.csv", ROWS.replace("iris,c-hld,0", ",c-hld,0"), "names no data set"),
-    ("results.csv", ROWS.replace("\n", "\n\0"), "results.csv"),
-    ("results.csv", "\ufeff" + ROWS, "not a file of results"),
     ("results.csv", "", "not a file of results"),
-    ("run.json", "", "not the description of a run"),
     ("run.json", "[" * 100_000, "not the description of a run"),
-    ("run.json", RUN.replace('"folds": 2', '"folds": true'), "lacks 'folds'"),
     ("run.json", RUN.replace('"seed": 0', '"seed": "0"'), "lacks 'seed'"),
 ]
 
 
 @pytest.mark.parametrize(("name", "content", "message"), RESULTS, ids=named(RESULTS))
 def test_results_that_are_none(name, content, message):
-    check_results(content.encode(), name)  # reproduce may begin anew
+    check_results(content.encode(), name)
     files = {"results_csv": ROWS, "run_json": RUN} | {name.replace(".", "_"): content}
     with a_folder(**{key: text.encode() for key, text in files.items()}):
         result = invoke("report", ".")
     assert result.exit_code == 1
     assert message in result.stderr
     assert len(result.stderr) < 1200
-
-
-# Streams.
-
-
-class OneShot:
-    """Arrow data that can be handed over once, and is empty afterwards."""
-
-    def __init__(self, table):
-        self.tables = [table, table.slice(0, 0)]
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        table = self.tables.pop(0) if len(self.tables) > 1 else self.tables[0]
-        return table.__arrow_c_stream__(requested_schema)
-
-
-def test_a_stream_that_can_be_read_once():
-    fitted = fit_batches(GaussianLinearDiscriminant(), OneShot(columns()), "kind")
-    assert fitted.score(columns().select(["x0", "x1"]).to_pandas(), KINDS) > 0
-
-
-KINDS = columns()["kind"].to_pylist()
-
-
-# Rows so long that whoever reads them is still at it when the command has failed.
 
 
 @pytest.mark.check
@@ -452,6 +296,5 @@ def test_no_reader_outlives_its_command(tmp_path):
         process = start(*command)
         said = process.communicate()[1].decode()
         assert process.returncode == 1, said
-        assert said.startswith(f"heterolda: {path}"), said
-        assert said.count("\n") == 1
+        assert said.splitlines()[-1].startswith(f"heterolda: {path}"), said
     assert set(tmp_path.iterdir()) == {zeros, row, stored}

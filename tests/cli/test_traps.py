@@ -3,18 +3,14 @@
 import shlex
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import heterolda
 from helpers.cli import invoke, make_frame, succeed
 from heterolda.cli.traps import giveaways, odd_numbers, row_numbers
 from heterolda.data.gathering import read_all
 from heterolda.data.table import Table
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 FITS = [["fit", "--no-accuracy"], ["compare", "--cv", "2"], ["project"]]
 
 
@@ -41,30 +37,15 @@ def test_a_column_that_numbers_the_rows_is_named(frame, tmp_path, command):
     assert "leave it out: --columns x0,x1" in named.stderr
 
 
-def test_columns_that_give_the_class_away_are_named(frame, tmp_path):
+@pytest.mark.parametrize("command", FITS)
+def test_columns_that_give_the_class_away_are_named(frame, tmp_path, command):
     path = tmp_path / "d.csv"
     frame["code"] = frame["kind"].map({"north": 7, "south": 3, "east": 7, "west": 1})
     frame["arm"] = frame["kind"].str[0]
     frame.to_csv(path, index=False)
-    said = invoke("fit", path, "-t", "kind", "--no-accuracy", "--categorical", "arm")
+    said = invoke(*command, path, "-t", "kind", "--categorical", "arm")
     assert "'code', 'arm' give the class away; if they are not a m" in said.stderr
     assert "leave them out: --exclude code,arm" in said.stderr
-
-
-def test_a_measurement_is_no_target(frame, tmp_path):
-    path = tmp_path / "d.csv"
-    frame.round({"x0": 1}).to_csv(path, index=False)
-    for column in ("x0", "x1"):
-        said = invoke("fit", path, "-t", column, "--exclude", "kind")
-        assert said.exit_code == 1
-        assert (
-            f"column {column!r} is a measurement and not a class: it h" in said.stderr
-        )
-        assert said.stderr.endswith("name another column with --target\n")
-    # Whole numbers, and a few with decimals, may be classes.
-    frame["kind"] = frame["kind"].map({"north": 1, "south": 1.5, "east": 2, "west": 3})
-    frame.to_csv(path, index=False)
-    succeed("fit", path, "-t", "kind", "--no-accuracy")
 
 
 def test_an_evaluation_says_what_it_is_worth(frame, tmp_path, rng):
@@ -157,21 +138,3 @@ def test_no_public_set_is_a_trap(data_dir):
         features = done.file.table.features
         assert row_numbers(done.first, features) == [], path
         assert giveaways(rows.X, rows.codes, features) == [], path
-
-
-def test_row_numbers_of_a_sorted_set_are_the_trap_that_they_seem(data_dir, tmp_path):
-    """With them, rows held out look all but perfect."""
-    frame = pd.read_csv(data_dir / "more" / "vertebral_3c.csv.gz")
-    path = tmp_path / "d.csv"
-    frame.insert(0, "patient", np.arange(len(frame)))
-    frame.to_csv(path, index=False)
-    found = [
-        heterolda.load(_fitted(path, tmp_path / "m.json", *more)).fit_record_.judgement
-        for more in ([], ["--exclude", "patient"])
-    ]
-    assert found[0].accuracy > 0.95 > 0.9 > found[1].accuracy
-
-
-def _fitted(path, model, *more):
-    succeed("fit", path, "-t", "target", "-o", model, *more)
-    return model

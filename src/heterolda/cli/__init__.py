@@ -10,14 +10,16 @@ import os
 import signal
 import sys
 
-# Seconds after which an interrupt that had no effect is repeated.
-_AGAIN = 5.0
-
 
 def main() -> None:
     """Run the command ``heterolda``."""
     try:
-        _end_tidily()
+        # A command that is terminated, or whose terminal is closed, tidies up first.
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows lacks the latter
+            # What ``nohup`` starts goes on.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _interrupt)
         _open_streams()
         from heterolda.cli.app import app
 
@@ -25,30 +27,12 @@ def main() -> None:
     except KeyboardInterrupt:
         print("heterolda: interrupted", file=sys.stderr)
         sys.exit(130)
-    finally:
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _end_tidily() -> None:
-    """Let a command tidy up that is terminated, or whose terminal is closed."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows lacks the latter
-        # What ``nohup`` starts goes on.
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Raise what Ctrl-C raises. A shell repeats what the terminal has sent: do not.
-
-    Python drops what is raised while an object is deleted: then it is raised again.
-    """
+    """Raise what Ctrl-C raises, once: a shell repeats what the terminal has sent."""
     if number != signal.SIGTERM:
         signal.signal(number, signal.SIG_IGN)
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _interrupt)
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
     raise KeyboardInterrupt
 
 

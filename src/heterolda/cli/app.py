@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.completion import install_callback, show_callback
@@ -15,7 +17,12 @@ from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect_export import export, inspect
-from heterolda.cli.messages import print_to_stderr
+from heterolda.cli.messages import (
+    errors_in_one_line,
+    print_to_stderr,
+    warnings_as_notes,
+)
+from heterolda.cli.options import Debug
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
@@ -55,6 +62,51 @@ class OneLineGroup(TyperGroup):
         sys.exit(status if isinstance(status, int) else 0)
 
 
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as typer takes it.
+
+    A parameter that is a dataclass becomes one option for each field. Warnings become
+    notes, and errors one line.
+    """
+    parameters: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in signature(function, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            parameters += _parameters_of(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+    debug = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    parameters.append(debug)
+    names = {parameter.name for parameter in parameters}
+
+    def run(*, debug: bool, **values: Any) -> None:
+        for name, group in groups.items():
+            of_group = [field.name for field in fields(group)]
+            values[name] = group(**{key: values.pop(key) for key in of_group})
+        with errors_in_one_line(names, debug=debug), warnings_as_notes():
+            function(**values)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _parameters_of(group: Any) -> list[Parameter]:
+    """Return the parameters that the fields of a dataclass stand for."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
 _HELP = """Classify the rows of a table by the best linear rule.
 
 - `heterolda datasets --write iris --out iris.csv`
@@ -86,7 +138,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
 }
 for _panel, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_panel)(_function)
+        app.command(rich_help_panel=_panel)(_command(_function))
 
 
 @app.callback(invoke_without_command=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import heterolda.cli.options as opt
 from heterolda.cli.files import (
-    check_outputs,
+    check_files,
     format_of,
     name_of,
     need_matplotlib,
@@ -15,26 +15,15 @@ from heterolda.cli.files import (
 )
 from heterolda.cli.messages import (
     StatusLine,
-    errors_in_one_line,
     note,
     print_result,
     print_to_stderr,
-    warnings_as_notes,
 )
 
 
 def compare(
-    data: opt.Data,
-    target: opt.Target,
-    columns: opt.Features = None,
-    exclude: opt.Exclude = None,
-    categorical: opt.Categorical = None,
-    sample_weight: opt.SampleWeight = None,
-    missing: opt.WholeRows = "error",
-    delimiter: opt.Delimiter = None,
-    decimal: opt.Decimal = None,
-    no_header: opt.NoHeader = False,
-    na: opt.Na = None,
+    rows: opt.CompleteRows,
+    reading: opt.Reading,
     cv: Annotated[
         int,
         opt.judge(
@@ -49,7 +38,6 @@ def compare(
         Path | None,
         opt.write("FILE", "Picture of the comparison, .png or .svg.", "--out", "-o"),
     ] = None,
-    debug: opt.Debug = False,
 ) -> None:
     """Compare seven classifiers on held-out rows and recommend one.
 
@@ -62,27 +50,17 @@ def compare(
     shows accuracy, difference from the best with its standard error, and log loss, all
     on held-out rows, and the time of a fit. All rows are read into memory.
     """
-    with errors_in_one_line(debug):
-        if out is not None and out.suffix.lower() not in (".png", ".svg"):
-            raise opt.UsageError(f"--out {out}: name a .png or .svg file")
-        check_outputs({"--out": out}, data=data)
-        if out is not None:
-            need_matplotlib()
-        text = format_of(delimiter, decimal, no_header, na)
-        with (
-            warnings_as_notes(),
-            training_table(
-                *(data, target, columns, exclude, categorical),
-                sample_weight=sample_weight,
-                missing=missing,
-                format=text,
-                takes_missing=False,
-            ) as table,
-        ):
-            comparison = _compare_rows(table, cv)
-        print_result([f"Models for {name_of(data)}:", "", str(comparison)])
-        if out is not None:
-            _write_picture(comparison, out)
+    if out is not None and out.suffix.lower() not in (".png", ".svg"):
+        raise opt.UsageError(f"--out {out}: name a .png or .svg file")
+    check_files({"--out": out}, data=rows.data)
+    if out is not None:
+        need_matplotlib()
+    with training_table(rows, format_of(reading)) as table:
+        comparison = _compare_rows(table, cv)
+    print_result([f"Models for {name_of(rows.data)}:", "", str(comparison)])
+    if out is not None:
+        _write_picture(comparison, out)
+        print_to_stderr(f"the picture is in {out}")
 
 
 def _compare_rows(table: Any, n_folds: int) -> Any:
@@ -119,4 +97,3 @@ def _write_picture(comparison: Any, out: Path) -> None:
     ):
         figure = comparison.plot().figure
         figure.savefig(file, format=form, dpi=150, metadata=metadata)
-    print_to_stderr(f"the picture is in {out}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from heterolda.cli.messages import StatusLine
-from heterolda.cli.options import UsageError, split_names
-from heterolda.data.files import ENDINGS, HIDDEN, STANDARD_STREAM, paths_of
+from heterolda.cli.options import CompleteRows, Reading, Rows, UsageError, split_names
+from heterolda.data.files import STANDARD_STREAM, paths_of
 
 
 def name_of(data: Sequence[str]) -> str:
@@ -24,95 +21,56 @@ def name_of(data: Sequence[str]) -> str:
     return data[0] if len(data) == 1 else f"{data[0]} and {len(data) - 1} more"
 
 
-def check_outputs(
+def check_files(
     outputs: dict[str, str | Path | None],
     *read: str | Path,
     model: Path | None = None,
     data: Sequence[str] = (),
 ) -> None:
-    """Refuse outputs that cannot be written, or would replace what is read or written.
+    """Refuse outputs that cannot be written, or that are files to read or to write.
 
-    Outputs are named by their options. Standard output is one of them, as it may lead
-    to a file. Links do not matter. The model must be there, and the data, which may be
-    folders.
+    Outputs are named by their options. The model and the data, which may be folders,
+    must exist.
     """
     if STANDARD_STREAM in data and len(data) > 1:
         raise UsageError("- means standard input: name no other data with it")
-    is_stream = STANDARD_STREAM in data
-    files: list[str | Path] = [*read]
+    files = [*read]
     if model is not None:
-        model.stat()
+        os.stat(model)
         files.append(model)
-    if data and not is_stream:
+    if data and STANDARD_STREAM not in data:
         files += paths_of(list(data)) or ()
-    taken: list[tuple[Any, str]] = [(file, f"{file}, which is read") for file in files]
-    if is_stream:
-        taken.append((sys.stdin, "standard input, which is read"))
+    taken = {os.path.realpath(file): f"{file}, which is read" for file in files}
     for option, path in outputs.items():
         if path is None:
             continue
         if str(path) == STANDARD_STREAM:
             raise UsageError(f"{option}: name a file, not -")
-        _refuse_taken(f"{option} {path}", path, taken)
-        if any(_takes_in(item, path) for item in data if not is_stream):
+        resolved = os.path.realpath(path)
+        if resolved in taken:
             raise UsageError(
-                f"{option} {path}: it would lie among the data and be read with them "
-                "next time: choose another folder"
+                f"{option} {path}: it would replace {taken[resolved]}: name another "
+                "file"
             )
-        taken.append((path, f"what {option} writes"))
+        taken[resolved] = f"what {option} writes"
         from heterolda.foundations.files import check_target
 
         check_target(path)
-    _refuse_taken("standard output", sys.stdout, taken)
 
 
-def _refuse_taken(output: str, file: Any, taken: list[tuple[Any, str]]) -> None:
-    identity = _identity(file)
-    for other, what in taken:
-        if identity is not None and identity == _identity(other):
-            raise UsageError(f"{output}: it would replace {what}: name another file")
-
-
-def _identity(file: str | Path | IO[str]) -> object:
-    """Return what all names of a file have in common, whether it exists or not."""
-    try:
-        status = os.stat(file if isinstance(file, str | Path) else file.fileno())
-    except (OSError, ValueError):  # or it is not a real stream
-        return os.path.realpath(file) if isinstance(file, str | Path) else None
-    is_file = stat.S_ISREG(status.st_mode)  # nothing in a device or a pipe is lost
-    return (status.st_dev, status.st_ino) if is_file else None
-
-
-def _takes_in(item: str, path: str | Path) -> bool:
-    """Return whether a folder or pattern of data would take in a file that is new."""
-    item, new = os.path.expanduser(item), os.path.realpath(path)
-    if not new.lower().endswith(ENDINGS):
-        return False
-    pattern = os.path.realpath(item)
-    if os.path.exists(item):
-        inside = Path(os.path.relpath(new, pattern)).parts  # or out of it, by ..
-        return os.path.isdir(item) and not any(p.startswith(HIDDEN) for p in inside)
-    same_depth = new.count(os.sep) == pattern.count(os.sep)
-    any_depth = pattern.replace(f"**{os.sep}", "*")
-    return (same_depth or any_depth != pattern) and fnmatch(new, any_depth)
-
-
-def format_of(
-    delimiter: str | None, decimal: str | None, no_header: bool, na: str | None
-) -> Any:
+def format_of(reading: Reading) -> Any:
     """Return the format of files by the options; an error if pyarrow is missing."""
     words = {"tab": "\t", r"\t": "\t", "space": " "}
-    mark = words.get(delimiter or "", delimiter)
+    mark = words.get(reading.delimiter or "", reading.delimiter)
     if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
         raise UsageError(
-            f"--delimiter {delimiter}: must be one character, such as ';', or tab or "
-            "space"
+            f"--delimiter {mark}: must be one character, such as ';', or tab or space"
         )
     import pyarrow  # noqa: F401
 
     from heterolda.data.formats import Format
 
-    return Format(mark, decimal, not no_header, split_names(na))
+    return Format(mark, reading.decimal, not reading.no_header, split_names(reading.na))
 
 
 def need_matplotlib() -> None:
@@ -143,42 +101,37 @@ def source_of(data: list[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def training_table(
-    data: list[str],
-    target: str,
-    columns: str | None,
-    exclude: str | None,
-    categorical: str | None,
+    rows: Rows | CompleteRows,
+    text: Any,
+    *,
+    takes_missing: bool = False,
     also_out: Sequence[str] = (),
-    **settings: Any,
 ) -> Iterator[Any]:
-    """Yield the table of a command that fits a model, from its options.
-
-    Where columns are not numeric, the target is looked at first: if it is a
-    measurement, the command was meant otherwise.
-    """
+    """Yield the table that a model is fitted to, without the columns `also_out`."""
     from heterolda.data.category_counts import with_categories
-    from heterolda.data.gathering import read_all
-    from heterolda.data.not_numeric import NotNumericError
     from heterolda.data.table import Table
 
-    names, left_out = split_names(columns), split_names(exclude)
+    names, left_out = split_names(rows.columns), split_names(rows.exclude)
     if names and left_out:
         raise UsageError(
             "--columns names all features, so --exclude would have no effect: use only "
             "one of them"
         )
-    others = target, settings["sample_weight"], *names, *left_out
+    others = rows.target, rows.sample_weight, *names, *left_out
     left_out += tuple(n for n in dict.fromkeys(also_out) if n not in others)
-    with source_of(data) as source:
+    with source_of(rows.data) as source:
         table = Table(
-            target=target, columns=names or None, exclude=left_out, **source, **settings
+            target=rows.target,
+            columns=names or None,
+            exclude=left_out,
+            sample_weight=rows.sample_weight,
+            missing=rows.missing,
+            format=text,
+            takes_missing=takes_missing,
+            **source,
         )
-        try:
-            if split_names(categorical):
-                with StatusLine() as status:
-                    counting = status.doing("counting categories")
-                    table = with_categories(table, split_names(categorical), counting)
-            yield table
-        except NotNumericError:
-            read_all(replace(table, columns=(), categories=(), missing="drop"))
-            raise
+        if split_names(rows.categorical):
+            with StatusLine() as status:
+                counting = status.doing("counting categories")
+                table = with_categories(table, split_names(rows.categorical), counting)
+        yield table

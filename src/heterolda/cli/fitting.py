@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from heterolda.cli.traps import training_traps
 from heterolda.data.gathering import gather, read_all
 from heterolda.data.reading import open_files
 from heterolda.data.table import Table
-from heterolda.estimators import recipes
+from heterolda.estimators import pair_problem, recipes
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
@@ -32,7 +32,6 @@ from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.export import save
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import count
 from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
@@ -43,6 +42,9 @@ from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import IN_ALL, as_frequencies
 
+if TYPE_CHECKING:
+    from heterolda.cli.fit import Settings
+
 # Rows that --recommended is fitted to; of more, a random sample is taken.
 MOST_ROWS = 100_000
 # Numbers, rows times features, up to which models are fitted again unasked.
@@ -50,58 +52,57 @@ MOST_NUMBERS = 2_000_000
 
 
 def estimator_of(
-    settings: dict[str, Any],
-    recommended: bool,
-    confidence: float | None,
-    refine: bool,
-    voting: str | None,
-    class_weight: Any,
+    settings: Settings, parameters: dict[str, Any], class_weight: Any
 ) -> Any:
     """Return the estimator. Labels are text still, as the classes are not known."""
-    if recommended:
+    if settings.recommended:
+        shrinkage = parameters["shrinkage"]
         return recipes.recommended(
-            priors=settings["priors"],
-            shrinkage="cv" if settings["shrinkage"] is None else settings["shrinkage"],
+            priors=parameters["priors"],
+            shrinkage="cv" if shrinkage is None else shrinkage,
             n_jobs=-1,
         )
-    if confidence is not None:
-        bound = {"max_error": settings.pop("max_error"), "confidence": confidence}
-        bound["random_state"] = settings["random_state"]
-        start = GaussianLinearDiscriminant(**settings)
-        return BoundedErrorClassifier(start, **bound)  # type: ignore[no-untyped-call]
-    start = GaussianLinearDiscriminant(**settings)
-    if not refine:
-        return start.set_params(voting=voting or start.voting)
-    return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
-        start, voting=voting or "auto", class_weight=class_weight, n_jobs=-1
-    )
+    max_error = parameters["max_error"]
+    if settings.confidence is not None:
+        parameters = parameters | {"max_error": None}
+    model = GaussianLinearDiscriminant(**parameters)
+    if settings.confidence is not None:
+        return BoundedErrorClassifier(  # type: ignore[no-untyped-call]
+            model,
+            max_error=max_error,
+            confidence=settings.confidence,
+            random_state=settings.seed,
+        )
+    if settings.refine:
+        return LocalNeighborhoodSearch(  # type: ignore[no-untyped-call]
+            model,
+            voting=settings.voting or "auto",
+            class_weight=class_weight,
+            n_jobs=-1,
+        )
+    return model.set_params(voting=settings.voting or model.voting)
 
 
-def try_out(model: Any) -> None:
+def check_parameters(model: Any) -> None:
     """Refuse values that estimators refuse, before a file is read.
 
-    A discriminant is fitted to made-up classes with the labels that options name.
+    The classes are those that options name; others are made up if there are too few.
     """
     params = model.get_params()
     priors = params.get("priors", params.get("estimator__priors"))
     if isinstance(priors, dict) and len(priors) < 2:
         return  # others are lacking, but which ones only the data say
     labels = list(_labels_in(*params.values()))
-    labels += [f"class {k}" for k in range(2 - len(labels))]
-    tried = labelled(model, np.array(labels))
-    with no_warnings():
-        tried._validate_params()
-        inner = getattr(tried, "estimator", tried)
-        if not isinstance(inner, GaussianLinearDiscriminant):
-            inner = GaussianLinearDiscriminant(priors=priors)
-        inner._validate_params()  # type: ignore[no-untyped-call]
-        if inner.shrinkage == "cv":
-            inner.shrinkage = None
-        n = len(labels)
-        moments = np.full(n, 99), np.arange(n)[:, None], np.ones((n, 1, 1))
-        inner.fit_statistics(ClassStatistics.from_moments(labels, *moments))
-        if isinstance(tried, BoundedErrorClassifier):
-            tried._check_bound(np.array(labels))
+    classes = np.array([*labels, *(f"class {k}" for k in range(2 - len(labels)))])
+    tried = labelled(model, classes)
+    inner = getattr(tried, "estimator", tried)
+    for estimator in (tried, inner):
+        estimator._validate_params()
+    if isinstance(inner, SmoothedLinearDiscriminant):
+        inner = GaussianLinearDiscriminant(priors=inner.priors)
+    pair_problem.check_parameters(inner, classes)
+    if isinstance(tried, BoundedErrorClassifier):
+        tried._check_bound(classes)
 
 
 def _labels_in(*given: Any) -> dict[str, None]:
@@ -121,10 +122,10 @@ class _Fitted:
     n_rows: int
     rows: Rows  # all rows, or a sample in proportion
     first: Array  # the first rows
-    is_whole: bool = True  # whether the rows are all
+    is_whole: bool  # whether the rows are all
+    n_incomplete: int
     folds: Sequence[Any] = ()  # statistics of each fold
     sample: Any = None  # that of the statistics
-    n_incomplete: int = 0
 
     @property
     def is_large(self) -> bool:
@@ -141,11 +142,9 @@ def fit_and_report(
     """
     judgement, unknown = None, []
     with StatusLine() as status:
-        by_sums = isinstance(model, GaussianLinearDiscriminant)
-        by_sums = by_sums and model.shrinkage != "cv"
-        if by_sums and not (table.missing == "em" and cv):  # EM's moments do not add up
-            n_folds = FOLDS if cv is None else cv
-            fitted = _fit_batches(model, table, status, n_folds)
+        adds_up = isinstance(model, GaussianLinearDiscriminant)
+        if adds_up and model.shrinkage != "cv":
+            fitted = _fit_batches(model, table, status, cv)
         else:
             fitted = _fit_rows(model, table, status, seed)
         model, rows = fitted.model, fitted.rows
@@ -219,29 +218,36 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
         if hasattr(estimator, "statistics_"):
             estimator.statistics_.feature_names = names
     n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
-    return _Fitted(model, n, rows, done.first, is_whole, n_incomplete=n_incomplete)
+    return _Fitted(model, n, rows, done.first, is_whole, n_incomplete)
 
 
-def _fit_batches(model: Any, table: Table, status: StatusLine, n_folds: int) -> _Fitted:
+def _fit_batches(
+    model: Any, table: Table, status: StatusLine, cv: int | None
+) -> _Fitted:
     """Fit a model to statistics of all rows, gathered for each fold."""
+    n_folds = FOLDS if cv is None else cv
     gathered = gather(table, status.doing("reading the data"), n_folds=n_folds)
     stats, sample = as_frequencies(gathered.statistics, gathered.sample)
-    folds = gathered.folds
-    if sample is not gathered.sample:
-        factor = stats.weights.sum() / gathered.statistics.weights.sum()
-        folds = [part.scaled(factor) for part in folds]
+    factor = stats.weights.sum() / gathered.statistics.weights.sum()
+    folds = [part.scaled(factor) for part in gathered.folds]
     model = labelled(model, stats.classes)._fit_sampled(stats, sample)
     is_whole = bool(np.isclose(sample.weight.sum(), stats.weights.sum()))
-    some = sample if is_whole else sample.take(slice(IN_ALL))
-    rows = some.rows(stats.classes)
-    n, first = gathered.n_rows, gathered.first
-    fitted = _Fitted(model, n, rows, first, is_whole, folds, sample)
-    if not gathered.n_incomplete:
-        return fitted
-    # The sample is filled in: rows as they are, if not too many, are read again.
-    if not fitted.is_large:
+    rows = (sample if is_whole else sample.take(slice(IN_ALL))).rows(stats.classes)
+    fitted = _Fitted(
+        model,
+        gathered.n_rows,
+        rows,
+        gathered.first,
+        is_whole,
+        gathered.n_incomplete,
+        folds,
+        sample,
+    )
+    # EM's moments do not add up, and the sample is filled in: read rows as they are.
+    if gathered.n_incomplete and cv != 0 and not (cv is None and fitted.is_large):
         rows = _with_frequencies(read_all(table)[0])
-    return _Fitted(model, n, rows, first, n_incomplete=gathered.n_incomplete)
+        fitted = replace(fitted, rows=rows, is_whole=True)
+    return fitted
 
 
 def _with_frequencies(rows: Rows) -> Rows:
@@ -270,7 +276,7 @@ def _judge(fitted: _Fitted, n_folds: int | None, status: StatusLine) -> Judgemen
                 raise NotJudgedError("the search takes too long on so many rows")
             if isinstance(model, SmoothedLinearDiscriminant):
                 return _own_estimate(model, rows)
-        if not fitted.is_whole and fitted.sample is not None:
+        if not fitted.is_whole and fitted.folds:
             return held_out_parts(model, list(fitted.folds), fitted.sample)
         show = status.doing("cross-validating")
         judgement, right = held_out(

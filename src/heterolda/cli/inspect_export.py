@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_outputs
+from heterolda.cli.files import check_files
 from heterolda.cli.messages import (
-    errors_in_one_line,
     print_result,
     print_to_stderr,
-    warnings_as_notes,
 )
 from heterolda.foundations.wording import names_text
 
@@ -42,7 +40,6 @@ def inspect(
             "Write a page with tables and pictures instead. It needs no network.",
         ),
     ] = None,
-    debug: opt.Debug = False,
 ) -> None:
     """Describe the rules of a model in words or on a page.
 
@@ -55,28 +52,27 @@ def inspect(
     threshold.
     Weights are for features in units of their standard deviation within the classes.
     """
-    with errors_in_one_line(debug):
-        labels = opt.split_names(pair)
-        if pair is not None and len(labels) != 2:
-            raise opt.UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
-        check_outputs({"--html": html}, model=model)
-        from heterolda.cli.models import load_classifier
-        from heterolda.inspection.model_facts import ModelFacts
-        from heterolda.inspection.model_text import describe_model, write_card
+    labels = opt.split_names(pair)
+    if pair is not None and len(labels) != 2:
+        raise opt.UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
+    check_files({"--html": html}, model=model)
+    from heterolda.cli.models import load_classifier
+    from heterolda.inspection.model_facts import ModelFacts
+    from heterolda.inspection.model_text import describe_model, write_card
 
-        fitted = load_classifier(model)
-        if not hasattr(fitted, "pairs_"):
-            raise ValueError(
-                f"{model} holds a pipeline, but inspect describes classifiers: load it "
-                "in Python, save its last step to a file and inspect that"
-            )
-        facts = ModelFacts(fitted)
-        pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
-        if html is None:
-            print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
-            return
-        write_card(facts, model.name, html, pairs)
-        print_to_stderr(f"the page is in {html}")
+    fitted = load_classifier(model)
+    if not hasattr(fitted, "pairs_"):
+        raise ValueError(
+            f"{model} holds a pipeline, but inspect describes classifiers: load it "
+            "in Python, save its last step to a file and inspect that"
+        )
+    facts = ModelFacts(fitted)
+    pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
+    if html is None:
+        print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
+        return
+    write_card(facts, model.name, html, pairs)
+    print_to_stderr(f"the page is in {html}")
 
 
 def export(
@@ -104,7 +100,6 @@ def export(
             "PREFIX", "For C: prefix of all names. By default taken from the file name."
         ),
     ] = None,
-    debug: opt.Debug = False,
 ) -> None:
     """Write a model as a C header or an ONNX graph.
 
@@ -115,24 +110,21 @@ def export(
     In C, a pipeline of projections and a classifier becomes rules on its features. A
     projection alone can be exported to ONNX only.
     """
-    with errors_in_one_line(debug), warnings_as_notes():
-        form = to or {".h": "c", ".onnx": "onnx"}.get(out.suffix.lower())
-        if form is None:
-            raise opt.UsageError(f"--out {out}: add --to c or --to onnx")
-        kind = dtype or _DTYPES[form][0]
-        if kind not in _DTYPES[form]:
-            options = ", ".join(_DTYPES[form])
-            raise opt.UsageError(f"--dtype {kind}: for {form} it is one of {options}")
-        if form != "c" and name is not None:
-            raise opt.UsageError("--name is for C: leave it out for ONNX")
-        check_outputs({"--out": out}, model=model)
-        from heterolda.cli.models import load_model
+    form = to or {".h": "c", ".onnx": "onnx"}.get(out.suffix.lower())
+    if form is None:
+        raise opt.UsageError(f"--out {out}: add --to c or --to onnx")
+    kind = dtype or _DTYPES[form][0]
+    if kind not in _DTYPES[form]:
+        options = ", ".join(_DTYPES[form])
+        raise opt.UsageError(f"--dtype {kind}: for {form} it is one of {options}")
+    if form != "c" and name is not None:
+        raise opt.UsageError("--name is for C: leave it out for ONNX")
+    check_files({"--out": out}, model=model)
+    from heterolda.export import load
 
-        fitted = load_model(model)
-        write = _write_onnx if form == "onnx" else _write_c
-        print_result(
-            line.replace("\n", "\\n") for line in write(fitted, out, kind, name)
-        )
+    fitted = load(model)
+    write = _write_onnx if form == "onnx" else _write_c
+    print_result(line.replace("\n", "\\n") for line in write(fitted, out, kind, name))
 
 
 def _write_onnx(model: Any, out: Path, dtype: str, _: str | None) -> list[str]:

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import isnan
 from typing import Any, Self
@@ -23,6 +23,7 @@ from heterolda.foundations.wording import printable
 INTERRUPTED = 130  # the status of a command that was interrupted
 _LONGEST = 1000  # characters of a line beside the result
 _PAUSE = 0.1  # seconds between two changes of the line that shows progress
+_CLEAR = "\r\x1b[K"  # empties the line of a terminal
 # Parameters that are arguments or files on the command line: no option has their name.
 _NOT_OPTIONS = ("X", "y", "path", "source", "other")
 # Options that name where data are: what is wrong with them is wrong with the data.
@@ -42,8 +43,11 @@ _REFUSED = re.compile(
 
 
 @contextmanager
-def errors_in_one_line(debug: bool) -> Iterator[None]:
-    """End with one line on stderr: status 2 for what was typed, 1 for the rest."""
+def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[None]:
+    """End with one line on stderr: status 2 for what was typed, 1 for the rest.
+
+    `options` are those that the command has, so that it advises no others.
+    """
     try:
         yield
     except (typer.Exit, BrokenPipeError):
@@ -56,31 +60,45 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
             import traceback
 
             traceback.print_exc()
+        advised = getattr(error, "options", {})
+        text = _with_advice(error, options) if advised else reason(error)
         # Options that are to be copied must be whole.
-        longest = None if getattr(error, "options", ()) else _LONGEST
-        print_to_stderr(f"heterolda: {reason(error)}", longest)
+        print_to_stderr(f"heterolda: {text}", None if advised else _LONGEST)
         raise typer.Exit(2 if _is_usage(error) else 1) from error
+
+
+def _with_advice(error: Any, options: Collection[str]) -> str:
+    """Return what is wrong with columns, and the options of the command that help."""
+    usable = {k: v for k, v in error.options.items() if k in options}
+    add = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
+    return f"{error.problem}. Correct the file{add}"
 
 
 def _is_usage(error: Exception) -> bool:
     """Return whether an error is about what was typed, not about what files hold."""
     if isinstance(error, ParameterError):
         return error.parameter not in (*_NOT_OPTIONS, *_OF_DATA)
-    # A column that does not exist was typed, unless a model asks for it.
+    # A column that does not exist was typed, now or for the fit.
     was_typed = isinstance(error, UsageError) or hasattr(error, "absent")
     return was_typed or _REFUSED.fullmatch(str(error)) is not None
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Turn the library's warnings into plain lines."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Turn the library's warnings into plain lines, each once."""
+    shown: set[str] = set()
+
+    def show(warning: Warning | str, *_: object, **__: object) -> None:
+        text = in_options(str(warning))
+        if text not in shown:
+            shown.add(text)
+            note(text)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        finally:  # before an error, which they may explain
-            note(*dict.fromkeys(in_options(warning.message) for warning in caught))
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def note(*texts: str) -> None:
@@ -98,7 +116,8 @@ def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
     """Print one line for the user on the standard error stream."""
     line = printable(" ".join(text.split()), longest)
     with suppress(OSError):  # the terminal may be closed: then nobody reads it
-        print(line, file=sys.stderr, flush=True)
+        clear = _CLEAR if sys.stderr.isatty() else ""
+        print(clear + line, file=sys.stderr, flush=True)
 
 
 def reason(error: Exception) -> str:
@@ -115,10 +134,6 @@ def reason(error: Exception) -> str:
 
 def in_options(message: BaseException | str) -> str:
     """Return a message of the library with options in place of parameters."""
-    options: dict[str, Any] = getattr(message, "options", {})
-    if options:
-        problem = getattr(message, "problem", "")
-        return f"{problem}. Correct the file, or add {options_text(options)}"
     text = str(message)
     refused = _REFUSED.fullmatch(text)
     if refused is not None:
@@ -167,7 +182,7 @@ class StatusLine:
         from heterolda.foundations.threads import shown_by
 
         self.is_shown = sys.stderr.isatty() and not quiet
-        self._changed, self._width, self._announced = 0.0, 0, ""
+        self._changed, self._announced = 0.0, ""
         self._context = shown_by(self._long_work)
 
     def __enter__(self) -> Self:
@@ -181,7 +196,7 @@ class StatusLine:
     def __call__(self, text: str, share: float) -> None:
         """Show what is done now, and how much of it is done."""
         now = time.monotonic()
-        if self.is_shown and now - self._changed >= _PAUSE:
+        if now - self._changed >= _PAUSE:
             self._changed = now
             self._write(text if isnan(share) else f"{text}: {share:.0%}")
 
@@ -190,12 +205,10 @@ class StatusLine:
         return lambda text, share: self(f"{task}: {text}", share)
 
     def _write(self, text: str) -> None:
-        if self.is_shown and (text or self._width):
+        if self.is_shown:
             text = printable(text)[: shutil.get_terminal_size().columns - 1]
             with suppress(OSError):  # the terminal may be closed
-                print(f"\r{text:{self._width}}\r{text}", end="", file=sys.stderr)
-                sys.stderr.flush()
-            self._width = len(text)
+                print(_CLEAR + text, end="", file=sys.stderr, flush=True)
 
     def _long_work(self, text: str, share: float) -> None:
         """Show what takes minutes: it is announced where no line is shown, too."""

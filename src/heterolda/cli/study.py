@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -13,15 +12,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_outputs
-from heterolda.cli.messages import (
-    StatusLine,
-    errors_in_one_line,
-    in_options,
-    note,
-    print_to_stderr,
-    warnings_as_notes,
-)
+from heterolda.cli.files import check_files
+from heterolda.cli.messages import StatusLine, in_options, note, print_to_stderr
 
 DataDir = Annotated[
     Path | None,
@@ -31,72 +23,64 @@ DataDir = Annotated[
         "HETEROLDA_DATA.",
     ),
 ]
-Datasets = Annotated[
-    str | None,
-    opt.read(
-        "NAMES",
-        "Data sets, separated by commas, or the groups all, paper, embedded. By "
-        "default all that need no download, or none with --data. heterolda datasets "
-        "lists them.",
-    ),
-]
-Data = Annotated[
-    list[str] | None,
-    opt.read(
-        "FILE",
-        "A table of your own, text, Excel or Parquet, under the name of the file. May "
-        "be given several times.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    opt.read("COLUMN", "Column of the classes in --data.", "--target", "-t"),
-]
-Methods = Annotated[
-    str | None,
-    opt.model(
-        "NAMES",
-        "Methods, separated by commas: pairwise-lda, c-hld, r-hld-1, r-hld-2, "
-        "algorithm-1, algorithm-2, svm, gld, gld+algorithm-2, lda, "
-        "logistic-regression, linear-svc; the groups all, paper; or a classifier of "
-        "your own as MODULE:CLASS. By default all.",
-    ),
-]
-Trials = Annotated[
-    int,
-    opt.model(
-        "NUMBER",
-        "How often to shuffle the rows and split them again; 20 in the paper.",
-        min=1,
-    ),
-]
-Folds = Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)]
-Jobs = Annotated[
-    int | None,
-    opt.model(
-        "NUMBER", "Number of processes. By default one for each processor.", min=1
-    ),
-]
-Seed = Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)]
-Out = Annotated[Path, opt.write("FOLDER", "Folder for the results.")]
-TableFormat = Annotated[
-    Literal["text", "markdown"], opt.write(None, "Format of the tables.", "--format")
-]
 
 
 def reproduce(
-    datasets: Datasets = None,
-    data: Data = None,
-    target: Target = None,
+    datasets: Annotated[
+        str | None,
+        opt.read(
+            "NAMES",
+            "Data sets, separated by commas, or the groups all, paper, embedded. By "
+            "default all that need no download, or none with --data. heterolda "
+            "datasets lists them.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        opt.read(
+            "FILE",
+            "A table of your own, text, Excel or Parquet, under the name of the file. "
+            "May be given several times.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        opt.read("COLUMN", "Column of the classes in --data.", "--target", "-t"),
+    ] = None,
     data_dir: DataDir = None,
-    methods: Methods = None,
-    trials: Trials = 1,
-    folds: Folds = 10,
-    jobs: Jobs = None,
-    seed: Seed = 0,
-    out: Out = Path("heterolda-results"),
-    table_format: TableFormat = "text",
-    debug: opt.Debug = False,
+    methods: Annotated[
+        str,
+        opt.model(
+            "NAMES",
+            "Methods, separated by commas: pairwise-lda, c-hld, r-hld-1, r-hld-2, "
+            "algorithm-1, algorithm-2, svm, gld, gld+algorithm-2, lda, "
+            "logistic-regression, linear-svc; the groups all, paper; or a classifier "
+            "of your own as MODULE:CLASS.",
+        ),
+    ] = "all",
+    trials: Annotated[
+        int,
+        opt.model(
+            "NUMBER",
+            "How often to shuffle the rows and split them again; 20 in the paper.",
+            min=1,
+        ),
+    ] = 1,
+    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10,
+    jobs: Annotated[
+        int | None,
+        opt.model(
+            "NUMBER", "Number of processes. By default one for each processor.", min=1
+        ),
+    ] = None,
+    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0,
+    out: Annotated[Path, opt.write("FOLDER", "Folder for the results.")] = Path(
+        "heterolda-results"
+    ),
+    table_format: Annotated[
+        Literal["text", "markdown"],
+        opt.write(None, "Format of the tables.", "--format"),
+    ] = "text",
 ) -> None:
     """Run the paper's study and print its Tables 2, 3 and 4.
 
@@ -107,45 +91,35 @@ def reproduce(
     The results are kept in a folder. Run the same command again to continue after an
     interrupt, or another one to add data sets, methods or trials.
     """
-    with errors_in_one_line(debug), warnings_as_notes():
-        if bool(data) != bool(target):
-            raise opt.UsageError("--data and --target belong together: give both")
-        from joblib import cpu_count
+    if bool(data) != bool(target):
+        raise opt.UsageError("--data and --target belong together: give both")
+    from joblib import cpu_count
 
-        from heterolda.data.gathering import read_all
-        from heterolda.data.table import Table
-        from heterolda.experiments.results import RESULTS, RUN
-        from heterolda.experiments.study import Study
-        from heterolda.experiments.tables import render_table
+    from heterolda.experiments.study import Study
+    from heterolda.experiments.tables import render_table
 
-        own = [(Path(path).name.partition(".")[0], path) for path in data or []]
-        try:
-            names = _catalogue_sets(datasets, data_dir) if datasets or not own else []
-            models = _methods(methods)
-        except ValueError as error:
-            raise opt.UsageError(in_options(error)) from error
-        _check_unique("data sets", [*names, *(name for name, _ in own)])
-        check_outputs({}, out / RESULTS, out / RUN, *(path for _, path in own))
-        sets: dict[str, Any] = dict.fromkeys(names)
-        for name, path in own:
-            rows, _ = read_all(Table(path, target, takes_missing=False))
-            sets[name] = rows.X, rows.labels
-        study = Study(sets, models, trials, folds, seed, data_dir)
-        try:
-            with StatusLine() as status:
-                show = _progress(status)
-                results = study.run(out, jobs=jobs or cpu_count(), progress=show)
-        except KeyboardInterrupt:
-            note(
-                f"finished folds are in {str(out)!r}, and the same command continues "
-                "from there"
-            )
-            raise
-        for number in (2, 3, 4):
-            print(render_table(results, number, table_format))
-        if study.tasks({row.key for row in results.rows}):
-            print_to_stderr("heterolda: some methods failed, as the notes say")
-            raise typer.Exit(1)
+    try:
+        names = _catalogue_sets(datasets, data_dir) if datasets or not data else []
+        models = _methods(methods)
+    except ValueError as error:
+        raise opt.UsageError(in_options(error)) from error
+    sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
+    study = Study(sets, models, trials, folds, seed, data_dir)
+    try:
+        with StatusLine() as status:
+            show = _progress(status)
+            results = study.run(out, jobs=jobs or cpu_count(), progress=show)
+    except KeyboardInterrupt:
+        note(
+            f"finished folds are in {str(out)!r}, and the same command continues "
+            "from there"
+        )
+        raise
+    for number in (2, 3, 4):
+        print(render_table(results, number, table_format))
+    if study.tasks({row.key for row in results.rows}):
+        print_to_stderr("heterolda: some methods failed, as the notes say")
+        raise typer.Exit(1)
 
 
 def _progress(status: StatusLine) -> Callable[[str, float], None]:
@@ -172,22 +146,39 @@ def _catalogue_sets(names: str | None, data_dir: Path | None) -> list[str]:
     return datasets.resolve_datasets(opt.split_names(names))
 
 
-def _methods(names: str | None) -> dict[str, Any]:
+def _own_sets(
+    paths: list[str], target: str | None, others: list[str]
+) -> dict[str, Any]:
+    """Return features and labels of files by the names of these."""
+    from heterolda.data.gathering import read_all
+    from heterolda.data.table import Table
+
+    sets: dict[str, Any] = {}
+    for path in paths:
+        name = Path(path).name.partition(".")[0]
+        if name in (*others, *sets):
+            raise opt.UsageError(f"two data sets have the name {name!r}: rename one")
+        rows, _ = read_all(Table(path, target, takes_missing=False))
+        sets[name] = rows.X, rows.labels
+    return sets
+
+
+def _methods(names: str) -> dict[str, Any]:
     """Return the methods that were asked for, None for those of the study."""
     from heterolda.experiments.study import resolve_methods
 
-    given = opt.split_names(names or "all")
-    own = [_imported(name) for name in given if ":" in name]
+    given = opt.split_names(names)
     known = resolve_methods([name for name in given if ":" not in name])
-    _check_unique("methods", [*known, *(type(model).__name__ for model in own)])
-    return dict.fromkeys(known) | {type(model).__name__: model for model in own}
-
-
-def _check_unique(what: str, names: list[str]) -> None:
-    """Refuse a name of two things: the results of one would be lost."""
-    name, n = Counter(names).most_common(1)[0]
-    if n > 1:
-        raise opt.UsageError(f"two {what} have the name {name!r}: rename one of them")
+    models: dict[str, Any] = dict.fromkeys(known)
+    for name in given:
+        if ":" in name:
+            model = _imported(name)
+            if type(model).__name__ in models:
+                raise opt.UsageError(
+                    f"two methods have the name {type(model).__name__!r}: rename one"
+                )
+            models[type(model).__name__] = model
+    return models
 
 
 def _imported(name: str) -> Any:
@@ -219,7 +210,6 @@ def datasets(
     out: Annotated[
         Path | None, opt.write("FILE", "By default NAME.csv.", "--out", "-o")
     ] = None,
-    debug: opt.Debug = False,
 ) -> None:
     """List data sets to try, or write one to a CSV file.
 
@@ -227,35 +217,33 @@ def datasets(
     - `heterolda datasets --write iris --out iris.csv`
     - `heterolda datasets --details`
     """
-    with errors_in_one_line(debug):
-        from heterolda.experiments.datasets import (
-            CATALOGUE,
-            dataset_file,
-            dataset_source,
-            write_sample,
-        )
+    from heterolda.experiments.datasets import (
+        CATALOGUE,
+        dataset_file,
+        dataset_source,
+        write_sample,
+    )
 
-        if write is not None:
-            if write not in CATALOGUE:
-                raise opt.UsageError(
-                    f"--write {write}: no data set has this name: see heterolda "
-                    "datasets"
-                )
-            path, read = out or Path(f"{write}.csv"), dataset_file(write, data_dir)
-            check_outputs({"--out": path}, *filter(None, [read]))
-            print(write_sample(write, path, data_dir))
-            return
-        texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
-        print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
-        for row in CATALOGUE.values():
-            source = dataset_source(row.name, data_dir)
-            absent = "no: needs a file" + (", or OpenML" if row.openml else "")
-            available = absent if source is None else f"yes: {texts[source]}"
-            print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
-            if details:
-                openml = f" OpenML: {row.openml['data_id']}." if row.openml else ""
-                print(f"    {row.origin}. License: {row.license}.{openml}")
-                print(f"    {row.notes}\n" if row.notes else "")
+    if write is not None:
+        if write not in CATALOGUE:
+            raise opt.UsageError(
+                f"--write {write}: no data set has this name: see heterolda datasets"
+            )
+        path, read = out or Path(f"{write}.csv"), dataset_file(write, data_dir)
+        check_files({"--out": path}, *filter(None, [read]))
+        print(write_sample(write, path, data_dir))
+        return
+    texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
+    print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
+    for row in CATALOGUE.values():
+        source = dataset_source(row.name, data_dir)
+        absent = "no: needs a file" + (", or OpenML" if row.openml else "")
+        available = absent if source is None else f"yes: {texts[source]}"
+        print(f"{row.name:14}{row.label:7}{row.n:7}{row.d:5}{row.k:4}  {available}")
+        if details:
+            openml = f" OpenML: {row.openml['data_id']}." if row.openml else ""
+            print(f"    {row.origin}. License: {row.license}.{openml}")
+            print(f"    {row.notes}\n" if row.notes else "")
 
 
 def report(
@@ -266,17 +254,15 @@ def report(
     out: Annotated[
         Path | None, opt.write("FILE", "Page to write. By default in the folder.")
     ] = None,
-    debug: opt.Debug = False,
 ) -> None:
     """Write a page with the tables and pictures of a folder of results.
 
     - `heterolda report heterolda-results`
     - `heterolda report results --out study.html`
     """
-    with errors_in_one_line(debug):
-        from heterolda.experiments.report import write_report
-        from heterolda.experiments.results import RESULTS, RUN
+    from heterolda.experiments.report import write_report
+    from heterolda.experiments.results import RESULTS, RUN
 
-        path = folder / "report.html" if out is None else out
-        check_outputs({"--out": path}, folder / RESULTS, folder / RUN)
-        print(write_report(folder, path))
+    path = folder / "report.html" if out is None else out
+    check_files({"--out": path}, folder / RESULTS, folder / RUN)
+    print(write_report(folder, path))

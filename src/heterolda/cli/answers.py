@@ -1,0 +1,79 @@
+"""Columns that a model adds to a table, written batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heterolda.cli.options import UsageError
+from heterolda.data.files import PARQUET
+from heterolda.foundations.wording import named
+
+if TYPE_CHECKING:
+    from heterolda.data.reading import Pass
+    from heterolda.data.table import File
+    from heterolda.foundations.arrays import Array
+
+
+def write_answers(
+    reading: Pass,
+    out: str,
+    columns_of: Callable[[File], Sequence[str]],
+    added: Sequence[str],
+    answer: Callable[[Array], Sequence[Any]],
+    progress: Callable[[str, float], None],
+) -> int:
+    """Write columns of a table as they are, then those that are added.
+
+    `columns_of` names the columns to keep, given the first file, and `answer` takes the
+    features of a batch. In Parquet files, features of text files are numbers. Return
+    the number of rows.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from heterolda.data.reading import open_files
+    from heterolda.data.writer import write_table
+
+    as_numbers = out.lower().endswith(PARQUET)
+    kept: list[str] = []
+
+    def answered(file: File, records: Any, X: Array) -> tuple[Any, Any]:
+        columns = dict(zip(kept, records.select(kept).columns, strict=True))
+        if as_numbers and file.is_text:
+            # A feature of a category has the name of no column.
+            for name, x in zip(file.table.features, X.T, strict=True):
+                if name in columns:
+                    columns[name] = pa.array(x, mask=np.isnan(x))
+        columns |= dict(zip(added, answer(X), strict=True))
+        return pa.RecordBatch.from_pydict(columns), file.format
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        for file in open_files(reading.table):
+            if not kept:
+                kept.extend(columns_of(file))
+                _check_names(file, kept, added)
+                # Names come first, so that whoever waits for rows sees them.
+                empty = pa.RecordBatch.from_pylist([], schema=file.schema)
+                yield answered(file, empty, np.empty((0, len(file.table.features))))
+            for records, rows in reading.of_file(file):
+                yield answered(file, records, rows.X)
+
+    return write_table(batches(), out, progress)
+
+
+def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
+    """Refuse columns that are not there, or would be there twice."""
+    names = file.schema.names
+    absent = [name for name in kept if name not in names]
+    if absent:
+        raise UsageError(
+            f"{file.name}: no column is named {named(absent)}; it has {named(names)}"
+        )
+    columns = [*kept, *added]
+    clash = next((name for name in added if columns.count(name) > 1), None)
+    if clash is not None:
+        raise ValueError(
+            f"{file.name}: there is already a column {clash!r}: rename it, or choose "
+            "the columns to write with --id"
+        )
