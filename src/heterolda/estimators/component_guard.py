@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.estimators.guard import MORE
+from heterolda.estimators.warn import leading_features, warn
+from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
@@ -126,3 +129,27 @@ class _Judge:
             rule.winners(subspace.project(rows.X)) != k
             for k, rows in enumerate(self._rows)
         ]
+
+
+def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> None:
+    """Warn that the model misleads, and say what the guard did about it.
+
+    There is no warning if the difference may be chance.
+    """
+    first, last = tried[0], tried[-1]
+    if not (first.is_worse and first.is_clear):
+        return
+    done = "The class covariances were shrunk towards the pooled one"
+    if last.added == 1:
+        done = "The components of linear discriminant analysis now come first"
+    elif last is first:
+        done = "Shrinking covariances towards the pooled one does not help"
+    remedy = ", or use fewer components" if last.is_worse else ""
+    features = leading_features(statistics, first.subspace.scalings[:, 0])
+    warn(
+        "the classes are not Gaussian: more training rows are misclassified in the "
+        "components of the Gaussian model than in those of linear discriminant "
+        f"analysis. {done}. Check {features}, on which the model relies: transform "
+        f"such features or leave them out{remedy}",
+        ModelMisfitWarning,
+    )

@@ -4,6 +4,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from numbers import Real
 
 from sklearn.base import clone
@@ -13,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import LinearClassifier
-from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -24,17 +25,21 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_all_classes,
 )
-from heterolda.estimators.guard import NOTHING, Chosen, reviewed
+from heterolda.estimators.guard import compare_with_rivals, with_rivals
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
-from heterolda.estimators.thresholds import has_few_rows
+from heterolda.estimators.temperature import Evidence
+from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
     warn_of_discarded_rows,
+    warn_of_dropped_directions,
+    warn_of_misfit,
     warn_of_plug_in,
+    warn_of_raised_variances,
     warn_of_rows,
-    warn_of_rules,
+    warn_of_trivial_rules,
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
@@ -48,7 +53,7 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
-from heterolda.solvers import Solver
+from heterolda.solvers import Global, Solver
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
@@ -58,7 +63,8 @@ from heterolda.statistics.shrinkage import (
     chosen_by_rows,
     needs_no_rows,
 )
-from heterolda.statistics.wide import in_coordinates
+from heterolda.statistics.wide import in_coordinates, in_span
+from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
 # Covariances of few rows are not put together if there are more numbers in them.
@@ -447,41 +453,55 @@ class GaussianLinearDiscriminant(LinearClassifier):
         keep_statistics(self, stats)
         return self
 
-    def _solve(self, stats, rows=None, chosen=NOTHING):
-        """Solve all pairs and write the fitted attributes.
-
-        Without rows, `chosen` is what they chose in an earlier fit.
-        """
+    def _solve(self, stats, rows=None):
+        """Solve all pairs, check the rules on rows, and write the fitted attributes."""
         check_several_classes(stats.n_classes)
-        first = chosen is NOTHING
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
-        if rows is not None:
-            chosen = Chosen(chosen_by_rows(self.shrinkage, inside, rows))
-        problem = PairProblem.of(self, inside, chosen.shrinkage)
-        if first:
-            warn_of_rows(stats, problem, self.shrinkage, chosen.shrinkage)
-        judges = sampled(rows) if self.guard and rows is not None else None
-        rules, chosen, verdict = reviewed(problem, judges, chosen)
+        chosen = None if rows is None else chosen_by_rows(self.shrinkage, inside, rows)
+        problem = PairProblem.of(self, inside, chosen)
+        warn_of_rows(stats, problem)
+        sample = sampled(rows) if self.guard and rows is not None else None
+        verdict, thresholds, left_out = None, None, {}
+        if sample is not None and problem.has_few_rows:
+            thresholds, rules, left_out = Thresholds.of(problem, sample)
+        else:
+            rules = problem.solve()
+            if sample is not None and isinstance(problem.criterion.solver, Global):
+                verdict = compare_with_rivals(rules, problem, sample)
+                rules, left_out = verdict.rules, verdict.left_out
+        evidence = 1.0
+        # Rows filled in by regression are less sure of their class than they look.
+        complete = inside.estimated_by != "EM"
+        if sample is not None and problem.follows_optimum and complete:
+            evidence = Evidence.of(rules, problem, sample, left_out)
+        guarded = rules.trivial & False if verdict is None else verdict.guarded
         rated = problem.rate(rules)
-        rules = rated.planes if span is None else span.in_features(rated.planes)
-        verdict = None if verdict is None else verdict.in_features(span)
-        unchecked = rows is None and first
-        warn_of_rules(stats, problem, rules, judges, verdict, unchecked=unchecked)
+        warn_of_trivial_rules(problem, rated.planes)
+        if verdict is not None:
+            warn_of_misfit(stats, problem.pairs, verdict, span)
+        if span is None:
+            warn_of_dropped_directions(problem, rated.planes, sample)
+        if rows is None:
+            warn_of_raised_variances(problem, rated.planes)
+        self._write(stats, problem, span, rated, guarded, evidence)
+        if thresholds is not None:  # for other operating points
+            self._thresholds = thresholds
+        return self
 
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+    def _write(self, stats, problem, span, rated, guarded, evidence):
+        """Write the fitted attributes."""
+        rules = rated.planes if span is None else span.in_features(rated.planes)
+        for name in ("fit_record_", "_thresholds"):  # of an earlier fit
+            vars(self).pop(name, None)
         self.classes_ = stats.classes
         self.statistics_ = stats
-        self.shrinkage_ = chosen.shrinkage
+        self.shrinkage_ = problem.chosen
         self.priors_ = problem.priors
         self.pairs_ = problem.pairs
-        self.guarded_ = chosen.guarded
-        self._decide_by(rules, rated.error_rates, rated.risk, chosen.evidence)
+        self.guarded_ = guarded
+        self._decide_by(rules, rated.error_rates, rated.risk, evidence)
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
-        vars(self).pop("_thresholds", None)
-        if chosen.thresholds is not None:  # for other operating points
-            self._thresholds = chosen.thresholds
-        return self
 
     def _decide_by(self, rules, error_rates, risk, evidence):
         """Write the attributes of the rules, and what predicts by them."""
@@ -616,30 +636,72 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     def _for_features(self, mask):
         """Return the model for a mask of features, which may all be False."""
-        statistics = restricted(self.statistics_, mask)
-        evidence = self._committee.temperature
-        chosen = Chosen(self.shrinkage_, self.guarded_, evidence=evidence)
-        copy = solved_again(self, self._fitted_with(), statistics, chosen)
+        stats = restricted(self.statistics_, mask)
+        copy = solved_again(self, self._fitted_with(), stats, self.guarded_)
         copy.n_features_in_ = int(mask.sum())
         if hasattr(copy, "feature_names_in_"):
             copy.feature_names_in_ = copy.feature_names_in_[mask]
         return copy
 
 
-def solved_again(estimator, parameters, statistics=None, chosen=None):
-    """Return a copy with other parameters, fitted to the same or given statistics."""
-    if statistics is None:
-        statistics = estimator.statistics_.copy()
-        thresholds = getattr(estimator, "_thresholds", None)
-        evidence = estimator._committee.temperature
-        chosen = Chosen(estimator.shrinkage_, None, thresholds, evidence)
-    same = {"shrinkage": estimator._settings["shrinkage"]}
-    if estimator.statistics_.estimated_by is None:
+def solved_again(model, parameters, stats=None, guarded=None):
+    """Return a copy of a fitted model with other parameters, solved without rows.
+
+    What rows chose stays: shrinkage, temperature, the `guarded` pairs, if given, and
+    thresholds, unless the statistics are new.
+    """
+    thresholds = None if stats is not None else getattr(model, "_thresholds", None)
+    stats = model.statistics_.copy() if stats is None else stats
+    same = {"shrinkage": model._settings["shrinkage"]}
+    if model.statistics_.estimated_by is None:
         same["covariance_estimator"] = None
-    copy = clone(estimator).set_params(**(same | parameters))
+    copy = clone(model).set_params(**(same | parameters))
     copy._validate_params()
-    copy._solve(statistics, chosen=chosen)
+    inside, span = in_span(stats, copy.shrinkage)
+    problem = PairProblem.of(copy, inside, model.shrinkage_)
+    if thresholds is not None:
+        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
+    else:
+        rules = problem.solve()
+    if guarded is None:
+        guarded = rules.trivial & False
+    rated = problem.rate(with_rivals(rules, problem, guarded))
+    warn_of_trivial_rules(problem, rated.planes)
+    temperature = model._committee.temperature
+    copy._write(stats, problem, span, rated, guarded, temperature)
+    if thresholds is not None:
+        copy._thresholds = thresholds
     for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(estimator, name):
-            setattr(copy, name, getattr(estimator, name))
+        if hasattr(model, name):
+            setattr(copy, name, getattr(model, name))
     return copy
+
+
+class Frontiers(Sequence):
+    """Frontiers of all pairs, each computed on use: `dir` reads all attributes."""
+
+    def __init__(self, model):
+        self._model = model
+
+    @cached_property
+    def _moments(self):
+        """Statistics, covariances and priors of the classes, and their span."""
+        model = self._model
+        if has_few_rows(model):
+            warn_of_plug_in()
+        shrinkage = model._settings["shrinkage"]
+        stats, span = in_span(model.statistics_, shrinkage)
+        cov = Shrinkage.of(stats, shrinkage, model.shrinkage_).covariances(stats)
+        return (stats, cov, model.priors_), span
+
+    def __len__(self):
+        return len(self._model.pairs_)
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        moments, span = self._moments
+        return Frontier._of_pair(*moments, self._model.pairs_[k], span)
+
+    def __repr__(self):
+        return f"<frontiers of {len(self)} pairs of classes>"

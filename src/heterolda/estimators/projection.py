@@ -17,7 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from heterolda.data.lazy import lazy_backend
 from heterolda.estimators.base import Estimator, also_lazily
-from heterolda.estimators.component_guard import judged_subspaces
+from heterolda.estimators.component_guard import (
+    judged_subspaces,
+    warn_of_bad_components,
+)
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -30,7 +33,6 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.placement import OnDevices, host_of, settle
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
-    warn_of_bad_components,
     warn_of_coarse_features,
     warn_of_small_classes,
 )
