@@ -103,7 +103,7 @@ def test_probabilities_are_coupled_and_tempered(rng):
     scores = rng.normal(size=(50, 6))
     for log_odds, power in [(None, 0.5), (lambda s: 3 * s, 0.5), (None, 2.0)]:
         committee = OneVsOne(
-            make_planes([0.1] * 6), 4, "weighted", log_odds, evidence=1 / power
+            make_planes([0.1] * 6), 4, "weighted", log_odds=log_odds, evidence=1 / power
         )
         p = couple_log_odds((log_odds or (lambda s: 2 * s))(scores)) ** power
         p /= p.sum(axis=1, keepdims=True)
@@ -303,7 +303,7 @@ def test_rows_have_the_answers_of_their_scores(rng, voting):
     X = rng.normal(size=(200, 3))
     X[::9] = 0.0  # all scores zero: ties
     for log_odds, temperature in ((None, 1.0), (None, 2.0), (lambda s: 2 * s, 2.0)):
-        committee = OneVsOne(planes, 4, voting, log_odds, evidence=temperature)
+        committee = OneVsOne(planes, 4, voting, log_odds=log_odds, evidence=temperature)
         scores = ordered_scores(X, coef, intercept)
         for method in ("winners", "probabilities"):
             found = committee.of_rows(method, X, coef, intercept)

@@ -27,27 +27,13 @@ _CLEARLY = 3.0
 
 @dataclass(frozen=True)
 class Judged:
-    """Components, and the errors of the quadratic rule on training rows in them.
-
-    Attributes
-    ----------
-    subspace : Subspace
-        The components.
-    added : float
-        Weight of the pooled covariance that was added to those of the classes; 1 stands
-        for the components of linear discriminant analysis.
-    error, fisher_error : float
-        Error on training rows, with the priors in force, in these components and in
-        those of linear discriminant analysis.
-    deviation : float
-        Standard error of the difference.
-    """
+    """Components, and the errors of the quadratic rule on training rows in them."""
 
     subspace: Subspace
-    added: float
-    error: float
-    fisher_error: float
-    deviation: float
+    added: float  # weight of the pooled covariance that was added; 1 for those of LDA
+    error: float  # with the priors in force
+    fisher_error: float  # in the components of LDA
+    deviation: float  # standard error of the difference
 
     @property
     def is_worse(self) -> bool:
