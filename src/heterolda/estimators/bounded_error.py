@@ -79,11 +79,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     ----------
     estimator : classifier, default=None
         Any binary classifier with `predict_proba` or `decision_function`. It is cloned
-        and fitted. If None, `GaussianLinearDiscriminant()`; pass that explicitly to
-        tune its parameters, such as ``estimator__shrinkage``, in a grid search. A
-        fitted classifier wrapped in :class:`~sklearn.frozen.FrozenEstimator` is used as
-        it is. Then all rows of the bounded class set the threshold, so they must not be
-        rows that it was fitted to, and the other class needs no rows.
+        and fitted. If None, `GaussianLinearDiscriminant()`. A fitted classifier wrapped
+        in :class:`~sklearn.frozen.FrozenEstimator` is used as it is. Then all rows of
+        the bounded class set the threshold, so they must not be rows that it was fitted
+        to, and the other class needs no rows.
     max_error : dict or float
         ``{label: q}``, the largest error rate of one class, between 0 and 1. A float
         bounds the positive class, ``classes_[1]``.
@@ -92,8 +91,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     set_aside : float in (0, 1), default=0.5
         Share of the rows of the bounded class that are set aside.
     random_state : int, RandomState instance or None, default=0
-        Seed that selects the rows set aside. If you fit with several seeds and choose
-        among the results, the guarantee is lost.
+        Seed that selects the rows set aside. Choosing among the results of several
+        seeds voids the guarantee.
 
     Attributes
     ----------
@@ -106,9 +105,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         its `predict_proba`, or its `decision_function` if it has no probabilities or is
         a `GaussianLinearDiscriminant`.
     bound_ : ErrorBound
-        The guarantee: `label`, `max_error` and `confidence`; the number of rows set
-        aside, `n_rows`, and the `rank` of the threshold among them. `expected_error` is
-        the mean error rate of the class over many such fits.
+        The guarantee.
     n_features_in_ : int
         Number of features, if `estimator_` knows it.
     feature_names_in_ : ndarray of str of shape (n_features,)

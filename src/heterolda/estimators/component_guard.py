@@ -26,7 +26,7 @@ _CLEARLY = 3.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class Trial:
     """Components, and the errors of the quadratic rule on training rows in them."""
 
     subspace: Subspace
@@ -37,22 +37,17 @@ class Judged:
 
     @property
     def is_worse(self) -> bool:
-        """True if linear discriminant analysis is better."""
+        """Whether linear discriminant analysis is better."""
         return self.error > (1 + MORE) * self.fisher_error
 
-    @property
-    def is_clear(self) -> bool:
-        """True if the difference is beyond chance."""
-        return abs(self.error - self.fisher_error) > _CLEARLY * self.deviation
 
-
-def judged_subspaces(
+def try_components(
     moments: tuple[Array, Array, Array, Array],
     n_components: int | None,
     method: str,
     progress: Progress,
     rows: Rows,
-) -> list[Judged]:
+) -> list[Trial]:
     """Return the components of a method and, if they separate rows badly, others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
@@ -62,68 +57,48 @@ def judged_subspaces(
     the fewest errors.
     """
     means, covariances, priors, _ = moments
-    subspace = find_subspace(*moments, n_components, method, progress)
-    n = subspace.scalings.shape[1]
-    fisher = find_subspace(*moments, min(n, len(priors) - 1), "fisher")
-    judge = _Judge(rows, means, covariances, priors, fisher)
-    tried = [judge(subspace, 0.0)]
-    for added in _STEPS:
-        if not tried[-1].is_worse:
-            return tried
-        subspace = find_subspace(*moments, n, method, progress, added)
-        tried.append(judge(subspace, added))
-    if tried[-1].is_worse:
-        most = (1 + MORE) * min(one.error for one in tried)
-        tried.append([one for one in tried if one.error <= most][-1])
-    return tried
+    classes = [rows.of_class(k) for k in range(len(priors))]
+    shares = [part.frequencies / (part.frequencies.sum() or 1.0) for part in classes]
 
-
-class _Judge:
-    """Classify training rows in components, and compare with Fisher's."""
-
-    def __init__(
-        self,
-        rows: Rows,
-        means: Array,
-        covariances: Array,
-        priors: Array,
-        fisher: Subspace,
-    ):
-        self._classes = means, covariances, priors
-        self._rows = [rows.of_class(k) for k in range(len(priors))]
-        self._fisher_wrong = self._wrong(fisher)
-
-    def __call__(self, subspace: Subspace, added: float) -> Judged:
-        errors, variance = np.zeros(2), 0.0
-        both = zip(self._wrong(subspace), self._fisher_wrong, strict=True)
-        for k, wrong in enumerate(both):
-            share = self._rows[k].frequencies
-            share = share / (share.sum() or 1.0)  # a class may have no rows
-            rates = np.array(wrong) @ share
-            prior = self._classes[2][k]
-            errors += prior * rates
-            apart = (wrong[0] ^ wrong[1]) @ share - (rates[0] - rates[1]) ** 2
-            variance += prior**2 * max(float(apart), 0.0) * float(share @ share)
-        ours, fisher = errors.tolist()
-        return Judged(subspace, added, ours, fisher, float(np.sqrt(variance)))
-
-    def _wrong(self, subspace: Subspace) -> list[Mask]:
+    def wrong(subspace: Subspace) -> list[Mask]:
         """Return which rows of each class the quadratic rule gets wrong."""
-        A, (means, covariances, priors) = subspace.scalings, self._classes
+        A = subspace.scalings
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         return [
-            rule.winners(subspace.project(rows.X)) != k
-            for k, rows in enumerate(self._rows)
+            rule.winners(subspace.project(part.X)) != k
+            for k, part in enumerate(classes)
         ]
 
+    def tried(subspace: Subspace, added: float) -> Trial:
+        errors, variance = np.zeros(2), 0.0
+        both = zip(wrong(subspace), fisher_wrong, priors, shares, strict=True)
+        for ours, fishers, prior, share in both:
+            rates = np.array([ours @ share, fishers @ share])
+            errors += prior * rates
+            square = (ours ^ fishers) @ share - (rates[0] - rates[1]) ** 2
+            variance += prior**2 * max(float(square), 0.0) * float(share @ share)
+        return Trial(subspace, added, *errors.tolist(), float(np.sqrt(variance)))
 
-def warn_of_bad_components(statistics: ClassStatistics, tried: list[Judged]) -> None:
-    """Warn that the model misleads, and say what the guard did about it.
+    subspace = find_subspace(*moments, n_components, method, progress)
+    n = subspace.scalings.shape[1]
+    fisher_wrong = wrong(find_subspace(*moments, min(n, len(priors) - 1), "fisher"))
+    trials = [tried(subspace, 0.0)]
+    for added in _STEPS:
+        if not trials[-1].is_worse:
+            return trials
+        subspace = find_subspace(*moments, n, method, progress, added)
+        trials.append(tried(subspace, added))
+    if trials[-1].is_worse:
+        most = (1 + MORE) * min(trial.error for trial in trials)
+        trials.append([trial for trial in trials if trial.error <= most][-1])
+    return trials
 
-    There is no warning if the difference may be chance.
-    """
-    first, last = tried[0], tried[-1]
-    if not (first.is_worse and first.is_clear):
+
+def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> None:
+    """Warn that the model misleads beyond chance, and say what the guard did."""
+    first, last = trials[0], trials[-1]
+    excess = first.error - first.fisher_error
+    if not first.is_worse or excess <= _CLEARLY * first.deviation:
         return
     done = "The class covariances were shrunk towards the pooled one"
     if last.added == 1:

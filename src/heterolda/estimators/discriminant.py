@@ -78,7 +78,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     The class covariances may be unequal. For two classes with means :math:`m_k`,
     covariances :math:`S_k` and priors :math:`p_k`, it finds the hyperplane
-    :math:`w \cdot x = w_0` that minimises
+    :math:`w \cdot x = w_0` that minimizes
 
     .. math::
         p_e = p_1 \Phi\Bigl(\frac{w_0 - w \cdot m_1}{\sqrt{w' S_1 w}}\Bigr)
@@ -109,65 +109,59 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if it classifies more of these rows, all such pairs use it. With fewer than two
         degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
         the thresholds instead. The guard acts only with ``solver="global"`` and
-        ``criterion="bayes"``, and only in `fit`: `fit_statistics` and `partial_fit`
-        have no rows to check. If False, the rules are purely those of the model.
+        ``criterion="bayes"``, and only in `fit`, which has rows.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
-        Class priors: positive numbers, normalised to sum to one. An array follows the
+        Class priors: positive numbers, normalized to sum to one. An array follows the
         order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
-        all classes; "equal" gives every class the same prior. If None, they are the
-        class frequencies.
+        all classes. If None, they are the class frequencies.
     shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
-        How far to shrink the class covariances. Use it if some class has few samples
-        for the number of features. See :meth:`ClassStatistics.covariances`.
+        How far to shrink the class covariances. See
+        :meth:`ClassStatistics.covariances`.
 
         - float: weight of the pooled covariance in each class covariance, 0 for none;
         - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance towards its
           diagonal, by the second weight;
         - "auto": use the weight ``d / (n_k + d)``;
         - "cv": choose both weights, the first for each class, by the likelihood of
-          left-out rows. No shrinkage is one of the candidates. Only `fit` has the
-          rows to do this;
+          left-out rows. Only `fit` has the rows to do this;
         - None: "cv" if the pooled covariance has fewer than eight degrees of freedom
           per feature and there are rows to choose by, which a
           :class:`SmallClassWarning` says; otherwise the weight of "auto", but only for
           classes with at most d + 1 samples.
     covariance_estimator : covariance estimator, default=None
         An estimator with `fit` and `covariance_`, such as those of
-        :mod:`sklearn.covariance`, as in scikit-learn's LDA and QDA. A clone is fitted
-        to the rows of each class. Its `covariance_`, and its `location_` if it has one,
-        replace the covariance and mean of the class. ``MinCovDet(random_state=0)``
-        resists outliers; `LedoitWolf` and `OAS` shrink, and expect features on a
-        common scale. Requires ``shrinkage=None``, rows in memory and a call of `fit`;
-        `sample_weight` must then be whole numbers. Unless `guard` is False, a
-        :class:`ModelMisfitWarning` is issued if Fisher's rules, fitted to all rows,
-        make clearly fewer errors on them.
+        :mod:`sklearn.covariance`. A clone is fitted to the rows of each class. Its
+        `covariance_`, and its `location_` if it has one, replace the covariance and
+        mean of the class. ``MinCovDet(random_state=0)`` resists outliers; `LedoitWolf`
+        and `OAS` shrink, and expect features on a common scale. Requires
+        ``shrinkage=None``, rows in memory and a call of `fit`; `sample_weight` must
+        then be whole numbers. If Fisher's rules, fitted to all rows, make clearly fewer
+        errors on them, the guard issues a :class:`ModelMisfitWarning`.
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
         and an incomplete row is classified by the rule of its observed features, as
         :meth:`for_features` gives it. If one call has too many patterns of missing
-        values to solve them all (2,000, or fewer with many classes and features), the
-        rarest patterns are filled in by their conditional means and classified by the
-        rule of all features. The guard and "cv" use rows whose missing values are
-        filled in by regression.
+        values to solve them all (2,000, or fewer with many classes and features), rows
+        of the rarest are completed by their conditional means.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
         For "ovo": the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
     criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-        What each pair's rule minimises: the error (or expected cost); the larger of the
+        What each pair's rule minimizes: the error (or expected cost); the larger of the
         two error rates; or the error rate of one class while the other's stays within
         `max_error` (two classes only). The last two require ``solver="global"``.
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
-        For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true. Pass
+        For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true, in
         nested dictionaries or a data frame keyed by label, or a matrix in the order of
-        `classes_`, which is sorted. Entries missing from a dictionary cost 1. Correct
-        predictions cost 0. Within each pair, costs multiply the priors.
+        `classes_`. Entries missing from a dictionary cost 1; correct predictions cost
+        0. Within each pair, costs multiply the priors.
     max_error : dict or None, default=None
         For "neyman-pearson": ``{label: q}``, the largest error rate of one class.
-        The bound holds under the fitted Gaussian model, not on data: check it on
-        held-out rows, choose a smaller q, or use :class:`BoundedErrorClassifier`.
+        The bound holds under the fitted Gaussian model; :class:`BoundedErrorClassifier`
+        has one that holds on new rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the solvers that draw random trials, such as "r-hld-1" and "r-hld-2".
 
@@ -180,14 +174,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances after shrinkage. (In scikit-learn's QDA this is a list.)
+        Class covariances after shrinkage.
     statistics_ : ClassStatistics
-        Weights, means and scatter of the classes. With a `covariance_estimator` they
-        cannot be merged with others.
+        Weights, means and scatter of the classes.
     shrinkage_ : Shrinkage or None
-        The shrinkage that rows chose, by "cv" or by default: `to_pooled`, the weight of
-        the pooled covariance in each class, and `to_diagonal`, the weight of the
-        diagonal in the pooled covariance. Otherwise None.
+        The shrinkage that rows chose, if they did: `to_pooled`, the weight of the
+        pooled covariance in each class, and `to_diagonal`, the weight of the diagonal
+        in the pooled covariance.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
@@ -206,25 +199,24 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Expected cost of each rule; equal to the error if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
         Certificate, (value - proven lower bound) / value, of what the criterion
-        minimises: the error, the risk, the larger error rate (minimax) or the unbounded
+        minimizes: the error, the risk, the larger error rate (minimax) or the unbounded
         one (neyman-pearson). NaN for solvers without a certificate, and where left-out
-        rows set the threshold. It assumes nonzero variances: a variance that cannot be
-        told from zero is raised to 1e-7 of that of both classes, with a
-        :class:`ModelMisfitWarning` if there are no rows to check. It does not cover
-        directions that float64 cannot resolve, such as the difference of two features
-        that agree in eight digits. These are left out, with a
-        :class:`PrecisionWarning` if the class means differ along them.
+        rows set the threshold or rounding blurs the covariances. It assumes nonzero
+        variances: a variance that cannot be told from zero is raised to 1e-7 of that of
+        both classes, with a :class:`ModelMisfitWarning` if there are no rows to check.
+        It does not cover directions that float64 cannot resolve, such as the difference
+        of two features that agree in eight digits; a :class:`PrecisionWarning` says if
+        the class means differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
-        Pairs that use the rule for equal covariances (see `guard`) because the model's
-        made more errors on rows. Their `bayes_error_` and `gap_` are those of the rule
-        in use.
+        Pairs that use the rule for equal covariances (see `guard`). Their
+        `bayes_error_` and `gap_` are those of the rule in use.
     temperature_ : float
         The logarithms of all probabilities are divided by it. It is at least 1, and
-        larger where rows are less sure of their class than the Gaussian model is (see
-        `guard`): it maximizes the likelihood of up to 1,000 training rows, of left-out
-        rows where a class has fewer than five per feature. Predictions do not change.
-        It is 1 with ``guard=False``, with other solvers than "global", without rows,
-        and where training rows have missing values.
+        larger where rows are less sure of their class than the Gaussian model is: it
+        maximizes the likelihood of up to 1,000 training rows, of left-out rows where a
+        class has fewer than five per feature. It is 1 without rows, with
+        ``guard=False`` or another solver than "global", and where training rows have
+        missing values.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
@@ -251,9 +243,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
     If the class covariances are equal, the rule is that of linear discriminant
     analysis. For two classes the score is then the log-odds, with the unbiased pooled
     covariance (divisor n - 2).
-
-    All computation is in float64. Rows in float32 give decision values and
-    probabilities in float32.
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal. For two
     classes it is therefore the probability given the *score*, not given all of x. With
@@ -373,7 +362,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
             self._solve(stats, rows)
         else:
             self._solve(estimated_statistics(self, stats, rows), rows)
-            warn_of_discarded_rows(self, stats, rows if self.guard else None)
+            if self.guard:
+                warn_of_discarded_rows(self, stats, rows)
         return settle(self, device_of(X))
 
     def _fit_sampled(self, statistics, sample):
@@ -523,15 +513,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if not hasattr(self, "coef_"):
             self = host_of(self)
             weights = self.statistics_.weights
-            lonely = too_small(weights, self.shrinkage)
+            lonely = too_small(weights, self.shrinkage) | (weights == 0)
             if not lonely.any():  # by a parameter that was set since
-                lonely = too_small(weights, 0)
-            none = not lonely.all() and not weights[lonely].any()
-            most = "0" if none else "1 or less"
+                lonely = weights <= 1
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(self.classes_[lonely])} still have a total weight of {most}; "
-                "call partial_fit with more samples of them"
+                f"{listed(self.classes_[lonely])} still have a total weight of 1 or "
+                "less; call partial_fit with more samples of them"
             )
 
     @property
@@ -543,11 +531,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     @property
     def covariance_(self):
-        """Class covariances, of shape (n_classes, n_features, n_features).
+        """Class covariances after shrinkage, (n_classes, n_features, n_features).
 
-        Covariances after shrinkage. With fewer rows than features, and so many features
-        that the matrices would be large, there is no such attribute: use
-        ``statistics_.covariances()``.
+        If they would be large, with fewer rows than features, there is no such
+        attribute: use ``statistics_.covariances()``.
         """
         self._check_ready()
         check_has_statistics(self)

@@ -68,9 +68,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     width_ : float
         The width with the fewest errors on held-out rows.
     path_ : list of dict
-        The candidates: the `width` of each, or the penalty `ridge` of a logistic rule
-        (the other of the two is None), its `error` on held-out rows, the
-        `standard_error` of that, and its `weight` in the mean.
+        The candidates: the `width` of each, or else the penalty `ridge` of a logistic
+        rule, its `error` on held-out rows, the `standard_error` of that, and its
+        `weight` in the mean.
     held_out_error_ : float
         Estimated error rate on new rows: each row is held out, and predicted by what
         the rows of other folds would choose. NaN if no row can be held out.
@@ -122,10 +122,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 
     The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
     three logistic regressions with a ridge penalty. All are fitted without each of five
-    folds; equal rows stay in one fold. The final rule is the mean of those whose errors
-    on held-out rows are within one standard error of the fewest, each in units of the
-    mean size of its scores. On each side of its threshold, log-odds are linear in the
-    score, as fits the held-out rows.
+    folds. The final rule is the mean of those whose errors on held-out rows are within
+    one standard error of the fewest, each in units of the mean size of its scores. On
+    each side of its threshold, log-odds are linear in the score, as fits these rows.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,

@@ -136,27 +136,25 @@ def warn_of_misfit(
     )
 
 
-def warn_of_discarded_rows(
-    model: Any, statistics: ClassStatistics, rows: Rows | None
-) -> None:
+def warn_of_discarded_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> None:
     """Warn that a covariance estimator makes clearly more errors than Fisher's rules.
 
     Fisher's rules use the statistics of all rows. A robust rule errs on outliers, so
     the data alone cannot tell which is right; nor can few rows.
     """
     enough = statistics.weights.min() >= ROWS_PER_FEATURE * statistics.n_features
-    if rows is None or not enough or (model.criterion, model.costs) != ("bayes", None):
+    if not enough or (model.criterion, model.costs) != ("bayes", None):
         return
     plain = clone(model).set_params(covariance_estimator=None, solver="fisher")
     with warnings.catch_warnings(action="ignore"):
         plain.fit_statistics(statistics)
-    wrong = np.array(
-        [one._blockwise(rows.X, "winners") != rows.codes for one in (model, plain)]
+    wrong, also = (
+        m._blockwise(rows.X, "winners") != rows.codes for m in (model, plain)
     )
-    weight = rows.frequencies
-    ours, fisher = (wrong @ weight / weight.sum()).tolist()
-    deviation = np.sqrt((wrong[0] != wrong[1]) @ weight) / weight.sum()
-    if ours - fisher <= max(MORE * fisher, -ndtri(_CHANCE) * deviation):
+    weight = rows.frequencies / rows.totals.sum()
+    ours, fishers = wrong @ weight, also @ weight
+    deviation = np.sqrt((wrong != also) @ weight / rows.totals.sum())
+    if ours - fishers <= max(MORE * fishers, -ndtri(_CHANCE) * deviation):
         return
     name = model.statistics_.estimated_by
     warn(
