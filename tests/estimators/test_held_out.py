@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
@@ -29,16 +28,6 @@ def naive_lda(X, y, new):
     inverse = np.linalg.inv(apart.T @ apart / (len(X) - len(classes)))
     offsets = np.log(counts) - 0.5 * np.diag(means @ inverse @ means.T)
     return classes[(new @ inverse @ means.T + offsets).argmax(axis=1)]
-
-
-@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
-def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
-    X, y = make_classes(4)
-    X = np.column_stack([X * [1e3, 1, 1e-3] + 1e4, X[:, 0], np.ones(len(X))])
-    lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
-    peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    assert_array_equal(lda.predict(X), peer.predict(X))
-    assert_array_equal(lda.predict(sp.csr_array(X)), peer.predict(X))
 
 
 def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(

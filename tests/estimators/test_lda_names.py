@@ -1,14 +1,10 @@
 """Names that users of linear discriminant analysis look for."""
 
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import estimator_html_repr
 
 import heterolda
 from heterolda import (
@@ -114,29 +110,3 @@ def test_the_table_of_other_models(four, tmp_path):
         model = GaussianLinearDiscriminant().fit_statistics(few)
     ratio = model.summary()["standardised"] / model.coef_.ravel()
     assert_allclose(ratio, np.sqrt(2))
-
-
-def test_what_is_not_known_is_no_attribute(four, tmp_path, monkeypatch):
-    X, y = four
-    model = GaussianLinearDiscriminant()
-    waiting = GaussianLinearDiscriminant().partial_fit(
-        X[y < "d"], y[y < "d"], [*"abcd"]
-    )
-    model.fit(X, y)
-    bare = heterolda.load(save(model, tmp_path, include_statistics=False))
-    for one, words in (
-        (GaussianLinearDiscriminant(), "not fitted yet"),
-        (waiting, r"classes \['d'\] still have"),
-        (bare, "a file without class statistics"),
-    ):
-        for name in ("means_", "covariance_"):
-            assert not hasattr(one, name)
-            with pytest.raises(NotFittedError, match=words):
-                getattr(one, name)
-        if one is not bare:
-            with pytest.raises(NotFittedError, match=words):
-                one.summary()
-        estimator_html_repr(one)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="summary needs pandas: pip install pandas"):
-        model.summary()

@@ -15,7 +15,6 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    LocalNeighborhoodSearch,
 )
 
 GLD, HP = GaussianLinearDiscriminant, HeteroscedasticProjection
@@ -81,22 +80,6 @@ def test_frames_and_dask(counts):
         assert found.score(lazy, y) == model.score(X, y)
         projection = HP(method="chernoff").fit(lazy, y)
         assert projection.transform(lazy).compute().shape == (600, 3)
-
-
-def test_what_is_refused(counts):
-    X, y = counts
-    bad = sp.lil_array(X)
-    bad[3, 2] = np.nan
-    model, projection = GLD().fit(X, y), HP(method="chernoff").fit(X, y)
-    for call in (GLD().fit, HP().fit, GLD(shrinkage="cv").fit, model.score):
-        with pytest.raises(ValueError, match="X contains NaN"):
-            call(bad, y)
-    for call in (model.predict, projection.transform):
-        with pytest.raises(ValueError, match="X contains NaN"):
-            call(bad)
-    with pytest.raises(ValueError, match="expecting 5 features"):
-        model.predict(sp.csr_array(X[:, :4]))
-    assert not LocalNeighborhoodSearch().__sklearn_tags__().input_tags.sparse
 
 
 NAMES = list("abc")
