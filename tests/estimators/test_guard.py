@@ -97,6 +97,7 @@ def naive_errors(X, y, weight, model, k, few):
     return wrong @ weight / weight[(y == i) | (y == j)].sum()
 
 
+@ignore_misfit
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 @pytest.mark.parametrize("n", [32, 200])

@@ -195,33 +195,6 @@ def test_class_weight_of_the_start_keeps_its_labels(make_classes):
             assert_allclose(search.coef_[[k]], alone.coef_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("size", [1e-303, 1e300])
-def test_the_length_of_the_rule_does_not_matter(two, size):
-    X, y = two
-    start = LogisticRegression().fit(X, y)
-    plain = LocalNeighborhoodSearch(FrozenEstimator(start)).fit(X, y)
-    start.coef_, start.intercept_ = size * start.coef_, size * start.intercept_
-    search = LocalNeighborhoodSearch(FrozenEstimator(start)).fit(X, y)
-    assert_array_equal(search.n_errors_start_, plain.n_errors_start_)
-    assert_allclose(search.n_errors_, plain.n_errors_, atol=2)
-    assert_allclose(search.predict_proba(X).sum(axis=1), 1)
-    assert_allclose(search.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
-
-
-def test_verbose_tells_the_course(four, capsys):
-    X, y = four
-    search = LocalNeighborhoodSearch(verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
-    before, after = search.n_errors_start_[0], search.n_errors_[0]
-    assert lines[0] == (
-        f"[1/6] 'a' and 'b': {before} -> {after} errors in {search.n_iter_[0]} "
-        "iterations"
-    )
-    search.set_params(verbose=0).fit(X, y)
-    assert not capsys.readouterr().out
-
-
 def test_starts_fitted_on_other_data_are_refused(four):
     X, y = four
     frame = pd.DataFrame(X, columns=["one", "two", "three"])

@@ -67,29 +67,6 @@ def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
         assert_array_equal(again.gap_, small.gap_)
 
 
-def test_rows_do_not_depend_on_each_other():
-    X, y = load_iris(return_X_y=True)
-    rows = removed(X, 0.3, seed=1)
-    rows[0], rows[1] = np.nan, X[1]
-    model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.2), y)
-    whole = ~np.isnan(rows).any(axis=1)
-    assert 0 < whole.sum() < len(rows)
-    plain = GaussianLinearDiscriminant().fit_statistics(model.statistics_)
-    for method in ("predict", "predict_proba", "decision_function"):
-        call = getattr(model, method)
-        found = call(rows)
-        assert_array_equal(found[whole], call(rows[whole]))
-        if method == "predict" and not model.guarded_.any():
-            assert_array_equal(found[whole], plain.predict(X[whole]))
-        assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
-        assert_array_equal(found[::-1], call(rows[::-1]))
-    p = model.predict_proba(rows)
-    assert_allclose(p.sum(axis=1), 1)
-    assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows))
-    assert_allclose(np.exp(model.predict_log_proba(rows)), p)
-    assert model.predict_proba(rows.astype(np.float32)).dtype == np.float32
-
-
 def test_a_row_without_values_gets_the_priors():
     X, y = load_iris(return_X_y=True)
     X, y = X[:120], y[:120]
@@ -162,16 +139,6 @@ def test_the_rule_of_conditional_means_by_brute_force():
         slopes = np.linalg.solve(cov[np.ix_(o, o)], cov[o])
         complete = mean + (x - mean)[o] @ slopes
         assert_allclose(u @ (x - mean), c @ (complete - mean), rtol=1e-6, atol=1e-8)
-
-
-def test_few_rows_choose_by_rows_that_are_filled_in():
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    X = removed(rng.normal(size=(40, 30)) + y[:, None] / 2, 0.05)
-    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
-    assert model.shrinkage_ is not None
-    new = rng.normal(size=(500, 30)) + (np.arange(500) % 2)[:, None] / 2
-    assert model.score(removed(new, 0.1), np.arange(500) % 2) > 0.75
 
 
 def test_what_is_refused():

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-)
 from sklearn.exceptions import NotFittedError
 
 from helpers.problems import wide_rows
@@ -139,18 +136,3 @@ def test_fewer_rows_than_features(rng, monkeypatch, method):
     units = X.std(axis=0) + 1
     two = (model.inverse_transform(projected) / units for model in (wide, square))
     np.testing.assert_allclose(*two, **close)
-
-
-def test_fewer_rows_than_features_as_by_lda(rng):
-    """The same shrinkage, if features are in units of their pooled deviations."""
-    X, y = wide_rows(rng)
-    X = np.delete(X, 7, axis=1)
-    freedom = len(y) - 4
-    within = sum(np.var(X[y == k], axis=0) * np.sum(y == k) for k in range(4)) / freedom
-    shrunk = HeteroscedasticProjection(method="fisher", shrinkage=(1, 0.4)).fit(X, y)
-    units = np.sqrt(within)
-    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4).fit(X / units, y)
-    normals = (lda.coef_[1:] - lda.coef_[0]).T / units[:, None]  # of three pairs
-    best = np.linalg.lstsq(shrunk.scalings_ * units[:, None], normals * units[:, None])
-    predicted = shrunk.scalings_ @ best[0]
-    np.testing.assert_allclose(X @ predicted, X @ normals, rtol=1e-6, atol=1e-8)

@@ -4,7 +4,6 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -90,12 +89,10 @@ def typed(kind, X):
     frame = pd.DataFrame(X, columns=NAMES, dtype="Int64")
     if kind == "mixed":
         return frame.astype({"a": "Float64", "b": "double[pyarrow]", "c": "UInt8"})
-    if kind == "polars":
-        return pl.from_pandas(frame)
-    return pa.table(frame) if kind == "arrow" else frame.astype(kind)
+    return pl.from_pandas(frame)
 
 
-@pytest.mark.parametrize("kind", ["int64[pyarrow]", "mixed", "polars", "arrow"])
+@pytest.mark.parametrize("kind", ["mixed", "polars"])
 def test_nullable_and_arrow_columns(kind, rng):
     y = np.arange(120) % 4
     X = rng.integers(0, 9, (120, 3)) + y[:, None]

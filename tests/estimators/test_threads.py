@@ -17,7 +17,6 @@ from heterolda import (
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
-from heterolda.foundations.threads import no_warnings, one_blas_thread
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = pytest.mark.no_cover
@@ -117,30 +116,3 @@ def two_blas_threads():
     at_once(lambda _: threadpool_limits(2, user_api="blas"), 1)
     yield
     at_once(lambda _: threadpool_limits(before, user_api="blas"), 1)
-
-
-@pytest.mark.parametrize("context", [no_warnings, one_blas_thread])
-def test_the_first_of_two_threads_leaves_first(context):
-    """What the second found, when it came, is not what it must put back."""
-    first_is_in, second_is_in, first_is_out = (Barrier(2) for _ in range(3))
-    inside = []
-
-    def work(number):
-        if number == 0:
-            with context():
-                first_is_in.wait()
-                second_is_in.wait()
-            first_is_out.wait()
-        else:
-            first_is_in.wait()
-            with context():
-                second_is_in.wait()
-                first_is_out.wait()
-                inside.append(warnings.filters[0][0])
-
-    with two_blas_threads():
-        before = blas_threads(), warnings.filters[0][0]
-        at_once(work, 2)
-        assert (blas_threads(), warnings.filters[0][0]) == before
-    if context is no_warnings:
-        assert inside == ["ignore"]

@@ -129,18 +129,6 @@ def test_from_few_rows_to_many(rng, both):
             assert (wide.statistics_.factors is None) == (n >= D)
 
 
-def test_the_best_direction_may_be_outside_of_all_rows(rng, both):
-    """Classes of equal means that borrow unequally: the ratio is extreme there."""
-    X = rng.normal(size=(60, D))
-    y = np.repeat([0, 1], [55, 5])
-    X[y == 1] -= X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
-    X[:, 0] += 1e-3 * y
-    for shrinkage in ("auto", None, (0.5, 0.1), (0.5, 1.0)):
-        wide, full = both(X, y, shrinkage=shrinkage, priors="equal")
-        assert_same_errors(wide, full)
-        assert 0 < wide.bayes_error_[0] < 0.5
-
-
 def peak(action):
     """Largest memory that an action takes on top of what there is, and its result."""
     start()
