@@ -196,14 +196,14 @@ def test_warnings_name_classes_and_features_at_the_users_line(four, rng):
     labels = np.array([*"abc"])[np.arange(90) % 3]
     flat[labels == "b", 1] = 0.5
     rare = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
-    equal = {"priors": [0.25] * 4}
+    equal, far = {"priors": [0.25] * 4}, X + np.array([0.0, 3e15, -3e15])
     kinds = np.repeat(["rare", "usual"], [30, 3000])
     for settings, data, kind, words in (
         (equal, (X[few], y[few]), SmallClassWarning, r"\[2\] .* borrow"),
         ({}, (X[:90, :1] * [1] * 9 + rng.normal(size=(90, 9)), np.arange(90) % 4),
          SmallClassWarning, "have fewer than 5 samples"),
         ({}, (rare, kinds), TrivialRuleWarning, "'rare' and 'usual'"),
-        ({}, (X + np.array([0.0, 3e15, -3e15]), y), PrecisionWarning, r"features \[1, 2\] vary"),
+        ({}, (far, y), PrecisionWarning, r"features \[1, 2\] vary"),
     ):  # fmt: skip
         with pytest.warns(kind, match=words) as caught:
             model = GaussianLinearDiscriminant(**settings).fit(*data)

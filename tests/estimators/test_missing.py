@@ -67,6 +67,29 @@ def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
         assert_array_equal(again.gap_, small.gap_)
 
 
+def test_rows_do_not_depend_on_each_other():
+    X, y = load_iris(return_X_y=True)
+    rows = removed(X, 0.3, seed=1)
+    rows[0], rows[1] = np.nan, X[1]
+    model = GaussianLinearDiscriminant(missing="em").fit(removed(X, 0.2), y)
+    whole = ~np.isnan(rows).any(axis=1)
+    assert 0 < whole.sum() < len(rows)
+    plain = GaussianLinearDiscriminant().fit_statistics(model.statistics_)
+    for method in ("predict", "predict_proba", "decision_function"):
+        call = getattr(model, method)
+        found = call(rows)
+        assert_array_equal(found[whole], call(rows[whole]))
+        if method == "predict" and not model.guarded_.any():
+            assert_array_equal(found[whole], plain.predict(X[whole]))
+        assert_array_equal(found, np.concatenate([call([r]) for r in rows]))
+        assert_array_equal(found[::-1], call(rows[::-1]))
+    p = model.predict_proba(rows)
+    assert_allclose(p.sum(axis=1), 1)
+    assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(rows))
+    assert_allclose(np.exp(model.predict_log_proba(rows)), p)
+    assert model.predict_proba(rows.astype(np.float32)).dtype == np.float32
+
+
 def test_a_row_without_values_gets_the_priors():
     X, y = load_iris(return_X_y=True)
     X, y = X[:120], y[:120]

@@ -219,7 +219,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         if not frozen and len(np.unique(y[weights > 0])) < 2:
             raise ParameterError(
                 "sample_weight",
-                "must be positive for rows of both classes: one class or none has any",
+                "is zero for all rows of a class: give rows of both classes positive "
+                "weights",
             )
 
         copies = copies_of_rows(

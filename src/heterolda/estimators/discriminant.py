@@ -34,12 +34,12 @@ from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
     warn_of_discarded_rows,
-    warn_of_dropped_directions,
     warn_of_misfit,
     warn_of_plug_in,
     warn_of_raised_variances,
     warn_of_rows,
     warn_of_trivial_rules,
+    warn_of_unresolved_directions,
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.sklearn_private import (
@@ -469,8 +469,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         warn_of_trivial_rules(problem, rated.planes)
         if verdict is not None:
             warn_of_misfit(stats, problem.pairs, verdict, span)
-        if span is None:
-            warn_of_dropped_directions(problem, rated.planes, sample)
+        warn_of_unresolved_directions(problem, rated.planes, sample, span)
         if rows is None:
             warn_of_raised_variances(problem, rated.planes)
         self._write(stats, problem, span, rated, guarded, evidence)

@@ -213,16 +213,24 @@ def warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
     )
 
 
-def warn_of_dropped_directions(
-    problem: PairProblem, rules: Rules, rows: Rows | None
+def warn_of_unresolved_directions(
+    problem: PairProblem, rules: Rules, rows: Rows | None, span: Span | None
 ) -> None:
-    """Warn once of features whose differences were ignored but matter.
+    """Warn once of directions that rounding hides or blurs."""
+    dropped = span is None and rules.dropped is not None and rules.dropped.any()
+    told = dropped and _warn_of_dropped_directions(problem, rules, rows)
+    if not told and problem.follows_optimum and not problem.has_few_rows:
+        _warn_of_blurred_directions(problem, rules)
+
+
+def _warn_of_dropped_directions(
+    problem: PairProblem, rules: Rules, rows: Rows | None
+) -> bool:
+    """Warn of features whose differences were ignored but matter; return if so.
 
     Rows, if there are any, have the deviations that moments lost.
     """
     dropped, moments, pairs = rules.dropped, problem.moments, problem.pairs
-    if dropped is None or not dropped.any():
-        return
     for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
         two = moments.pairs[k]
         variances = np.einsum("kii->i", moments.covariances[two])
@@ -247,7 +255,30 @@ def warn_of_dropped_directions(
             "other before fitting",
             PrecisionWarning,
         )
+        return True
+    return False
+
+
+def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
+    """Warn of pairs without a certificate, if their means differ where rounding blurs.
+
+    It matters if the rule errs and the difference is a deviation or more.
+    """
+    blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+    if len(blurred):
+        axes = problem.moments.take(blurred).axes()
+        blurred = blurred[axes.blurred_distance() > 1]
+    if not len(blurred):
         return
+    first, second = (_labels(problem)[k] for k in problem.pairs[blurred[0]])
+    others = "" if len(blurred) == 1 else " and other pairs"
+    warn(
+        f"{first} and {second}{others} differ along directions in which they vary by "
+        "little more than float64 rounding, so gap_ is NaN and proves nothing: leave "
+        "out features that follow from others, or subtract one of two nearly equal "
+        "features from the other",
+        PrecisionWarning,
+    )
 
 
 def _labels(problem: PairProblem) -> list[str]:
