@@ -7,9 +7,13 @@ from sklearn.exceptions import NotFittedError
 
 from helpers.problems import wide_rows
 from heterolda import (
+    ClassStatistics,
     HeteroscedasticProjection,
     ModelMisfitWarning,
 )
+from heterolda.estimators.component_guard import try_components
+from heterolda.foundations.threads import silent
+from heterolda.statistics.rows import validated
 
 FITTED = "scalings_", "mean_", "explained_", "loadings_", "priors_"
 
@@ -91,6 +95,18 @@ def naive_error(model, X, y):
         )
     ]
     return np.mean(model.classes_[np.argmax(logs, axis=0)] != y)
+
+
+def test_errors_in_components_count_classes_by_their_priors(rng):
+    X, y = skewed_classes(rng)
+    rows = validated(X[:420], y[:420])  # 300 and 120
+    stats = ClassStatistics.from_rows(rows)
+    moments = stats.means, stats.covariances("auto"), np.array([0.2, 0.8])
+    trial, *_ = try_components((*moments, stats.weights), 1, "error", silent, rows)
+    model = HeteroscedasticProjection(1, guard=False, priors=[0.2, 0.8])
+    model.fit(X[:420], y[:420])
+    rates = [naive_error(model, X[:300], y[:300]), naive_error(model, X[300:420], 1)]
+    assert trial.error == pytest.approx(np.dot([0.2, 0.8], rates))
 
 
 def test_rows_have_the_last_word(rng):

@@ -72,6 +72,16 @@ def test_winner_equals_exact_arithmetic(rng, voting):
         assert_array_equal(logarithms(p).argmax(axis=1), expected)
 
 
+@pytest.mark.parametrize("voting", ["weighted", "majority"])
+def test_the_parameter_reaches_the_votes(rng, voting):
+    y = np.arange(600) % 6
+    X = rng.normal(size=(600, 3)) * (1 + y[:, None]) + y[:, None]
+    model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
+    scores = X @ model.coef_.T + model.intercept_
+    given = model.pairs_, model.bayes_error_, 6, voting == "weighted"
+    assert_array_equal(model.predict(X), [naive_winner(row, *given) for row in scores])
+
+
 def test_vote_sums_are_exact_in_any_order(rng):
     for k in (3, 4, 26, 300):
         weights = vote_weights(rng.uniform(0, 0.5, 200), k, "weighted")
