@@ -72,12 +72,13 @@ def try_components(
     def tried(subspace: Subspace, added: float) -> Trial:
         errors, variance = np.zeros(2), 0.0
         both = zip(wrong(subspace), fisher_wrong, priors, shares, strict=True)
-        for ours, fishers, prior, share in both:
-            rates = np.array([ours @ share, fishers @ share])
+        for wrong_here, wrong_fisher, prior, share in both:
+            rates = np.array([wrong_here @ share, wrong_fisher @ share])
             errors += prior * rates
-            square = (ours ^ fishers) @ share - (rates[0] - rates[1]) ** 2
+            square = (wrong_here ^ wrong_fisher) @ share - (rates[0] - rates[1]) ** 2
             variance += prior**2 * max(float(square), 0.0) * float(share @ share)
-        return Trial(subspace, added, *errors.tolist(), float(np.sqrt(variance)))
+        ours, fishers = errors.tolist()
+        return Trial(subspace, added, ours, fishers, float(np.sqrt(variance)))
 
     subspace = find_subspace(*moments, n_components, method, progress)
     n = subspace.scalings.shape[1]

@@ -217,8 +217,7 @@ def warn_of_unresolved_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None, span: Span | None
 ) -> None:
     """Warn once of directions that rounding hides or blurs."""
-    dropped = span is None and rules.dropped is not None and rules.dropped.any()
-    told = dropped and _warn_of_dropped_directions(problem, rules, rows)
+    told = span is None and _warn_of_dropped_directions(problem, rules, rows)
     if not told and problem.follows_optimum and not problem.has_few_rows:
         _warn_of_blurred_directions(problem, rules)
 
@@ -231,6 +230,8 @@ def _warn_of_dropped_directions(
     Rows, if there are any, have the deviations that moments lost.
     """
     dropped, moments, pairs = rules.dropped, problem.moments, problem.pairs
+    if dropped is None or not dropped.any():
+        return False
     for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
         two = moments.pairs[k]
         variances = np.einsum("kii->i", moments.covariances[two])
