@@ -56,7 +56,7 @@ SLOW_PAGES = {
 }
 
 # They take a minute or more: whoever begins with them does not end with one of them.
-LONG = {"test_site.py", "test_sklearn_modules.py"}
+LONG = {"test_site.py"}
 
 
 def pytest_collection_modifyitems(items):

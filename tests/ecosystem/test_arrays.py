@@ -13,9 +13,6 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, get_tags
 
 import heterolda
@@ -217,26 +214,6 @@ def test_checks_of_scikit_learn(dispatch, kind):
             check(kind.__name__, kind())
             n_passed += 1
     assert n_passed >= 4  # of NumPy and array-api-strict
-
-
-@pytest.mark.check
-def test_tensors_in_searches_of_any_type_and_of_none(dispatch):
-    torch = pytest.importorskip("torch")
-    rows, labels = torch.asarray(ROWS), torch.asarray(LABELS, dtype=torch.uint16)
-    pipeline = make_pipeline(StandardScaler(), GaussianLinearDiscriminant())
-    grid = {"gaussianlineardiscriminant__shrinkage": [0.1, 0.9]}
-    search = GridSearchCV(pipeline, grid, cv=3)
-    there = clone(search).fit(rows, torch.asarray(LABELS))
-    here = search.fit(ROWS, LABELS)
-    assert there.best_params_ == here.best_params_
-    for found in (there.predict(rows), host_of(there.best_estimator_).predict(ROWS)):
-        assert_array_equal(to_host(found), here.predict(ROWS))
-    model = GaussianLinearDiscriminant().fit(rows.requires_grad_(), labels)
-    assert model.predict(rows).dtype == torch.uint16
-    assert not model.predict_proba(rows).requires_grad
-    for bad in (torch.eye(160).to_sparse_coo(), rows.bfloat16()):
-        with pytest.raises(TypeError, match=r"to_dense|float"):
-            model.fit(bad, LABELS)
 
 
 def test_scikit_learn_moves_models(device):

@@ -52,6 +52,13 @@ OTHERS = [
 ]
 
 
+# Rows are set aside by their order, and this check shuffles them.
+BY_ORDER = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows are set aside by order"
+    for kind in ("dense", "sparse")
+}
+
+
 def test_every_public_estimator_is_checked():
     public = {
         kind
@@ -79,9 +86,12 @@ def test_every_public_estimator_is_checked():
 )
 def test_common_checks(estimator, routing):
     with sklearn.config_context(enable_metadata_routing=routing):
-        results = check_estimator(estimator, on_skip=None)
+        failing = BY_ORDER if isinstance(estimator, BoundedErrorClassifier) else {}
+        results = check_estimator(
+            estimator, on_skip=None, expected_failed_checks=failing
+        )
     assert len(results) > 40
-    skipped = {r["check_name"] for r in results if r["status"] != "passed"}
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     # They need a variable of the environment: see test_arrays.
     arrays = ("input", "mixed_inputs", "same_namespace")
     assert skipped <= {f"check_array_api_{name}" for name in arrays}

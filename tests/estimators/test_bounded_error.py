@@ -5,7 +5,6 @@ from math import comb
 
 import numpy as np
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 from sklearn.base import clone
@@ -230,26 +229,6 @@ def test_weights_are_copies(two, rng):
         )
 
 
-def test_metadata_are_routed(two, rng):
-    X, y = two
-    weight = rng.integers(1, 4, len(y))
-    with sklearn.config_context(enable_metadata_routing=True):
-        inside = LogisticRegression().set_fit_request(sample_weight="counts")
-        routed = BoundedErrorClassifier(inside, max_error=0.1)
-        routed.fit(X, y, counts=weight)
-        unweighted = LogisticRegression().set_fit_request(sample_weight=False)
-        with pytest.raises(TypeError, match="sample_weight"):
-            clone(routed).set_params(estimator=unweighted).fit(
-                X, y, sample_weight=weight
-            )
-    plain = BoundedErrorClassifier(LogisticRegression(), max_error=0.1)
-    plain.fit(X, y, sample_weight=weight)
-    assert plain.bound_.n_rows == weight[y == "well"].sum() // 2
-    assert_allclose(routed.decision_function(X), plain.decision_function(X))
-    with pytest.raises(ValueError, match="enable_metadata_routing"):
-        plain.fit(X, y, counts=weight)
-
-
 def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
     X, y = two
     for start in (GaussianLinearDiscriminant(), RandomForestClassifier(20)):
@@ -283,20 +262,6 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
         text = f"needs {total} rows of class 'ill', 59 of them set aside, but there are"
         with pytest.raises(ParameterError, match=text):
             model.fit(X[401 - total :], y[401 - total :])
-
-
-def test_masked_rows_and_scores_that_are_not_numbers_are_refused(two):
-    X, y = two
-    hidden = np.ma.masked_array(X, X > 2)
-    with pytest.raises(ParameterError, match="X has masked entries"):
-        BoundedErrorClassifier(max_error=0.1).fit(hidden, y)
-
-    class Lost(LogisticRegression):
-        def predict_proba(self, X):
-            return super().predict_proba(X) * np.nan
-
-    with pytest.raises(ValueError, match="Lost has scores that are NaN"):
-        BoundedErrorClassifier(Lost(), max_error=0.1).fit(X, y)
 
 
 def test_rules_that_always_choose_the_bounded_class_are_warned_of(two):

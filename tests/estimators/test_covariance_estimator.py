@@ -1,23 +1,19 @@
 """Class moments by any estimator of covariances."""
 
-import re
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.covariance import (
-    OAS,
     LedoitWolf,
     MinCovDet,
 )
 
 import heterolda
-from heterolda import ClassStatistics, HeteroscedasticProjection, ParameterError
+from heterolda import ClassStatistics, ParameterError
 from heterolda import GaussianLinearDiscriminant as GLD
-from heterolda import LocalNeighborhoodSearch as LNS
 
 ROBUST = MinCovDet(random_state=0)
 
@@ -92,18 +88,6 @@ def test_robust_moments_resist_outliers(guard, make_classes, rng):
     assert model.score(X, y) > GLD(guard=False).fit(X, y).score(X, y) - 0.05
 
 
-def test_nothing_depends_on_the_order_of_the_rows(make_classes, rng):
-    X, y = make_classes(4, n=20, d=2)
-    order = rng.permutation(len(y))
-    one, two, sparse = (
-        GLD(covariance_estimator=ROBUST).fit(rows, labels).statistics_
-        for rows, labels in ((X, y), (X[order], y[order]), (csr_array(X), y))
-    )
-    for other in (two, sparse):
-        assert_array_equal(one.scatters, other.scatters)
-        assert_array_equal(one.means, other.means)
-
-
 def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
     X, y = make_classes(4, n=20, d=2)
     weight = rng.integers(0, 3, len(y)).astype(float)
@@ -124,12 +108,7 @@ def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
     ("estimator", "message"),
     [
         (Fixed(np.eye(2)), r"invalid moments of class 'a': .*must have shape"),
-        (Fixed(3.0), "invalid moments of class 'a': .*must have 3 dimensions"),
-        (Fixed(np.full((3, 3), np.nan)), "invalid moments of class 'a': .*NaN"),
-        (Fixed(np.triu(np.ones((3, 3)))), "class 'a' is not symmetric"),
         (Fixed(-np.eye(3)), "class 'a' is indefinite"),
-        (Fixed(np.ones((3, 3)) - np.eye(3)), "class 'a' is indefinite"),
-        (Fixed(np.eye(3), np.zeros(2)), r"invalid moments of class 'a': .* \(1, 2\)"),
         (
             Fixed(np.eye(3), np.full(3, np.inf)),
             "invalid moments of class 'a': .*infinity",
@@ -141,54 +120,6 @@ def test_estimators_that_cannot_be_used(estimator, message, make_classes):
     with pytest.raises(ParameterError, match=message) as caught:
         GLD(covariance_estimator=estimator).fit(X, np.array([*"abcd"])[y])
     assert caught.value.parameter == "covariance_estimator"
-
-
-def test_estimated_statistics_do_not_add(make_classes, tmp_path):
-    X, y = make_classes(4)
-    model = GLD(covariance_estimator=LedoitWolf()).fit(X, y)
-    plain = ClassStatistics.from_data(X, y)
-    path = tmp_path / "statistics.npz"
-    model.statistics_.save(path)
-    loaded = ClassStatistics.load(path)
-    projection = HeteroscedasticProjection().fit_statistics(loaded)
-    for found in (model.statistics_, loaded, model.statistics_.copy()):
-        assert found.estimated_by == "LedoitWolf"
-        for change in (
-            lambda found=found: found + plain,
-            lambda found=found: plain + found,
-            lambda found=found: found.update(X, y),
-        ):
-            with pytest.raises(ValueError, match=r"estimated by LedoitWolf.*all rows"):
-                change()
-    plain_model = model.set_params(covariance_estimator=None)
-    for stream in (plain_model, projection):
-        with pytest.raises(ValueError, match=r"estimated by LedoitWolf.*all rows"):
-            stream.partial_fit(X, y)
-    with np.load(path) as content:
-        np.savez(path, **{**content, "estimated_by": np.array(3)})
-    with pytest.raises(ValueError, match="do not fit together"):
-        ClassStatistics.load(path)
-
-
-def test_model_files_keep_all_but_the_estimator(make_classes, tmp_path):
-    X, y = make_classes(4)
-    path = tmp_path / "model.json"
-    for model in (
-        GLD(covariance_estimator=LedoitWolf(block_size=500)),
-        LNS(GLD(covariance_estimator=OAS())),
-    ):
-        heterolda.save(model.fit(X, y), path)
-        loaded = heterolda.load(path)
-        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        gld, was = (getattr(m, "estimator_", m) for m in (loaded, model))
-        assert gld.statistics_.estimated_by == was.statistics_.estimated_by
-        name = repr(was.covariance_estimator)
-        assert gld.covariance_estimator.name == name
-        heterolda.save(loaded, path)  # and again
-        with pytest.raises(ParameterError, match=re.escape(f"was {name}, and")):
-            heterolda.load(path).fit(X, y)
-        point = gld.with_operating_point("minimax")
-        assert_array_equal(point.coef_, was.with_operating_point("minimax").coef_)
 
 
 def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):

@@ -5,14 +5,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda.estimators.held_out import (
     NotJudgedError,
-    _refitted,
     deal,
     held_out,
     held_out_parts,
@@ -29,16 +27,6 @@ def naive_lda(X, y, new):
     inverse = np.linalg.inv(apart.T @ apart / (len(X) - len(classes)))
     offsets = np.log(counts) - 0.5 * np.diag(means @ inverse @ means.T)
     return classes[(new @ inverse @ means.T + offsets).argmax(axis=1)]
-
-
-@pytest.mark.parametrize("priors", [None, [0.1, 0.2, 0.3, 0.4]])
-def test_lda_from_statistics_is_that_of_scikit_learn(make_classes, priors):
-    X, y = make_classes(4)
-    X = np.column_stack([X * [1e3, 1, 1e-3] + 1e4, X[:, 0], np.ones(len(X))])
-    lda = PooledLDA(ClassStatistics.from_data(X, y), priors)
-    peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    assert_array_equal(lda.predict(X), peer.predict(X))
-    assert_array_equal(lda.predict(sp.csr_array(X)), peer.predict(X))
 
 
 def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
@@ -81,22 +69,6 @@ def test_models_are_refitted_without_each_fold(model, make_classes, rng):
     assert found.method == "5-fold cross-validation"
     assert found.n_rows == weight.sum()
     assert found.accuracy == pytest.approx(np.average(ours == labels, weights=weight))
-
-
-def test_missing_values_and_sparse_rows(make_classes, rng):
-    X, y = make_classes(3, n=100)
-    gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    found, _ = held_out(GLD(missing="em").fit(gaps, y), gaps, y, n_folds=4)
-    assert found.method == "4-fold cross-validation (EM for both)"
-    whole, _ = held_out(GLD().fit(X, y), X, y, n_folds=4)
-    assert abs(found.accuracy - whole.accuracy) < 0.15
-    assert abs(found.lda_accuracy - whole.lda_accuracy) < 0.15
-    assert held_out(GLD().fit(X, y), sp.csr_array(X), y, n_folds=4)[0] == whole
-    # LDA beside EM has the pooled covariance of all classes.
-    gaps = X.copy()
-    gaps[0, 0] = np.nan
-    _, lda = _refitted(GLD(missing="em").fit(gaps, y), gaps, y, np.ones(len(y)))
-    assert np.mean(lda.predict(X) != naive_lda(X, y, X)) < 0.005
 
 
 def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):

@@ -1,21 +1,15 @@
 """Names that users of linear discriminant analysis look for."""
 
-import sys
-
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import estimator_html_repr
 
 import heterolda
-from heterolda import (
-    ClassStatistics,
-    GaussianLinearDiscriminant,
-    LocalNeighborhoodSearch,
-)
+from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 COLUMNS = ["class 1", "class 2", "feature", "coefficient", "standardised"]
@@ -27,17 +21,16 @@ def four(make_classes):
     return X * [1e-3, 1, 1e3], np.array(["a", "b", "c", "d"])[y]
 
 
-def pooled(X, y, two):
-    """Variances of the features within some classes, with pandas."""
-    pd = pytest.importorskip("pandas")
-    some = np.isin(y, two)
-    groups = pd.DataFrame(X[some]).groupby(y[some])
+def pooled_variances(X, y, classes):
+    """Variances of the features within some classes."""
+    mask = np.isin(y, classes)
+    groups = pd.DataFrame(X[mask]).groupby(y[mask])
     squares = (groups.var() * (groups.size() - 1).to_numpy()[:, None]).sum()
-    return (squares / (some.sum() - len(two))).to_numpy()
+    return (squares / (mask.sum() - len(classes))).to_numpy()
 
 
 @pytest.mark.parametrize("shrinkage", [None, (0.4, 0.3), "cv"])
-def test_moments_are_those_of_the_shrunk_classes(four, shrinkage, tmp_path):
+def test_moments_are_those_of_the_shrunk_classes(four, shrinkage):
     X, y = four
     model = GaussianLinearDiscriminant(guard=False, shrinkage=shrinkage).fit(X, y)
     share, diagonal = (0, 0) if shrinkage is None else (0.4, 0.3)
@@ -50,38 +43,26 @@ def test_moments_are_those_of_the_shrunk_classes(four, shrinkage, tmp_path):
     assert_allclose(model.covariance_, (1 - share) * own + share * target, rtol=1e-9)
     assert_allclose(model.means_, [X[y == k].mean(axis=0) for k in "abcd"])
     assert (model.shrinkage_ is None) == (shrinkage != "cv")
-    loaded = heterolda.load(save(model, tmp_path))
-    assert_allclose(loaded.covariance_, model.covariance_, rtol=1e-9)
     # What was fitted, whatever set_params says later.
     before = model.covariance_
     assert_array_equal(model.set_params(shrinkage=1.0).covariance_, before)
 
 
-def save(model, folder, **options):
-    heterolda.save(model, folder / "model.json", **options)
-    return folder / "model.json"
-
-
 def test_the_table_of_coefficients(four):
-    pd = pytest.importorskip("pandas")
     X, y = four
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
     model = GaussianLinearDiscriminant().fit(frame, y)
     table = model.summary()
     assert list(table) == COLUMNS
-    assert len(table) == 6 * 3
     rows = iter(table.itertuples(index=False))
     for (i, j), coef in zip(model.pairs_, model.coef_, strict=True):
-        two = model.classes_[[i, j]].tolist()
-        weights = coef * np.sqrt(pooled(X, y, two))
+        labels = model.classes_[[i, j]].tolist()
+        weights = coef * np.sqrt(pooled_variances(X, y, labels))
         for k in np.argsort(-np.abs(weights)):
             first, second, name, *figures = next(rows)
-            assert [first, second, name] == [*two, "pqr"[k]]
+            assert [first, second, name] == [*labels, "pqr"[k]]
             assert_allclose(figures, [coef[k], weights[k]])
-    # Units do not matter.
-    other = GaussianLinearDiscriminant().fit(1e5 * X, y).summary()
-    assert_allclose(other["standardised"], table["standardised"], rtol=1e-6)
-    assert other["feature"].tolist() == ["pqr".index(k) for k in table["feature"]]
+    assert not list(rows)
 
 
 def test_the_table_of_other_models(four, tmp_path):
@@ -89,54 +70,36 @@ def test_the_table_of_other_models(four, tmp_path):
     ova = GaussianLinearDiscriminant(multiclass="ova").fit(X, y)
     table = ova.summary()
     assert set(table["class 1"]) == {"the rest"}
-    assert table["class 2"].tolist() == [k for k in "abcd" for _ in range(3)]
     first = table[table["class 2"] == "a"].sort_values("feature")
-    deviations = np.sqrt(pooled(X, y, [*"abcd"]))
+    deviations = np.sqrt(pooled_variances(X, y, [*"abcd"]))
     assert_allclose(first["standardised"], ova.coef_[0] * deviations)
     search = LocalNeighborhoodSearch(ova, max_iter=3).fit(X, y)
-    table = search.summary()
-    assert_allclose(np.sort(table["coefficient"]), np.sort(search.coef_.ravel()))
-    assert table["standardised"].notna().all()
-    frozen = LocalNeighborhoodSearch(FrozenEstimator(search.estimator_), max_iter=3)
-    assert frozen.fit(X, y).summary()["standardised"].notna().all()
+    assert search.summary()["standardised"].notna().all()
     # Nothing is known of the classes: all features in their order.
     other = LocalNeighborhoodSearch(LogisticRegression(), max_iter=3).fit(X, y)
-    for model in (other, heterolda.load(save(ova, tmp_path, include_statistics=False))):
+    heterolda.save(ova, tmp_path / "model.json", include_statistics=False)
+    for model in (other, heterolda.load(tmp_path / "model.json")):
         table = model.summary()
         assert table["standardised"].isna().all()
         assert_array_equal(table["coefficient"], model.coef_.ravel())
-        assert table["feature"].tolist() == [0, 1, 2] * len(model.coef_)
-    # Two single rows have no deviations of their own.
-    few = ClassStatistics.from_data(
-        [[0.0], [2.0], [5.0], [9.0], [7.0]], ["a", "a", "b", "c", "d"]
-    )
-    with pytest.warns(heterolda.SmallClassWarning):
-        model = GaussianLinearDiscriminant().fit_statistics(few)
-    ratio = model.summary()["standardised"] / model.coef_.ravel()
-    assert_allclose(ratio, np.sqrt(2))
 
 
-def test_what_is_not_known_is_no_attribute(four, tmp_path, monkeypatch):
+def test_attributes_that_are_not_known_do_not_exist(four, tmp_path):
     X, y = four
-    model = GaussianLinearDiscriminant()
-    waiting = GaussianLinearDiscriminant().partial_fit(
-        X[y < "d"], y[y < "d"], [*"abcd"]
+    waiting = GaussianLinearDiscriminant()
+    waiting.partial_fit(X[y < "d"], y[y < "d"], [*"abcd"])
+    heterolda.save(
+        GaussianLinearDiscriminant().fit(X, y),
+        tmp_path / "model.json",
+        include_statistics=False,
     )
-    model.fit(X, y)
-    bare = heterolda.load(save(model, tmp_path, include_statistics=False))
-    for one, words in (
+    for model, words in (
         (GaussianLinearDiscriminant(), "not fitted yet"),
         (waiting, r"classes \['d'\] still have"),
-        (bare, "a file without class statistics"),
+        (heterolda.load(tmp_path / "model.json"), "a file without class statistics"),
     ):
         for name in ("means_", "covariance_"):
-            assert not hasattr(one, name)
+            assert not hasattr(model, name)
             with pytest.raises(NotFittedError, match=words):
-                getattr(one, name)
-        if one is not bare:
-            with pytest.raises(NotFittedError, match=words):
-                one.summary()
-        estimator_html_repr(one)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="summary needs pandas: pip install pandas"):
-        model.summary()
+                getattr(model, name)
+        estimator_html_repr(model)

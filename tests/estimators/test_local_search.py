@@ -22,7 +22,6 @@ from heterolda import (
 )
 from heterolda.estimators.placement import host_of
 from heterolda.foundations.arrays import device_of, to_host
-from heterolda.search import pair_search
 
 STARTS = [
     GaussianLinearDiscriminant(solver="fixed-point", voting="majority"),
@@ -155,14 +154,6 @@ def test_fitted_starts_are_taken_as_they_are(make_classes, start, n_classes):
     assert np.all(search.n_errors_ <= search.n_errors_start_)
 
 
-def test_a_search_starts_where_another_ended(four):
-    X, y = four
-    one = LocalNeighborhoodSearch(max_iter=10).fit(X, y)
-    two = LocalNeighborhoodSearch(FrozenEstimator(one)).fit(X, y)
-    assert_array_equal(two.n_errors_start_, one.n_errors_)
-    assert np.all(two.n_errors_ <= one.n_errors_)
-
-
 def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
     X, y = four
     costs = {"a": 5.0, "c": 0.5}
@@ -189,29 +180,6 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         assert_allclose(found, truth * own / np.sum(truth * own))
 
 
-@pytest.mark.parametrize("start", [LogisticRegression(), LinearDiscriminantAnalysis()])
-def test_class_weight_of_other_starts(two, start):
-    X, y = two
-    search = LocalNeighborhoodSearch(start, class_weight={"a": 9.0}).fit(X, y)
-    if isinstance(start, LogisticRegression):
-        start.fit(X, y, sample_weight=np.where(y == "a", 9.0, 1.0))
-    else:
-        start.set_params(priors=[0.9, 0.1]).fit(X, y)
-    wrong = start.predict(X) != y
-    assert search.n_errors_start_ == 9 * sum(wrong & (y == "a")) + sum(
-        wrong & (y > "a")
-    )
-
-
-def test_priors_of_other_starts_are_those_of_the_pair(four):
-    X, y = four
-    priors = np.array([4.0, 3.0, 2.0, 1.0])
-    start = LinearDiscriminantAnalysis(priors=priors)
-    search = LocalNeighborhoodSearch(start, max_iter=1).fit(X, y)
-    for model, pair in zip(search.estimator_.estimators_, search.pairs_, strict=True):
-        assert_allclose(model.priors_, priors[pair] / priors[pair].sum())
-
-
 def test_class_weight_of_the_start_keeps_its_labels(make_classes):
     costs = {"a": 1.0, "b": 3.0, "c": 20.0}
     for labels in (["a", "b", "c"], ["b", "c"]):
@@ -225,82 +193,6 @@ def test_class_weight_of_the_start_keeps_its_labels(make_classes):
             alone = LogisticRegression(class_weight={k: costs[k] for k in two})
             alone.fit(X[rows], y[rows])
             assert_allclose(search.coef_[[k]], alone.coef_, rtol=1e-4)
-
-
-@pytest.mark.parametrize("size", [1e-303, 1e300])
-def test_the_length_of_the_rule_does_not_matter(two, size):
-    X, y = two
-    start = LogisticRegression().fit(X, y)
-    plain = LocalNeighborhoodSearch(FrozenEstimator(start)).fit(X, y)
-    start.coef_, start.intercept_ = size * start.coef_, size * start.intercept_
-    search = LocalNeighborhoodSearch(FrozenEstimator(start)).fit(X, y)
-    assert_array_equal(search.n_errors_start_, plain.n_errors_start_)
-    assert_allclose(search.n_errors_, plain.n_errors_, atol=2)
-    assert_allclose(search.predict_proba(X).sum(axis=1), 1)
-    assert_allclose(search.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
-
-
-def test_predictions_are_what_was_counted_on_a_lattice(rng):
-    # Rules with round coefficients, so that many rows lie on the threshold.
-    for _ in range(20):
-        d = rng.integers(2, 7)
-        X = rng.integers(0, 6, size=(100, d)).astype(float)
-        y = (X.sum(axis=1) + 2 * rng.normal(size=100) > 2.5 * d).astype(int)
-        start = LogisticRegression().fit(X, y)
-        start.coef_ = np.round(rng.normal(size=(1, d)), 1) + 0.1
-        start.intercept_ = -np.round(2.5 * start.coef_.sum(axis=1), 1)
-        search = LocalNeighborhoodSearch(FrozenEstimator(start), max_iter=50).fit(X, y)
-        assert search.n_errors_[0] == np.count_nonzero(search.predict(X) != y)
-        rule = np.append(search.intercept_, -search.coef_)
-        assert search.n_errors_[0] == count_errors(X, y == 0, None, rule)
-
-
-def test_balanced_classes_cost_the_same(rng, two):
-    X, y = two
-    rows = np.append(np.flatnonzero(y == "a"), np.flatnonzero(y == "c")[:10])
-    search = LocalNeighborhoodSearch(class_weight="balanced").fit(X[rows], y[rows])
-    same = LocalNeighborhoodSearch(class_weight={"a": 80 / 140, "c": 80 / 20})
-    same.fit(X[rows], y[rows])
-    assert_array_equal(search.coef_, same.coef_)
-    assert_allclose(search.estimator_.priors_, 0.5)
-
-
-@pytest.mark.check
-@pytest.mark.parametrize("start", [None, LogisticRegression()])
-def test_result_is_deterministic_whatever_the_jobs(four, start):
-    X, y = four
-    searches = [
-        LocalNeighborhoodSearch(start, n_jobs=jobs, max_iter=50).fit(X, y)
-        for jobs in (None, 1, 2, -1)
-    ]
-    for other in searches[1:]:
-        assert_array_equal(other.coef_, searches[0].coef_)
-        assert_array_equal(other.predict_proba(X), searches[0].predict_proba(X))
-
-
-def test_verbose_tells_the_course(four, capsys):
-    X, y = four
-    search = LocalNeighborhoodSearch(verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
-    before, after = search.n_errors_start_[0], search.n_errors_[0]
-    assert lines[0] == (
-        f"[1/6] 'a' and 'b': {before} -> {after} errors in {search.n_iter_[0]} "
-        "iterations"
-    )
-    search.set_params(verbose=0).fit(X, y)
-    assert not capsys.readouterr().out
-
-
-def test_a_failing_pair_raises_its_error(four, monkeypatch):
-    X, y = four
-
-    def fails(*args, **kwargs):
-        raise FloatingPointError("no such rule")
-
-    monkeypatch.setattr(pair_search, "paper_search", fails)
-    with pytest.raises(FloatingPointError, match="no such rule"):
-        LocalNeighborhoodSearch(n_jobs=2).fit(X, y)
 
 
 def test_starts_fitted_on_other_data_are_refused(four):

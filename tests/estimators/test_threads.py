@@ -10,7 +10,6 @@ from threading import Barrier
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from heterolda import (
@@ -18,7 +17,6 @@ from heterolda import (
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
-from heterolda.foundations.threads import no_warnings, one_blas_thread
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = pytest.mark.no_cover
@@ -70,13 +68,6 @@ models = pytest.mark.parametrize(
 )
 
 
-def fitted_values(model, X, y):
-    """All that a fresh fit gives, as bytes."""
-    model = clone(model).fit(X, y)
-    values = [model.coef_, model.intercept_, *(getattr(model, m)(X) for m in METHODS)]
-    return [value.tobytes() for value in values]
-
-
 @models
 def test_many_threads_predict_with_one_model(rng, model, k):
     X, y = draw(rng, k)
@@ -94,14 +85,6 @@ def test_many_threads_predict_with_one_model(rng, model, k):
         for found in at_once(work):
             for value, wanted in zip(found, serial, strict=True):
                 assert_array_equal(value, wanted)
-
-
-@models
-def test_fits_at_once_are_those_one_after_the_other(rng, model, k):
-    X, y = draw(rng, k)
-    serial = fitted_values(model, X, y)
-    for found in at_once(lambda _: fitted_values(model, X, y), 4):
-        assert found == serial
 
 
 def test_fits_at_once_leave_the_process_as_it_was(rng):
@@ -133,30 +116,3 @@ def two_blas_threads():
     at_once(lambda _: threadpool_limits(2, user_api="blas"), 1)
     yield
     at_once(lambda _: threadpool_limits(before, user_api="blas"), 1)
-
-
-@pytest.mark.parametrize("context", [no_warnings, one_blas_thread])
-def test_the_first_of_two_threads_leaves_first(context):
-    """What the second found, when it came, is not what it must put back."""
-    first_is_in, second_is_in, first_is_out = (Barrier(2) for _ in range(3))
-    inside = []
-
-    def work(number):
-        if number == 0:
-            with context():
-                first_is_in.wait()
-                second_is_in.wait()
-            first_is_out.wait()
-        else:
-            first_is_in.wait()
-            with context():
-                second_is_in.wait()
-                first_is_out.wait()
-                inside.append(warnings.filters[0][0])
-
-    with two_blas_threads():
-        before = blas_threads(), warnings.filters[0][0]
-        at_once(work, 2)
-        assert (blas_threads(), warnings.filters[0][0]) == before
-    if context is no_warnings:
-        assert inside == ["ignore"]

@@ -128,13 +128,6 @@ def test_a_class_of_one_row_and_classes_of_few():
     assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
 
 
-@pytest.mark.parametrize("shrinkage", [None, "cv"])
-def test_rows_of_which_none_can_be_left_out(shrinkage):
-    X, y = [[0.0, 1.0], [1.0, 3.0], [5.0, 2.0]], [0, 0, 1]
-    model = GaussianLinearDiscriminant(shrinkage=shrinkage).fit(X, y)
-    assert_array_equal(model.predict(X), y)
-
-
 def test_rows_that_do_not_vary():
     y = np.arange(8) % 4
     with pytest.warns(TrivialRuleWarning):
@@ -145,16 +138,6 @@ def test_rows_that_do_not_vary():
     model = GaussianLinearDiscriminant(shrinkage=0.5).fit(apart, y)
     assert_array_equal(model.bayes_error_, 0.0)
     assert_array_equal(model.predict(apart), y)
-
-
-@pytest.mark.parametrize("n", [120, 150, 180])
-def test_nothing_jumps_where_rows_become_as_many_as_features(n):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n + 1, 150))
-    y = np.arange(n + 1) % 2
-    X[y == 1, :15] += 0.5
-    one, more = (GaussianLinearDiscriminant().fit(X[:m], y[:m]) for m in (n, n + 1))
-    assert_allclose(one.bayes_error_, more.bayes_error_, atol=0.03)
 
 
 def test_other_criteria_go_by_left_out_scores():

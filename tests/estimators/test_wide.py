@@ -99,18 +99,6 @@ def test_errors_are_those_of_matrices(rng, both, kind):
             assert_same_rules(wide, full)
 
 
-def test_rules_without_a_target_are_the_same_for_two_classes(rng, both):
-    """Directions without variance are taken in the same units."""
-    for shrinkage in BARE:
-        for kind in ("plain", "constant", "copies"):
-            X, y = draw(rng, 40, 2, kind)
-            X *= 10.0 ** rng.uniform(-3, 3, D)
-            assert_same_rules(*both(X, y, shrinkage=shrinkage))
-    X, y = draw(rng, 40, 2)
-    X[:, 3:8] = rng.normal(size=(2, 5))[y]
-    assert_same_rules(*both(X, y, shrinkage="auto"))
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -139,38 +127,6 @@ def test_from_few_rows_to_many(rng, both):
             wide, full = both(X, y, given, shrinkage=shrinkage)
             assert_same_errors(wide, full)
             assert (wide.statistics_.factors is None) == (n >= D)
-
-
-@pytest.mark.parametrize("shrinkage", ["auto", (0.5, 0.2)])
-def test_a_row_of_little_weight_changes_little(rng, shrinkage):
-    """Also the one that makes as many rows as features, and the next."""
-    X, y = draw(rng, D + 1, 2)
-    for n in (D - 1, D):
-        weight = np.append(np.ones(n), 1e-7)
-        models = [
-            GaussianLinearDiscriminant(shrinkage=shrinkage).fit_statistics(statistics)
-            for statistics in (
-                ClassStatistics.from_data(X[:n], y[:n]),
-                ClassStatistics.from_data(X[: n + 1], y[: n + 1], weight),
-            )
-        ]
-        if n < D:
-            assert models[0].statistics_.factors is not None
-        assert models[1].statistics_.factors is None
-        errors = [model.bayes_error_ for model in models]
-        np.testing.assert_allclose(*errors, rtol=1e-4)
-
-
-def test_the_best_direction_may_be_outside_of_all_rows(rng, both):
-    """Classes of equal means that borrow unequally: the ratio is extreme there."""
-    X = rng.normal(size=(60, D))
-    y = np.repeat([0, 1], [55, 5])
-    X[y == 1] -= X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
-    X[:, 0] += 1e-3 * y
-    for shrinkage in ("auto", None, (0.5, 0.1), (0.5, 1.0)):
-        wide, full = both(X, y, shrinkage=shrinkage, priors="equal")
-        assert_same_errors(wide, full)
-        assert 0 < wide.bayes_error_[0] < 0.5
 
 
 def peak(action):

@@ -242,14 +242,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            For two classes, the probability of each class given the score, under the
-            Gaussian model. It ranks rows as the score does, as far as float64 can tell,
-            and is calibrated if the classes are Gaussian. For more, the pairwise
-            probabilities, coupled (one-vs-one) or scaled (one-vs-all), with the largest
-            swapped to the class that `predict` returns. `temperature_` makes up for a
-            model that is too sure on average; `SmoothedLinearDiscriminant` calibrates
-            on held-out rows. Computed in float64; if X is float32, float32 and at least
-            1.2e-38.
+            For two classes, the probability of each class given the score, which ranks
+            rows as the score does. For more, the pairwise probabilities, coupled
+            (one-vs-one) or scaled (one-vs-all), with the largest swapped to the class
+            that `predict` returns. Computed in float64; float32 if X is.
         """
         return self._blockwise(X, "probabilities")
 
@@ -313,9 +309,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         .. math::
             w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
 
-        It does not depend on the units of the features: it is the change of the score
-        per standard deviation of the feature. For a rule of one class against all
-        others, the deviation is that within all classes.
+        It does not depend on the units of the features. For a rule of one class against
+        all others, the deviation is that within all classes.
 
         Returns
         -------
@@ -325,11 +320,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
             - "class 1" and "class 2": the labels of the pair;
             - "feature": its name or, without names, its index;
-            - "coefficient": as in `coef_`; positive values favour class 2. If a search
-              transforms features, it is that of the transformed feature;
-            - "standardised": the weight above. NaN if the class statistics are not
-              known: in a model loaded from a file without them, and in a search that
-              starts from another classifier.
+            - "coefficient": as in `coef_`; positive values favor class 2;
+            - "standardised": the weight above. NaN without class statistics: in a model
+              loaded from a file without them, and in a search that starts from another
+              classifier.
         """
         pd = import_pandas("summary")
         self._check_ready()

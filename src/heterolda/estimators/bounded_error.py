@@ -4,7 +4,6 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import replace
 from numbers import Real
@@ -21,11 +20,6 @@ from sklearn.utils import (
     get_tags,
     indexable,
 )
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -35,15 +29,13 @@ from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_r
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
+from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, refuse_device
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
-    check_method_params,
     fit_context,
-    raise_for_params,
-    routing_enabled,
     safe_indexing,
 )
 from heterolda.foundations.validation import (
@@ -87,11 +79,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     ----------
     estimator : classifier, default=None
         Any binary classifier with `predict_proba` or `decision_function`. It is cloned
-        and fitted. If None, `GaussianLinearDiscriminant()`; pass that explicitly to
-        tune its parameters, such as ``estimator__shrinkage``, in a grid search. A
-        fitted classifier wrapped in :class:`~sklearn.frozen.FrozenEstimator` is used as
-        it is. Then all rows of the bounded class set the threshold, so they must not be
-        rows that it was fitted to, and the other class needs no rows.
+        and fitted. If None, `GaussianLinearDiscriminant()`. A fitted classifier wrapped
+        in :class:`~sklearn.frozen.FrozenEstimator` is used as it is. Then all rows of
+        the bounded class set the threshold, so they must not be rows that it was fitted
+        to, and the other class needs no rows.
     max_error : dict or float
         ``{label: q}``, the largest error rate of one class, between 0 and 1. A float
         bounds the positive class, ``classes_[1]``.
@@ -100,8 +91,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     set_aside : float in (0, 1), default=0.5
         Share of the rows of the bounded class that are set aside.
     random_state : int, RandomState instance or None, default=0
-        Seed that selects the rows set aside. If you fit with several seeds and choose
-        among the results, the guarantee is lost.
+        Seed that selects the rows set aside. Choosing among the results of several
+        seeds voids the guarantee.
 
     Attributes
     ----------
@@ -114,9 +105,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         its `predict_proba`, or its `decision_function` if it has no probabilities or is
         a `GaussianLinearDiscriminant`.
     bound_ : ErrorBound
-        The guarantee: `label`, `max_error` and `confidence`; the number of rows set
-        aside, `n_rows`, and the `rank` of the threshold among them. `expected_error` is
-        the mean error rate of the class over many such fits.
+        The guarantee.
     n_features_in_ : int
         Number of features, if `estimator_` knows it.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -143,9 +132,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     Put preprocessing inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
     before it would learn from the rows set aside.
 
-    Weights are frequencies. The bound counts rows, so weights of the bounded class must
-    be whole numbers: each copy of a row of weight 3 is set aside or not. Weights of the
-    other class may be any. All are scaled first if their mean is below one.
+    Each copy of a row of weight 3 is set aside or not. Weights of the other class may
+    be any. All are scaled first if their mean is below one.
 
     Rows with missing values, with ``missing="em"`` inside, count like all others: the
     bound is on the mean over new rows with missing values like those set aside.
@@ -197,7 +185,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, **fit_params):
+    def fit(self, X, y, sample_weight=None):
         """Fit the classifier and find the threshold.
 
         Parameters
@@ -206,16 +194,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             Training data.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        **fit_params : dict
-            `sample_weight` or, with metadata routing, whatever the classifier requests.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies; whole numbers for the bounded class.
 
         Returns
         -------
         BoundedErrorClassifier
             The fitted estimator.
         """
-        routed = {k: v for k, v in fit_params.items() if k != "sample_weight"}
-        raise_for_params(routed, self, "fit")
         forget_fit(self)
         vars(self).pop("_moved", None)
         refuse_device(X, "BoundedErrorClassifier")
@@ -226,55 +212,57 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         frozen = isinstance(self.estimator, FrozenEstimator)
         classes = self._known_classes(y) if frozen else _two_classes(y)
         bounded, q = self._check_bound(classes)
-        params = {key: value for key, value in fit_params.items() if value is not None}
-        if routing_enabled():
-            params = process_routing(self, "fit", **params).estimator.fit
-        weight = check_frequencies(params.get("sample_weight"), len(y))
-        seen = np.ones(len(y), bool) if weight is None else weight > 0
-        if not frozen and len(np.unique(y[seen])) < 2:
+        label = classes.tolist()[bounded]
+        is_bounded = y == classes[bounded]
+        weight = check_frequencies(sample_weight, len(y))
+        weights = np.ones(len(y)) if weight is None else weight
+        if not frozen and len(np.unique(y[weights > 0])) < 2:
             raise ParameterError(
                 "sample_weight",
-                "must be positive for rows of both classes: one class or none has any",
+                "is zero for all rows of a class: give rows of both classes positive "
+                "weights",
             )
 
         copies = copies_of_rows(
-            np.flatnonzero(y == classes[bounded]),
+            np.flatnonzero(is_bounded),
             weight,
-            f"the bound counts rows of class {classes.tolist()[bounded]!r}, and a "
-            "weight is how often a row was seen. Weights of the other class may be any "
-            "number. If the mean of all is below one, they are scaled to a mean of one",
+            f"the bound counts rows of class {label!r}, and a weight is how often a "
+            "row was seen. Weights of the other class may be any number. If the mean "
+            "of all is below one, they are scaled to a mean of one",
         )
-        aside = np.ones(len(copies), bool)
+        order = np.arange(len(copies))
+        n = len(copies)
         if not frozen:
-            n_aside = int(self.set_aside * len(copies))
-            order = check_random_state(self.random_state).permutation(len(copies))
-            aside[order[n_aside:]] = False
-        label = classes.tolist()[bounded]
-        n = int(aside.sum())
+            order = check_random_state(self.random_state).permutation(order)
+            n = int(self.set_aside * n)
+        aside, left = copies[np.sort(order[:n])], copies[order[n:]]
         rank = smallest_rank(n, q, self.confidence)
         if rank > n:
             self._refuse_few_rows(label, q, len(copies), frozen)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
-        if frozen:
-            inner = host_of(self.estimator)
-        else:
-            rows = np.ones(len(y)) if weight is None else weight.copy()
-            totals = [rows[y == label].sum() for label in classes]
-            rows[y == classes[bounded]] = 0
-            np.add.at(rows, copies[~aside], 1)
-            inner = self._fit_inner(X, y, rows, totals, params, bound)
+        inner = host_of(self.estimator)
+        if not frozen:
+            model = self._unfitted(bound, y, classes, weights)
+            weights = np.where(is_bounded, 0.0, weights)
+            np.add.at(weights, left, 1)
+            inner = _fitted(model, X, y, weights, weighted=weight is not None)
 
-        held_out = safe_indexing(X, copies[aside])
         side = 1.0 if bounded == 0 else -1.0
-        scores = np.sort(side * _scores(inner, held_out))
+        scores = np.sort(side * _scores(inner, safe_indexing(X, aside)))
         # Beyond it and its equals the other class is decided.
         score = scores[rank - 1]
         size = max(abs(score), np.median(np.abs(scores)))
         score += max(_SAME_SCORE * size, np.spacing(abs(score)))
         self._keep(inner, float(side * score), bound)
-        others = np.flatnonzero(seen & (y != classes[bounded]))
+        others = np.flatnonzero(~is_bounded & (weights > 0))
         if len(others) and np.all(self.predict(safe_indexing(X, others)) == label):
-            _warn_of_trivial_rule(label)
+            warn(
+                "the rule assigns all training rows of the other class to "
+                f"{label!r}, which is bounded: it keeps the bound, but separates "
+                f"nothing. Use more rows of {label!r}, a larger bound, or a classifier "
+                "with more distinct scores",
+                TrivialRuleWarning,
+            )
         return self
 
     def _keep(self, inner, threshold: float, bound: ErrorBound) -> None:
@@ -341,27 +329,18 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             )
         return fitted
 
-    def _fit_inner(self, X, y, rows, totals, params, bound):
-        """Fit the classifier to the rows that are left, given their weights.
-
-        `totals` are those of the classes with the rows that are not left.
-        """
+    def _unfitted(self, bound: ErrorBound, y, classes, weights):
+        """Return the classifier to fit, a discriminant with the priors of all rows."""
         model = clone(self._given())
-        if isinstance(model, GaussianLinearDiscriminant) and model.priors is None:
-            model.set_params(priors=np.divide(totals, sum(totals)))
-        if _takes_a_direction(model):
-            level = {bound.label: bound.expected_error}
-            model.set_params(criterion="neyman-pearson", max_error=level)
-        left = np.flatnonzero(rows)
-        params = check_method_params(X, params, indices=left)
-        if params.get("sample_weight") is not None:
-            params["sample_weight"] = rows[left]
-            if not has_fit_parameter(model, "sample_weight") and not routing_enabled():
-                raise ValueError(
-                    f"estimator {type(model).__name__} cannot be fitted with "
-                    "sample_weight: leave it out"
-                )
-        return model.fit(safe_indexing(X, left), y[left], **params)
+        if isinstance(model, GaussianLinearDiscriminant):
+            if model.priors is None:
+                totals = [weights[y == label].sum() for label in classes]
+                model.set_params(priors=np.divide(totals, sum(totals)))
+            plain = model.criterion == "bayes" and model.costs is None
+            if plain and isinstance(resolve_solver(model.solver), Global):
+                level = {bound.label: bound.expected_error}
+                model.set_params(criterion="neyman-pearson", max_error=level)
+        return model
 
     def decision_function(self, X):
         """Scores of the classifier minus the threshold.
@@ -437,18 +416,6 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         """
         return np.log(self.predict_proba(X))
 
-    def get_metadata_routing(self):
-        """Get the metadata routing of this estimator.
-
-        Returns
-        -------
-        MetadataRouter
-            Routing information.
-        """
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=self).add_self_request(self)  # for `score`
-        return router.add(estimator=self._given(), method_mapping=mapping)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inside = get_tags(self._given()).input_tags
@@ -470,24 +437,17 @@ def _two_classes(y) -> np.ndarray:
     return classes
 
 
-def _warn_of_trivial_rule(label) -> None:
-    """Say that no row of the other class is beyond the threshold."""
-    warnings.warn(
-        f"the rule assigns all training rows of the other class to {label!r}, which is "
-        "bounded: it keeps the bound, but separates nothing. Use more rows of "
-        f"{label!r}, a larger bound, or a classifier with more distinct scores (a "
-        "forest with larger min_samples_leaf, more neighbours)",
-        TrivialRuleWarning,
-        stacklevel=4,
-    )
-
-
-def _takes_a_direction(model) -> bool:
-    """Return whether a classifier may take another rule of its optimal curve."""
-    if not isinstance(model, GaussianLinearDiscriminant):
-        return False
-    plain = model.criterion == "bayes" and model.costs is None
-    return plain and isinstance(resolve_solver(model.solver), Global)
+def _fitted(model, X, y, weights, *, weighted):
+    """Fit a classifier to the rows of positive weight."""
+    rows, params = np.flatnonzero(weights), {}
+    if weighted:
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ValueError(
+                f"estimator {type(model).__name__} cannot be fitted with "
+                "sample_weight: leave it out"
+            )
+        params["sample_weight"] = weights[rows]
+    return model.fit(safe_indexing(X, rows), y[rows], **params)
 
 
 def _scores(estimator, X) -> Array:

@@ -32,15 +32,11 @@ _LEAST_SLOPE = 1e-5
 class Sides:
     """Rows on both sides of rules, in bins by their distance from the threshold.
 
-    Attributes
-    ----------
-    x, right, wrong : ndarray of shape (..., 2, n_bins)
-        Mean distance, and weight of the rows that are right and wrong, on the side of
-        the first class and then of the second.
+    Arrays have shape (..., 2, n_bins), first for the side of the first class.
     """
 
-    x: Array
-    right: Array
+    x: Array  # mean distance
+    right: Array  # weight of the rows that are right
     wrong: Array
 
     @classmethod

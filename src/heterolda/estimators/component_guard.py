@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from heterolda.estimators.guard import MORE
+from heterolda.estimators.warn import leading_features, warn
+from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
@@ -23,47 +26,28 @@ _CLEARLY = 3.0
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Components, and the errors of the quadratic rule on training rows in them.
-
-    Attributes
-    ----------
-    subspace : Subspace
-        The components.
-    added : float
-        Weight of the pooled covariance that was added to those of the classes; 1 stands
-        for the components of linear discriminant analysis.
-    error, fisher_error : float
-        Error on training rows, with the priors in force, in these components and in
-        those of linear discriminant analysis.
-    deviation : float
-        Standard error of the difference.
-    """
+class Trial:
+    """Components, and the errors of the quadratic rule on training rows in them."""
 
     subspace: Subspace
-    added: float
-    error: float
-    fisher_error: float
-    deviation: float
+    added: float  # weight of the pooled covariance that was added; 1 for those of LDA
+    error: float  # with the priors in force
+    fisher_error: float  # in the components of LDA
+    deviation: float  # standard error of the difference
 
     @property
     def is_worse(self) -> bool:
-        """True if linear discriminant analysis is better."""
+        """Whether linear discriminant analysis is better."""
         return self.error > (1 + MORE) * self.fisher_error
 
-    @property
-    def is_clear(self) -> bool:
-        """True if the difference is beyond chance."""
-        return abs(self.error - self.fisher_error) > _CLEARLY * self.deviation
 
-
-def judged_subspaces(
+def try_components(
     moments: tuple[Array, Array, Array, Array],
     n_components: int | None,
     method: str,
     progress: Progress,
     rows: Rows,
-) -> list[Judged]:
+) -> list[Trial]:
     """Return the components of a method and, if they separate rows badly, others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
@@ -73,56 +57,61 @@ def judged_subspaces(
     the fewest errors.
     """
     means, covariances, priors, _ = moments
-    subspace = find_subspace(*moments, n_components, method, progress)
-    n = subspace.scalings.shape[1]
-    fisher = find_subspace(*moments, min(n, len(priors) - 1), "fisher")
-    judge = _Judge(rows, means, covariances, priors, fisher)
-    tried = [judge(subspace, 0.0)]
-    for added in _STEPS:
-        if not tried[-1].is_worse:
-            return tried
-        subspace = find_subspace(*moments, n, method, progress, added)
-        tried.append(judge(subspace, added))
-    if tried[-1].is_worse:
-        most = (1 + MORE) * min(one.error for one in tried)
-        tried.append([one for one in tried if one.error <= most][-1])
-    return tried
+    classes = [rows.of_class(k) for k in range(len(priors))]
+    shares = [part.frequencies / (part.frequencies.sum() or 1.0) for part in classes]
 
-
-class _Judge:
-    """Classify training rows in components, and compare with Fisher's."""
-
-    def __init__(
-        self,
-        rows: Rows,
-        means: Array,
-        covariances: Array,
-        priors: Array,
-        fisher: Subspace,
-    ):
-        self._classes = means, covariances, priors
-        self._rows = [rows.of_class(k) for k in range(len(priors))]
-        self._fisher_wrong = self._wrong(fisher)
-
-    def __call__(self, subspace: Subspace, added: float) -> Judged:
-        errors, variance = np.zeros(2), 0.0
-        both = zip(self._wrong(subspace), self._fisher_wrong, strict=True)
-        for k, wrong in enumerate(both):
-            share = self._rows[k].frequencies
-            share = share / (share.sum() or 1.0)  # a class may have no rows
-            rates = np.array(wrong) @ share
-            prior = self._classes[2][k]
-            errors += prior * rates
-            apart = (wrong[0] ^ wrong[1]) @ share - (rates[0] - rates[1]) ** 2
-            variance += prior**2 * max(float(apart), 0.0) * float(share @ share)
-        ours, fisher = errors.tolist()
-        return Judged(subspace, added, ours, fisher, float(np.sqrt(variance)))
-
-    def _wrong(self, subspace: Subspace) -> list[Mask]:
+    def wrong(subspace: Subspace) -> list[Mask]:
         """Return which rows of each class the quadratic rule gets wrong."""
-        A, (means, covariances, priors) = subspace.scalings, self._classes
+        A = subspace.scalings
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         return [
-            rule.winners(subspace.project(rows.X)) != k
-            for k, rows in enumerate(self._rows)
+            rule.winners(subspace.project(part.X)) != k
+            for k, part in enumerate(classes)
         ]
+
+    def tried(subspace: Subspace, added: float) -> Trial:
+        errors, variance = np.zeros(2), 0.0
+        both = zip(wrong(subspace), fisher_wrong, priors, shares, strict=True)
+        for wrong_here, wrong_fisher, prior, share in both:
+            rates = np.array([wrong_here @ share, wrong_fisher @ share])
+            errors += prior * rates
+            square = (wrong_here ^ wrong_fisher) @ share - (rates[0] - rates[1]) ** 2
+            variance += prior**2 * max(float(square), 0.0) * float(share @ share)
+        ours, fishers = errors.tolist()
+        return Trial(subspace, added, ours, fishers, float(np.sqrt(variance)))
+
+    subspace = find_subspace(*moments, n_components, method, progress)
+    n = subspace.scalings.shape[1]
+    fisher_wrong = wrong(find_subspace(*moments, min(n, len(priors) - 1), "fisher"))
+    trials = [tried(subspace, 0.0)]
+    for added in _STEPS:
+        if not trials[-1].is_worse:
+            return trials
+        subspace = find_subspace(*moments, n, method, progress, added)
+        trials.append(tried(subspace, added))
+    if trials[-1].is_worse:
+        most = (1 + MORE) * min(trial.error for trial in trials)
+        trials.append([trial for trial in trials if trial.error <= most][-1])
+    return trials
+
+
+def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> None:
+    """Warn that the model misleads beyond chance, and say what the guard did."""
+    first, last = trials[0], trials[-1]
+    excess = first.error - first.fisher_error
+    if not first.is_worse or excess <= _CLEARLY * first.deviation:
+        return
+    done = "The class covariances were shrunk towards the pooled one"
+    if last.added == 1:
+        done = "The components of linear discriminant analysis now come first"
+    elif last is first:
+        done = "Shrinking covariances towards the pooled one does not help"
+    remedy = ", or use fewer components" if last.is_worse else ""
+    features = leading_features(statistics, first.subspace.scalings[:, 0])
+    warn(
+        "the classes are not Gaussian: more training rows are misclassified in the "
+        "components of the Gaussian model than in those of linear discriminant "
+        f"analysis. {done}. Check {features}, on which the model relies: transform "
+        f"such features or leave them out{remedy}",
+        ModelMisfitWarning,
+    )

@@ -4,6 +4,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from numbers import Real
 
 from sklearn.base import clone
@@ -12,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.base import LinearClassifier
-from heterolda.estimators.frontiers import Frontiers
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -23,17 +24,21 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_all_classes,
 )
-from heterolda.estimators.guard import NOTHING, Chosen, reviewed
+from heterolda.estimators.guard import compare_with_rivals, with_rivals
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.placement import host_of, place_of, settle
-from heterolda.estimators.thresholds import has_few_rows
+from heterolda.estimators.temperature import Evidence
+from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
     warn_of_discarded_rows,
+    warn_of_misfit,
     warn_of_plug_in,
+    warn_of_raised_variances,
     warn_of_rows,
-    warn_of_rules,
+    warn_of_trivial_rules,
+    warn_of_unresolved_directions,
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.collections import lazy_backend
@@ -48,7 +53,7 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
-from heterolda.solvers import Solver
+from heterolda.solvers import Global, Solver
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
@@ -58,7 +63,8 @@ from heterolda.statistics.shrinkage import (
     chosen_by_rows,
     needs_no_rows,
 )
-from heterolda.statistics.wide import in_coordinates
+from heterolda.statistics.wide import in_coordinates, in_span
+from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
 # Covariances of few rows are not put together if there are more numbers in them.
@@ -72,7 +78,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     The class covariances may be unequal. For two classes with means :math:`m_k`,
     covariances :math:`S_k` and priors :math:`p_k`, it finds the hyperplane
-    :math:`w \cdot x = w_0` that minimises
+    :math:`w \cdot x = w_0` that minimizes
 
     .. math::
         p_e = p_1 \Phi\Bigl(\frac{w_0 - w \cdot m_1}{\sqrt{w' S_1 w}}\Bigr)
@@ -103,65 +109,59 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if it classifies more of these rows, all such pairs use it. With fewer than two
         degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
         the thresholds instead. The guard acts only with ``solver="global"`` and
-        ``criterion="bayes"``, and only in `fit`: `fit_statistics` and `partial_fit`
-        have no rows to check. If False, the rules are purely those of the model.
+        ``criterion="bayes"``, and only in `fit`, which has rows.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
-        Class priors: positive numbers, normalised to sum to one. An array follows the
+        Class priors: positive numbers, normalized to sum to one. An array follows the
         order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
-        all classes; "equal" gives every class the same prior. If None, they are the
-        class frequencies.
+        all classes. If None, they are the class frequencies.
     shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
-        How far to shrink the class covariances. Use it if some class has few samples
-        for the number of features. See :meth:`ClassStatistics.covariances`.
+        How far to shrink the class covariances. See
+        :meth:`ClassStatistics.covariances`.
 
         - float: weight of the pooled covariance in each class covariance, 0 for none;
         - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance towards its
           diagonal, by the second weight;
         - "auto": use the weight ``d / (n_k + d)``;
         - "cv": choose both weights, the first for each class, by the likelihood of
-          left-out rows. No shrinkage is one of the candidates. Only `fit` has the
-          rows to do this;
+          left-out rows. Only `fit` has the rows to do this;
         - None: "cv" if the pooled covariance has fewer than eight degrees of freedom
           per feature and there are rows to choose by, which a
           :class:`SmallClassWarning` says; otherwise the weight of "auto", but only for
           classes with at most d + 1 samples.
     covariance_estimator : covariance estimator, default=None
         An estimator with `fit` and `covariance_`, such as those of
-        :mod:`sklearn.covariance`, as in scikit-learn's LDA and QDA. A clone is fitted
-        to the rows of each class. Its `covariance_`, and its `location_` if it has one,
-        replace the covariance and mean of the class. ``MinCovDet(random_state=0)``
-        resists outliers; `LedoitWolf` and `OAS` shrink, and expect features on a
-        common scale. Requires ``shrinkage=None``, rows in memory and a call of `fit`;
-        `sample_weight` must then be whole numbers. Unless `guard` is False, a
-        :class:`ModelMisfitWarning` is issued if Fisher's rules, fitted to all rows,
-        make clearly fewer errors on them.
+        :mod:`sklearn.covariance`. A clone is fitted to the rows of each class. Its
+        `covariance_`, and its `location_` if it has one, replace the covariance and
+        mean of the class. ``MinCovDet(random_state=0)`` resists outliers; `LedoitWolf`
+        and `OAS` shrink, and expect features on a common scale. Requires
+        ``shrinkage=None``, rows in memory and a call of `fit`; `sample_weight` must
+        then be whole numbers. If Fisher's rules, fitted to all rows, make clearly fewer
+        errors on them, the guard issues a :class:`ModelMisfitWarning`.
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
         and an incomplete row is classified by the rule of its observed features, as
         :meth:`for_features` gives it. If one call has too many patterns of missing
-        values to solve them all (2,000, or fewer with many classes and features), the
-        rarest patterns are filled in by their conditional means and classified by the
-        rule of all features. The guard and "cv" use rows whose missing values are
-        filled in by regression.
+        values to solve them all (2,000, or fewer with many classes and features), rows
+        of the rarest are completed by their conditional means.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
         For "ovo": the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties are
         broken by the sums of the pairs' scores, then by the order of `classes_`.
     criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-        What each pair's rule minimises: the error (or expected cost); the larger of the
+        What each pair's rule minimizes: the error (or expected cost); the larger of the
         two error rates; or the error rate of one class while the other's stays within
         `max_error` (two classes only). The last two require ``solver="global"``.
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
-        For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true. Pass
+        For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true, in
         nested dictionaries or a data frame keyed by label, or a matrix in the order of
-        `classes_`, which is sorted. Entries missing from a dictionary cost 1. Correct
-        predictions cost 0. Within each pair, costs multiply the priors.
+        `classes_`. Entries missing from a dictionary cost 1; correct predictions cost
+        0. Within each pair, costs multiply the priors.
     max_error : dict or None, default=None
         For "neyman-pearson": ``{label: q}``, the largest error rate of one class.
-        The bound holds under the fitted Gaussian model, not on data: check it on
-        held-out rows, choose a smaller q, or use :class:`BoundedErrorClassifier`.
+        The bound holds under the fitted Gaussian model; :class:`BoundedErrorClassifier`
+        has one that holds on new rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the solvers that draw random trials, such as "r-hld-1" and "r-hld-2".
 
@@ -174,14 +174,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances after shrinkage. (In scikit-learn's QDA this is a list.)
+        Class covariances after shrinkage.
     statistics_ : ClassStatistics
-        Weights, means and scatter of the classes. With a `covariance_estimator` they
-        cannot be merged with others.
+        Weights, means and scatter of the classes.
     shrinkage_ : Shrinkage or None
-        The shrinkage that rows chose, by "cv" or by default: `to_pooled`, the weight of
-        the pooled covariance in each class, and `to_diagonal`, the weight of the
-        diagonal in the pooled covariance. Otherwise None.
+        The shrinkage that rows chose, if they did: `to_pooled`, the weight of the
+        pooled covariance in each class, and `to_diagonal`, the weight of the diagonal
+        in the pooled covariance.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule. For "ova" with three or more
         classes, rule k has (-1, k): all others against class k.
@@ -200,25 +199,24 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Expected cost of each rule; equal to the error if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
         Certificate, (value - proven lower bound) / value, of what the criterion
-        minimises: the error, the risk, the larger error rate (minimax) or the unbounded
+        minimizes: the error, the risk, the larger error rate (minimax) or the unbounded
         one (neyman-pearson). NaN for solvers without a certificate, and where left-out
-        rows set the threshold. It assumes nonzero variances: a variance that cannot be
-        told from zero is raised to 1e-7 of that of both classes, with a
-        :class:`ModelMisfitWarning` if there are no rows to check. It does not cover
-        directions that float64 cannot resolve, such as the difference of two features
-        that agree in eight digits. These are left out, with a
-        :class:`PrecisionWarning` if the class means differ along them.
+        rows set the threshold or rounding blurs the covariances. It assumes nonzero
+        variances: a variance that cannot be told from zero is raised to 1e-7 of that of
+        both classes, with a :class:`ModelMisfitWarning` if there are no rows to check.
+        It does not cover directions that float64 cannot resolve, such as the difference
+        of two features that agree in eight digits; a :class:`PrecisionWarning` says if
+        the class means differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
-        Pairs that use the rule for equal covariances (see `guard`) because the model's
-        made more errors on rows. Their `bayes_error_` and `gap_` are those of the rule
-        in use.
+        Pairs that use the rule for equal covariances (see `guard`). Their
+        `bayes_error_` and `gap_` are those of the rule in use.
     temperature_ : float
         The logarithms of all probabilities are divided by it. It is at least 1, and
-        larger where rows are less sure of their class than the Gaussian model is (see
-        `guard`): it maximizes the likelihood of up to 1,000 training rows, of left-out
-        rows where a class has fewer than five per feature. Predictions do not change.
-        It is 1 with ``guard=False``, with other solvers than "global", without rows,
-        and where training rows have missing values.
+        larger where rows are less sure of their class than the Gaussian model is: it
+        maximizes the likelihood of up to 1,000 training rows, of left-out rows where a
+        class has fewer than five per feature. It is 1 without rows, with
+        ``guard=False`` or another solver than "global", and where training rows have
+        missing values.
     frontier_ : sequence of Frontier
         The optimal trade-off between the two error rates of each pair.
     trivial_ : ndarray of bool of shape (n_pairs,)
@@ -245,9 +243,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
     If the class covariances are equal, the rule is that of linear discriminant
     analysis. For two classes the score is then the log-odds, with the unbiased pooled
     covariance (divisor n - 2).
-
-    All computation is in float64. Rows in float32 give decision values and
-    probabilities in float32.
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal. For two
     classes it is therefore the probability given the *score*, not given all of x. With
@@ -367,7 +362,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
             self._solve(stats, rows)
         else:
             self._solve(estimated_statistics(self, stats, rows), rows)
-            warn_of_discarded_rows(self, stats, rows if self.guard else None)
+            if self.guard:
+                warn_of_discarded_rows(self, stats, rows)
         return settle(self, device_of(X))
 
     def _fit_sampled(self, statistics, sample):
@@ -447,41 +443,54 @@ class GaussianLinearDiscriminant(LinearClassifier):
         keep_statistics(self, stats)
         return self
 
-    def _solve(self, stats, rows=None, chosen=NOTHING):
-        """Solve all pairs and write the fitted attributes.
-
-        Without rows, `chosen` is what they chose in an earlier fit.
-        """
+    def _solve(self, stats, rows=None):
+        """Solve all pairs, check the rules on rows, and write the fitted attributes."""
         check_several_classes(stats.n_classes)
-        first = chosen is NOTHING
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
-        if rows is not None:
-            chosen = Chosen(chosen_by_rows(self.shrinkage, inside, rows))
-        problem = PairProblem.of(self, inside, chosen.shrinkage)
-        if first:
-            warn_of_rows(stats, problem, self.shrinkage, chosen.shrinkage)
-        judges = sampled(rows) if self.guard and rows is not None else None
-        rules, chosen, verdict = reviewed(problem, judges, chosen)
+        chosen = None if rows is None else chosen_by_rows(self.shrinkage, inside, rows)
+        problem = PairProblem.of(self, inside, chosen)
+        warn_of_rows(stats, problem)
+        sample = sampled(rows) if self.guard and rows is not None else None
+        verdict, thresholds, left_out = None, None, {}
+        if sample is not None and problem.has_few_rows:
+            thresholds, rules, left_out = Thresholds.of(problem, sample)
+        else:
+            rules = problem.solve()
+            if sample is not None and isinstance(problem.criterion.solver, Global):
+                verdict = compare_with_rivals(rules, problem, sample)
+                rules, left_out = verdict.rules, verdict.left_out
+        evidence = 1.0
+        # Rows filled in by regression are less sure of their class than they look.
+        complete = inside.estimated_by != "EM"
+        if sample is not None and problem.follows_optimum and complete:
+            evidence = Evidence.of(rules, problem, sample, left_out)
+        guarded = rules.trivial & False if verdict is None else verdict.guarded
         rated = problem.rate(rules)
-        rules = rated.planes if span is None else span.in_features(rated.planes)
-        verdict = None if verdict is None else verdict.in_features(span)
-        unchecked = rows is None and first
-        warn_of_rules(stats, problem, rules, judges, verdict, unchecked=unchecked)
+        warn_of_trivial_rules(problem, rated.planes)
+        if verdict is not None:
+            warn_of_misfit(stats, problem.pairs, verdict, span)
+        warn_of_unresolved_directions(problem, rated.planes, sample, span)
+        if rows is None:
+            warn_of_raised_variances(problem, rated.planes)
+        self._write(stats, problem, span, rated, guarded, evidence)
+        if thresholds is not None:  # for other operating points
+            self._thresholds = thresholds
+        return self
 
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+    def _write(self, stats, problem, span, rated, guarded, evidence):
+        """Write the fitted attributes."""
+        rules = rated.planes if span is None else span.in_features(rated.planes)
+        for name in ("fit_record_", "_thresholds"):  # of an earlier fit
+            vars(self).pop(name, None)
         self.classes_ = stats.classes
         self.statistics_ = stats
-        self.shrinkage_ = chosen.shrinkage
+        self.shrinkage_ = problem.chosen
         self.priors_ = problem.priors
         self.pairs_ = problem.pairs
-        self.guarded_ = chosen.guarded
-        self._decide_by(rules, rated.error_rates, rated.risk, chosen.evidence)
+        self.guarded_ = guarded
+        self._decide_by(rules, rated.error_rates, rated.risk, evidence)
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
-        vars(self).pop("_thresholds", None)
-        if chosen.thresholds is not None:  # for other operating points
-            self._thresholds = chosen.thresholds
-        return self
 
     def _decide_by(self, rules, error_rates, risk, evidence):
         """Write the attributes of the rules, and what predicts by them."""
@@ -503,15 +512,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if not hasattr(self, "coef_"):
             self = host_of(self)
             weights = self.statistics_.weights
-            lonely = too_small(weights, self.shrinkage)
+            lonely = too_small(weights, self.shrinkage) | (weights == 0)
             if not lonely.any():  # by a parameter that was set since
-                lonely = too_small(weights, 0)
-            none = not lonely.all() and not weights[lonely].any()
-            most = "0" if none else "1 or less"
+                lonely = weights <= 1
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(self.classes_[lonely])} still have a total weight of {most}; "
-                "call partial_fit with more samples of them"
+                f"{listed(self.classes_[lonely])} still have a total weight of 1 or "
+                "less; call partial_fit with more samples of them"
             )
 
     @property
@@ -523,11 +530,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     @property
     def covariance_(self):
-        """Class covariances, of shape (n_classes, n_features, n_features).
+        """Class covariances after shrinkage, (n_classes, n_features, n_features).
 
-        Covariances after shrinkage. With fewer rows than features, and so many features
-        that the matrices would be large, there is no such attribute: use
-        ``statistics_.covariances()``.
+        If they would be large, with fewer rows than features, there is no such
+        attribute: use ``statistics_.covariances()``.
         """
         self._check_ready()
         check_has_statistics(self)
@@ -616,30 +622,72 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     def _for_features(self, mask):
         """Return the model for a mask of features, which may all be False."""
-        statistics = restricted(self.statistics_, mask)
-        evidence = self._committee.temperature
-        chosen = Chosen(self.shrinkage_, self.guarded_, evidence=evidence)
-        copy = solved_again(self, self._fitted_with(), statistics, chosen)
+        stats = restricted(self.statistics_, mask)
+        copy = solved_again(self, self._fitted_with(), stats, self.guarded_)
         copy.n_features_in_ = int(mask.sum())
         if hasattr(copy, "feature_names_in_"):
             copy.feature_names_in_ = copy.feature_names_in_[mask]
         return copy
 
 
-def solved_again(estimator, parameters, statistics=None, chosen=None):
-    """Return a copy with other parameters, fitted to the same or given statistics."""
-    if statistics is None:
-        statistics = estimator.statistics_.copy()
-        thresholds = getattr(estimator, "_thresholds", None)
-        evidence = estimator._committee.temperature
-        chosen = Chosen(estimator.shrinkage_, None, thresholds, evidence)
-    same = {"shrinkage": estimator._settings["shrinkage"]}
-    if estimator.statistics_.estimated_by is None:
+def solved_again(model, parameters, stats=None, guarded=None):
+    """Return a copy of a fitted model with other parameters, solved without rows.
+
+    What rows chose stays: shrinkage, temperature, the `guarded` pairs, if given, and
+    thresholds, unless the statistics are new.
+    """
+    thresholds = None if stats is not None else getattr(model, "_thresholds", None)
+    stats = model.statistics_.copy() if stats is None else stats
+    same = {"shrinkage": model._settings["shrinkage"]}
+    if model.statistics_.estimated_by is None:
         same["covariance_estimator"] = None
-    copy = clone(estimator).set_params(**(same | parameters))
+    copy = clone(model).set_params(**(same | parameters))
     copy._validate_params()
-    copy._solve(statistics, chosen=chosen)
+    inside, span = in_span(stats, copy.shrinkage)
+    problem = PairProblem.of(copy, inside, model.shrinkage_)
+    if thresholds is not None:
+        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
+    else:
+        rules = problem.solve()
+    if guarded is None:
+        guarded = rules.trivial & False
+    rated = problem.rate(with_rivals(rules, problem, guarded))
+    warn_of_trivial_rules(problem, rated.planes)
+    temperature = model._committee.temperature
+    copy._write(stats, problem, span, rated, guarded, temperature)
+    if thresholds is not None:
+        copy._thresholds = thresholds
     for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(estimator, name):
-            setattr(copy, name, getattr(estimator, name))
+        if hasattr(model, name):
+            setattr(copy, name, getattr(model, name))
     return copy
+
+
+class Frontiers(Sequence):
+    """Frontiers of all pairs, each computed on use: `dir` reads all attributes."""
+
+    def __init__(self, model):
+        self._model = model
+
+    @cached_property
+    def _moments(self):
+        """Statistics, covariances and priors of the classes, and their span."""
+        model = self._model
+        if has_few_rows(model):
+            warn_of_plug_in()
+        shrinkage = model._settings["shrinkage"]
+        stats, span = in_span(model.statistics_, shrinkage)
+        cov = Shrinkage.of(stats, shrinkage, model.shrinkage_).covariances(stats)
+        return (stats, cov, model.priors_), span
+
+    def __len__(self):
+        return len(self._model.pairs_)
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        moments, span = self._moments
+        return Frontier._of_pair(*moments, self._model.pairs_[k], span)
+
+    def __repr__(self):
+        return f"<frontiers of {len(self)} pairs of classes>"

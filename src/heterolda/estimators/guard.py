@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.temperature import Evidence
-from heterolda.estimators.thresholds import Thresholds
 from heterolda.estimators.votes import vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
 from heterolda.kernels.votes import count_votes, winners_of_votes
-from heterolda.solvers import Global, Moments, solve_fisher
+from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.shrinkage import Shrinkage
-from heterolda.statistics.wide import Span
 
 # A rule gives way to its rival if it makes this share more errors. A smaller share is
 # mostly chance, and not worth giving up the optimum of the model for.
@@ -37,117 +32,52 @@ _ROUNDING = 1e-12
 # it. With more rows that makes no difference.
 ROWS_PER_FEATURE = 5
 
+# Weights and scores of left-out rows, by class.
+ScoresByClass = dict[int, tuple[Array, Array]]
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """Errors of the rules of pairs on rows, and which pairs change their rule.
+    """Rules after a comparison with their rivals on rows."""
 
-    Attributes
-    ----------
-    guarded : ndarray of bool of shape (n_pairs,)
-        Pairs that take their rival's rule.
-    errors : ndarray of shape (2, n_pairs)
-        Errors on rows of the model's rule and of its rival, with the priors and costs
-        in force.
-    deviation : ndarray of shape (n_pairs,)
-        Standard error of their difference.
-    coef : ndarray of shape (n_pairs, n_features)
-        Normals of the model's rules.
-    """
-
-    guarded: Mask
-    errors: Array
-    deviation: Array
-    coef: Array
-
-    def in_features(self, span: Span | None) -> Verdict:
-        """Return the verdict with normals of features, if there are coordinates."""
-        return self if span is None else replace(self, coef=self.coef @ span.basis.T)
+    rules: Rules
+    guarded: Mask  # pairs that take their rival's rule
+    errors: Array  # of the model's rule and its rival, (2, n_pairs)
+    deviation: Array  # standard error of the difference, (n_pairs,)
+    coef: Array  # normals of the model's rules
+    left_out: ScoresByClass  # of small classes, by the rules in use
 
 
-class Chosen(NamedTuple):
-    """Choices made by the rows of a fit.
-
-    Attributes
-    ----------
-    shrinkage : Shrinkage or None
-        Amounts of shrinkage; None if the parameter gives them.
-    guarded : ndarray of bool of shape (n_pairs,) or None
-        Pairs that take their rival's rule.
-    thresholds : Thresholds or None
-        Left-out scores that set the thresholds, if rows are few.
-    evidence : Evidence or float
-        Rows that determine the temperature of the probabilities, or the temperature.
-    """
-
-    shrinkage: Shrinkage | None = None
-    guarded: Mask | None = None
-    thresholds: Thresholds | None = None
-    evidence: Evidence | float = 1.0
-
-
-NOTHING = Chosen()
-
-
-def reviewed(
-    problem: PairProblem, rows: Rows | None, chosen: Chosen
-) -> tuple[Rules, Chosen, Verdict | None]:
-    """Solve pairs, then apply what rows say about them, or said in an earlier fit."""
-    thresholds, verdict = chosen.thresholds, None
-    left_out: list[LeftOutScores] = []
-    if thresholds is None and rows is not None and problem.has_few_rows:
-        thresholds, left_out = Thresholds.of(problem, rows)
-    guarded = np.zeros(len(problem.pairs), bool)
-    scores: dict[int, tuple[Array, Array]] = {}
-    if thresholds is not None:
-        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
-        moved = thresholds.moved(left_out, rules)
-        scores = _by_class(moved, rules.coef, rules.intercept, problem.pairs)
-    else:
-        rules = problem.solve()
-        if rows is not None and isinstance(problem.criterion.solver, Global):
-            rules, verdict, scores = evaluated(rules, problem, rows)
-            guarded = verdict.guarded
-        elif chosen.guarded is not None:
-            guarded = chosen.guarded
-            rules = with_rivals(rules, problem, guarded)
-    evidence = chosen.evidence
-    # Rows filled in by regression are less sure of their class than they look.
-    complete = problem.stats.estimated_by != "EM"
-    if rows is not None and problem.follows_optimum and complete:
-        evidence = Evidence.of(rules, problem, rows, scores)
-    return rules, Chosen(chosen.shrinkage, guarded, thresholds, evidence), verdict
-
-
-def evaluated(
-    rules: Rules, problem: PairProblem, rows: Rows
-) -> tuple[Rules, Verdict, dict[int, tuple[Array, Array]]]:
+def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdict:
     """Replace rules that make more errors on rows than their rivals do.
 
-    Pairs whose covariances borrow from other classes are not evaluated: what they have
-    borrowed has seen the rows. The last result has the weights and scores of left-out
-    rows of small classes.
+    Pairs whose covariances borrow from other classes are not compared: what they have
+    borrowed has seen the rows.
     """
-    judged = rules.status != Status.SEPARABLE
+    compared = rules.status != Status.SEPARABLE
     first, second = problem.pairs.T  # -1 stands for all others
-    judged &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
-    errors, deviation = np.zeros((2, len(judged))), np.zeros(len(judged))
-    together = np.zeros(2)
-    left_out: dict[int, tuple[Array, Array, Array]] = {}
+    compared &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
+    few, rivals = _few(rules, problem), _rivals(rules, problem)
+    together, left_out = np.zeros(2), {}
     if problem.one_vs_all:
-        errors, deviation = _errors_of_others(rules, problem, rows, judged)
+        errors, variance = _errors_of_others(rules, problem, rows, compared)
     else:
-        found = _errors_of_pairs(rules, problem, rows, judged)
-        errors, deviation, together, left_out = found
+        counts = _counts(rows, problem.pairs, compared, ~few, rules, rivals)
+        if few.any():
+            left_out = _left_out(rules, rivals, problem, rows, few, compared)
+            together = _count_left_out(left_out, rules, problem, compared, counts)
+        share = problem.moments.pair_priors / rows.totals[problem.pairs]
+        errors = (share[:, :, None] * counts).sum(axis=1)[:, :2]
+        variance = (share**2 * counts[:, :, 2]).sum(axis=1)
     # Weights may be summed in any order: rounding must not count as an error.
-    errors = np.where(errors > _ROUNDING, errors, 0.0)
+    errors = np.where(errors > _ROUNDING, errors, 0.0).T
     worse = errors[0] > (1 + MORE) * errors[1]
     if len(problem.priors) > 2 and together[0] >= max(together[1], _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.
-        worse |= judged & np.logical_or(*_few(rules, problem)[problem.pairs].T)
-    verdict = Verdict(worse, errors, deviation, rules.coef)
+        worse |= compared & few[problem.pairs].any(axis=1)
     scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
-    return with_rivals(rules, problem, worse), verdict, scores
+    used = with_rivals(rules, problem, worse)
+    return Verdict(used, worse, errors, np.sqrt(variance), rules.coef, scores)
 
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
@@ -157,9 +87,8 @@ def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
         return rules
     coef, intercept = _rivals(rules, problem)
     before, moments = rules.take(pairs), problem.moments.take(pairs)
-    return with_rules(
-        rules, pairs, _rated(coef[pairs], intercept[pairs], before, moments)
-    )
+    rivals = _with_errors(coef[pairs], intercept[pairs], before, moments)
+    return with_rules(rules, pairs, rivals)
 
 
 def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
@@ -172,12 +101,34 @@ def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
     return rules.replaced(pairs, rivals)
 
 
+def scores_by_class(
+    records: Iterable[LeftOutScores], coef: Array, intercept: Array, pairs: Index
+) -> ScoresByClass:
+    """Return, for each class, the weights of its rows and their scores by all rules.
+
+    Rules of its own class are fitted without the row. Where a matrix is singular
+    without the row, the row counts as wrong.
+    """
+    classes: ScoresByClass = {}
+    for record in records:
+        k = int(pairs[record.pairs[0], record.place[0]])
+        if k not in classes:
+            scores = linear_scores(record.rows.X, coef.T, intercept)
+            classes[k] = record.rows.frequencies, scores
+        wrong = np.where(record.place == 1, -1.0, 1.0)[:, None]
+        score = np.where(np.isnan(record.score), wrong, record.score)
+        classes[k][1][:, record.pairs] = score.T
+    return classes
+
+
 def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     """Return coefficients and intercepts of the rules to compare with.
 
     They are Fisher's of the pair, or of all classes pooled where a class of it has few
     rows. Fisher's rules are not shrunk.
     """
+    if problem.one_vs_all:
+        return rules.fisher
     moments = problem.moments
     few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
@@ -192,101 +143,103 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
 
 
 def _few(rules: Rules, problem: PairProblem) -> Mask:
-    """Return which classes have few rows for each direction in which they vary."""
+    """Return which classes have few rows for each direction in which they vary.
+
+    Of other estimators of covariances, no row can be left out.
+    """
     few = np.zeros(len(problem.moments.weights), bool)
-    if problem.leaves_out and not problem.one_vs_all and rules.rank is not None:
+    estimated = problem.stats.estimated_by is not None
+    if not estimated and not problem.one_vs_all and rules.rank is not None:
         few |= problem.moments.weights < ROWS_PER_FEATURE * rules.rank.max()
     return few
 
 
-def _errors_of_pairs(
-    rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
-) -> tuple[Array, Array, Array, dict[int, tuple[Array, Array, Array]]]:
-    """Return errors on rows of rules and rivals, and deviations of the difference.
+def _counts(
+    rows: Rows,
+    pairs: Index,
+    compared: Mask,
+    classes: Mask,
+    rules: Rules,
+    rivals: tuple[Array, Array],
+) -> Array:
+    """Return weights of rows of classes that rules, rivals and only one get wrong."""
+    given = rows.X, rows.weights, *rows.by_class, classes, pairs, compared
+    return rule_counts(RowsOfPairs(*given), (rules.coef, rules.intercept), rivals)
 
-    The third result has the errors of both on left-out rows of small classes, by votes;
-    the last has the weights of these rows, and their scores by rivals and rules.
+
+def _left_out(
+    rules: Rules,
+    rivals: tuple[Array, Array],
+    problem: PairProblem,
+    rows: Rows,
+    few: Mask,
+    compared: Mask,
+) -> dict[int, tuple[Array, Array, Array]]:
+    """Return weights of left-out rows of small classes, and their scores by both.
+
+    Scores by rivals come first. The rival of a pair that is not compared is its rule.
     """
-    few: Mask = _few(rules, problem)
-    pairs = problem.pairs
-    own = rules.coef, rules.intercept
-    coef, intercept = _rivals(rules, problem)
-    of_pairs = rows.X, rows.weights, *rows.by_class, ~few, pairs, judged
-    counts = rule_counts(RowsOfPairs(*of_pairs), own, (coef, intercept))
-    together, left_out = np.zeros(2), {}
+    pairs, own = problem.pairs, (rules.coef, rules.intercept)
     places = few[pairs]
-    if places.any():
-        small = rows.take(np.flatnonzero(few[rows.codes]))
-        without, pooled = problem.left_out(small), judged & np.logical_or(*places.T)
-        votes = vote_weights(rules.error, len(few), problem.voting)
-        models = _by_class(without.of_arcs(rules, places), *own, pairs)
-        rivals = _by_class(without.of_lda(places), coef, intercept, pairs)
-        for k, (weights, one) in models.items():
-            two = np.where(pooled, rivals[k][1], one)
-            left_out[k] = weights, two, one
-            pair, place = np.nonzero((pairs == k) & judged[:, None])
-            second = place == 1
-            wrong, also = ((scores[:, pair] > 0) != second for scores in (one, two))
-            sums = weights @ wrong, weights @ also, weights @ (wrong != also)
-            counts[pair, place] = np.transpose(sums)
-            share = problem.priors[k] * weights / max(weights.sum(), 1.0)
-            lost = [
-                winners_of_votes(count_votes(scores, votes), scores) != k
-                for scores in (one, two)
-            ]
-            together += np.array(lost) @ share
-    share = problem.moments.pair_priors / rows.totals[pairs]
-    errors = (share[:, :, None] * counts).sum(axis=1)
-    variance = (share**2 * counts[:, :, 2]).sum(axis=1)
-    return errors.T[:2], np.sqrt(variance), together, left_out
+    without = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
+    pooled = compared & places.any(axis=1)
+    by_rules = scores_by_class(without.of_arcs(rules, places), *own, pairs)
+    by_rivals = scores_by_class(without.of_lda(places), *rivals, pairs)
+    return {
+        k: (weights, np.where(pooled, by_rivals[k][1], scores), scores)
+        for k, (weights, scores) in by_rules.items()
+    }
 
 
-def _by_class(
-    records: Iterable[LeftOutScores], coef: Array, intercept: Array, pairs: Index
-) -> dict[int, tuple[Array, Array]]:
-    """Return, for each class, the weights of its rows and their scores by all rules.
-
-    Rules of its own class are fitted without the row. Where a matrix is singular
-    without the row, the row counts as wrong.
-    """
-    classes: dict[int, tuple[Array, Array]] = {}
-    for one in records:
-        k = int(pairs[one.pairs[0], one.place[0]])
-        if k not in classes:
-            scores = linear_scores(one.rows.X, coef.T, intercept)
-            classes[k] = one.rows.frequencies, scores
-        wrong = np.where(one.place == 1, -1.0, 1.0)[:, None]
-        score = np.where(np.isnan(one.score), wrong, one.score)
-        classes[k][1][:, one.pairs] = score.T
-    return classes
+def _count_left_out(
+    left_out: dict[int, tuple[Array, Array, Array]],
+    rules: Rules,
+    problem: PairProblem,
+    compared: Mask,
+    counts: Array,
+) -> Array:
+    """Add errors on left-out rows to the counts; return those of both by votes."""
+    pairs, n_classes = problem.pairs, len(problem.priors)
+    votes = vote_weights(rules.error, n_classes, problem.settings.voting)
+    together = np.zeros(2)
+    for k, (weights, by_rivals, by_rules) in left_out.items():
+        both = by_rules, by_rivals
+        pair, place = np.nonzero((pairs == k) & compared[:, None])
+        wrong, also = ((scores[:, pair] > 0) != (place == 1) for scores in both)
+        sums = weights @ wrong, weights @ also, weights @ (wrong != also)
+        counts[pair, place] = np.transpose(sums)
+        share = problem.priors[k] * weights / max(weights.sum(), 1.0)
+        lost = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
+        together += np.array(lost) @ share
+    return together
 
 
 def _errors_of_others(
-    rules: Rules, problem: PairProblem, rows: Rows, judged: Mask
+    rules: Rules, problem: PairProblem, rows: Rows, compared: Mask
 ) -> tuple[Array, Array]:
-    """Count errors of one class against all others, weighted by their priors."""
-    n, one = len(problem.priors), problem.pairs[:, 1]
-    kind, pair = np.tile(np.arange(n), len(one)), np.repeat(np.arange(len(one)), n)
-    is_one = one[pair] == kind
-    classes = np.column_stack([np.where(is_one, -1, kind), np.where(is_one, kind, -1)])
-    every = np.ones(n, bool)
-    of_pairs = rows.X, rows.weights, *rows.by_class, every, classes, judged[pair]
+    """Return errors of one class against all others, weighted by their priors.
+
+    The second result is the variance of the difference.
+    """
+    n, own = len(problem.priors), problem.pairs[:, 1]
+    kind, pair = np.tile(np.arange(n), len(own)), np.repeat(np.arange(len(own)), n)
+    is_own = own[pair] == kind
+    classes = np.column_stack([np.where(is_own, -1, kind), np.where(is_own, kind, -1)])
     coef, intercept = rules.fisher
-    counts = rule_counts(
-        RowsOfPairs(*of_pairs),
-        (rules.coef[pair], rules.intercept[pair]),
-        (coef[pair], intercept[pair]),
-    ).sum(axis=1)
-    others = np.where(np.eye(n), 0.0, problem.priors).sum(axis=1)[one[pair]]
-    part = np.where(is_one, 1.0, problem.priors[kind] / others)
-    priors = problem.moments.pair_priors[pair, is_one.astype(int)]
-    share = priors * part / rows.totals[kind]
+    each, rivals = rules.take(pair), (coef[pair], intercept[pair])
+    given = classes, compared[pair], np.ones(n, bool)
+    counts = _counts(rows, *given, each, rivals).sum(axis=1)
+    others = np.where(np.eye(n), 0.0, problem.priors).sum(axis=1)[own[pair]]
+    part = np.where(is_own, 1.0, problem.priors[kind] / others)
+    share = problem.moments.pair_priors[pair, is_own.astype(int)] * part
+    share /= rows.totals[kind]
     errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
-    variance = (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
-    return errors.T[:2], np.sqrt(variance)
+    return errors[:, :2], (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
 
 
-def _rated(coef: Array, intercept: Array, before: Rules, moments: Moments) -> Rules:
+def _with_errors(
+    coef: Array, intercept: Array, before: Rules, moments: Moments
+) -> Rules:
     """Return the rivals as rules, with their errors under the model."""
     priors, means = moments.pair_priors, moments.means[moments.pairs]
     D = np.einsum("pi,pi->p", coef, means[:, 1] - means[:, 0])

@@ -109,10 +109,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     the priors that put the threshold where the search put it.
 
     Steps are relative to the coefficients, so the result depends on the origin of the
-    data, but not on their units.
-
-    Rows on a device, such as a GPU, are copied to NumPy for the fit. Fitted arrays are
-    on the device, except `history_`.
+    data, but not on their units. Rows on a device are copied to NumPy for the fit.
 
     References
     ----------

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -34,7 +33,7 @@ from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.solvers import Moments, solve, solve_fisher
+from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import arc_weights
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -99,7 +98,7 @@ def predict_incomplete(model, X: Array, method: str):
     threshold bounds an error rate: its scores must not depend on the batch.
     """
     check_has_statistics(model, "the prediction of rows with missing values")
-    fitted, threshold = getattr(model, "_moved_from", (model, None))
+    fitted, threshold = getattr(model, "_moved_from", (model, 0.0))
     bits, of_row, counts = np.unique(
         np.packbits(~np.isnan(X), axis=1),
         axis=0,
@@ -108,7 +107,7 @@ def predict_incomplete(model, X: Array, method: str):
     )
     n_pairs, d = model.coef_.shape
     n_own = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
-    if threshold is not None or model.statistics_.factors is not None:
+    if fitted is not model or model.statistics_.factors is not None:
         n_own = len(bits)
     order = np.argsort(-counts, kind="stable")
     patterns = np.unpackbits(bits[order], axis=1, count=d).astype(bool)
@@ -118,46 +117,34 @@ def predict_incomplete(model, X: Array, method: str):
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
     results = []
     for start, stop in pairwise([0, *range(n_own, len(bits), step), len(bits)]):
-        rules = _by_conditional_means if start else _own_rules
-        planes = rules(fitted, patterns[start:stop])
-        if threshold is not None:
-            planes = planes.less(threshold)
+        rules_of = _by_conditional_means if start else _own_rules
+        rules = rules_of(fitted, patterns[start:stop]).less(threshold)
         chosen = rows[ends[start] : ends[stop]]
-        values = np.nan_to_num(X[chosen], nan=0.0)
-        results += _decisions(model, planes, values, of_row[chosen] - start, method)
+        for part in np.array_split(chosen, -(-len(chosen) // step)):
+            values = np.nan_to_num(X[part], nan=0.0)
+            decisions = _decisions(model, rules, values, of_row[part] - start, method)
+            results.append(decisions)
     joined = np.concatenate(results)
     result = np.empty_like(joined)
     result[rows] = joined
     return result
 
 
-def _decisions(model, planes: Rules, X: Array, of_row: Index, method: str):
-    """Yield the decisions of a committee by the rules of each row's pattern."""
+def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
+    """Return the decisions of a committee by the rules of each row's pattern."""
     n_pairs, d = model.coef_.shape
-    coef, intercept = planes.coef.reshape(-1, n_pairs, d), planes.intercept
-    curve = LogOdds.from_rules(planes).curve
-    step = max(1, _BLOCK_SIZE // (n_pairs * d))
-    for start in range(0, len(X), step):
-        pattern = of_row[start : start + step]
-        places = pattern[:, None] * n_pairs + np.arange(n_pairs)
-        scores = linear_scores(
-            X[start : start + step], coef[pattern].mT, intercept[places]
-        )
-        # With given log-odds, a committee uses only the errors of its rules.
-        each = replace(planes, error=planes.error[places])
-        log_odds = partial(_log_odds, curve, places)
-        committee = replace(
-            model._committee,
-            planes=each,
-            log_odds=log_odds,
-            evidence=model._committee.temperature,
-        )
-        yield getattr(committee, method)(scores)
-
-
-def _log_odds(curve: Curve, places: Index, scores: Array) -> Array:
-    """Return log-odds at scores, each by its own curve."""
-    return Curve(*(values[..., places] for values in curve)).log_odds(scores)
+    places = of_row[:, None] * n_pairs + np.arange(n_pairs)
+    coef = rules.coef.reshape(-1, n_pairs, d)[of_row]
+    scores = linear_scores(X, coef.mT, rules.intercept[places])
+    curve = LogOdds.from_rules(rules).curve
+    # With given log-odds, a committee uses only the errors of its rules.
+    committee = replace(
+        model._committee,
+        planes=replace(rules, error=rules.error[places]),
+        log_odds=Curve(*(values[..., places] for values in curve)).log_odds,
+        evidence=model._committee.temperature,
+    )
+    return getattr(committee, method)(scores)
 
 
 def _own_rules(model, patterns: Mask) -> Rules:
@@ -168,15 +155,15 @@ def _own_rules(model, patterns: Mask) -> Rules:
     rules = []
     for mask in patterns:
         key = np.packbits(mask).tobytes()
-        planes = cache.get(key)  # another thread may clear them
-        if planes is None:
+        own = cache.get(key)  # another thread may clear them
+        if own is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit has given them
-                planes = model._for_features(mask)._committee.planes
-            coef = np.zeros((len(planes.coef), len(mask)))
-            coef[:, mask] = planes.coef[:, : mask.sum()]
-            planes = cache[key] = replace(planes, coef=coef)
-        rules.append(planes)
+                own = model._for_features(mask)._committee.planes
+            coef = np.zeros((len(own.coef), len(mask)))
+            coef[:, mask] = own.coef[:, : mask.sum()]
+            own = cache[key] = replace(own, coef=coef)
+        rules.append(own)
     return Rules.concatenate(rules)
 
 
@@ -189,15 +176,14 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
     shares = np.maximum(arc_weights(model._committee.planes), 0.0)
     shares = np.where(model.guarded_[:, None], weights[pairs], shares)
     coef = np.empty((n, *model.coef_.shape))
+    variance = np.empty((n, *pairs.shape))
     for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
         mixture = np.tensordot(shares[p] / shares[p].sum(), cov[pair], axes=1)
         coef[:, p] = _conditional(c, mixture, patterns)
-    # Along each normal, this is a problem with one feature.
-    mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
-    variance = np.empty(mean.shape)
-    for p, pair in enumerate(pairs):
         products = coef[:, p] @ cov[pair]
         variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
+    # Along each normal, this is a problem with one feature.
+    mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
     none = ~(variance > 0).all(axis=2, keepdims=True)
     each = np.tile(pairs, (n, 1))
     moments = Moments(
@@ -208,14 +194,14 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         np.arange(each.size).reshape(-1, 2),
         None if whole.shares is None else np.tile(whole.shares, (n, 1)),
     )
-    planes = solve(moments, problem.criterion.solver, problem.seed)
+    rules = problem.solve(moments)
     guarded = np.flatnonzero(np.tile(model.guarded_, n))
     if len(guarded):
-        planes = with_rules(planes, guarded, solve_fisher(moments.take(guarded)))
-    planes = problem.criterion.rate(planes, whole.priors, each).planes
+        rules = with_rules(rules, guarded, solve_fisher(moments.take(guarded)))
+    rules = problem.criterion.rate(rules, whole.priors, each).planes
     if problem.one_vs_all:
-        planes = with_log_odds(planes, moments)
-    return replace(planes, coef=planes.coef * coef.reshape(len(each), -1))
+        rules = with_log_odds(rules, moments)
+    return replace(rules, coef=rules.coef * coef.reshape(len(each), -1))
 
 
 def _conditional(c: Array, cov: Array, patterns: Mask) -> Array:

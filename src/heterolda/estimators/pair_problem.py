@@ -42,114 +42,70 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 @dataclass(frozen=True)
 class PairProblem:
-    """Pairs of Gaussian classes, and the criterion for their rules.
+    """Pairs of Gaussian classes, and the criterion for their rules."""
 
-    Attributes
-    ----------
-    criterion : Criterion
-        What the rules minimize.
-    priors : ndarray of shape (n_classes,)
-        Class priors.
-    pairs : ndarray of shape (n_pairs, 2)
-        Classes of each pair; for one against all others, (-1, k).
-    moments : Moments
-        Moments of the classes (one-vs-all: and of all others), with the indices of the
-        pairs and their priors times costs.
-    stats : ClassStatistics
-        Statistics that the moments come from.
-    shrinkage : Shrinkage
-        Shrinkage of the covariances.
-    is_shrunk : bool
-        Whether it exceeds what small classes need.
-    by_rows : bool
-        Whether rows have chosen it.
-    voting : str
-        Weights of the votes, "weighted" or "majority".
-    frequencies : bool
-        Whether the priors are relative frequencies.
-    seed : int
-        For solvers that draw.
-    """
-
-    criterion: Criterion
-    priors: Array
-    pairs: Index
-    moments: Moments
+    settings: Any  # the discriminant, of which only parameters are read
     stats: ClassStatistics
-    shrinkage: Shrinkage
-    is_shrunk: bool
-    by_rows: bool
-    voting: str
-    frequencies: bool
-    seed: int
+    chosen: Shrinkage | None  # what rows have chosen
+    shrinkage: Shrinkage  # in use
+    criterion: Criterion
+    priors: Array  # of the classes
+    pairs: Index  # classes of each pair, (n_pairs, 2); (-1, k) for one against all
+    moments: Moments  # of the classes; one-vs-all: and of all others of each
 
     @classmethod
     def of(
-        cls,
-        model,
-        stats: ClassStatistics,
-        chosen: Shrinkage | None,
+        cls, model, stats: ClassStatistics, chosen: Shrinkage | None = None
     ) -> PairProblem:
-        """Return the problem of a discriminant, for class statistics."""
-        k, classes = stats.n_classes, stats.classes
-        one_vs_all = model.multiclass == "ova" and k > 2
+        """Return the problem of a discriminant, with the shrinkage that rows chose."""
+        k, classes, weights = stats.n_classes, stats.classes, stats.weights
         criterion = _criterion_of(model, classes)
-        means, weights = stats.means, stats.weights
         shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
         cov = shrinkage.covariances(stats)
         priors = check_priors(model.priors, classes, weights)
-        seed = 0  # deterministic solvers leave random_state untouched
-        if draws(criterion.solver):
-            seed = check_random_state(model.random_state).randint(2**31 - 1)
-        if one_vs_all:
+        if model.multiclass == "ova" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            moments = Moments(*against_all_others(means, cov, priors, weights), solved)
+            both = against_all_others(stats.means, cov, priors, weights)
+            moments = Moments(*both, solved)
         else:
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
-            moments = Moments(means, cov, priors, weights, pairs, shares)
-        return cls(
-            criterion=criterion,
-            priors=priors,
-            pairs=pairs,
-            moments=moments,
-            stats=stats,
-            shrinkage=shrinkage,
-            is_shrunk=not one_vs_all
-            and (is_shrunk(model.shrinkage) or chosen is not None),
-            by_rows=chosen is not None,
-            voting=model.voting,
-            frequencies=model.priors is None,
-            seed=seed,
-        )
+            moments = Moments(stats.means, cov, priors, weights, pairs, shares)
+        return cls(model, stats, chosen, shrinkage, criterion, priors, pairs, moments)
+
+    @property
+    def one_vs_all(self) -> bool:
+        """Whether the rules set each class against all others."""
+        return bool(self.pairs[0, 0] < 0)
+
+    @property
+    def is_shrunk(self) -> bool:
+        """Whether covariances are shrunk more than small classes need."""
+        shrunk = is_shrunk(self.settings.shrinkage) or self.chosen is not None
+        return shrunk and not self.one_vs_all
 
     @cached_property
     def lda(self) -> PooledLDA:
         """Linear discriminant analysis of all classes."""
         return PooledLDA(self.stats, to_diagonal=self.shrinkage.to_diagonal)
 
-    @cached_property
+    @property
     def borrows(self) -> Mask:
-        """Return which classes have too few rows for a covariance of their own."""
-        borrows: Mask = self.stats.pooled_shares(None) > 0
-        return borrows
-
-    @property
-    def leaves_out(self) -> bool:
-        """Return whether rows can be left out, unlike those of other estimators."""
-        return self.stats.estimated_by is None
-
-    @property
-    def has_few_rows(self) -> bool:
-        """Return whether left-out rows set the thresholds, having set the shrinkage."""
-        few = freedom_per_feature(self.stats) < FEW_FREEDOM
-        return self.by_rows and few and self.follows_optimum and not self.one_vs_all
+        """Classes with too few rows for a covariance of their own."""
+        return self.stats.pooled_shares(None) > 0
 
     @property
     def follows_optimum(self) -> bool:
-        """Return whether rules are optimal under the model."""
+        """Whether rules are optimal under the model."""
         return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether left-out rows, which have chosen the shrinkage, set thresholds."""
+        few = freedom_per_feature(self.stats) < FEW_FREEDOM
+        by_rows = self.chosen is not None and not self.one_vs_all
+        return few and by_rows and self.follows_optimum
 
     def left_out(self, rows: Rows) -> LeftOut:
         """Return rows to be left out of the moments."""
@@ -159,41 +115,39 @@ class PairProblem:
             self.lda,
             self.shrinkage.to_pooled,
             self.shrinkage.to_diagonal,
-            self.frequencies,
+            self.settings.priors is None,
         )
 
-    def solve(self) -> Rules:
-        """Return the rules of all pairs."""
-        return solve(self.moments, self.criterion.solver, self.seed)
+    def solve(self, moments: Moments | None = None) -> Rules:
+        """Return the rules of all pairs, or those for other moments."""
+        seed, solver = 0, self.criterion.solver
+        if draws(solver):  # others leave the random state untouched
+            random_state = check_random_state(self.settings.random_state)
+            seed = random_state.randint(2**31 - 1)
+        return solve(self.moments if moments is None else moments, solver, seed)
 
-    def rate(self, planes: Rules):
+    def rate(self, rules: Rules):
         """Return the rules with their error rates and risks."""
-        rated = self.criterion.rate(planes, self.moments.priors, self.moments.pairs)
+        rated = self.criterion.rate(rules, self.moments.priors, self.moments.pairs)
         if not self.one_vs_all:
             return rated
-        planes = with_log_odds(rated.planes, self.moments)
-        return replace(rated, planes=planes)
-
-    @property
-    def one_vs_all(self) -> bool:
-        """Whether the rules set each class against all others."""
-        return bool(self.pairs[0, 0] < 0)
+        return replace(rated, planes=with_log_odds(rated.planes, self.moments))
 
 
-def with_log_odds(planes: Rules, moments: Moments) -> Rules:
+def with_log_odds(rules: Rules, moments: Moments) -> Rules:
     """Return one-vs-all rules whose scores depend on the row even if they are trivial.
 
     A trivial rule has one score for all rows, so the order of the labels would decide
     among several of them. They get Fisher's score, the log-odds of the class if its
     covariance equals that of all others; their errors and risks stay.
     """
-    trivial = np.flatnonzero(planes.trivial)
+    trivial = np.flatnonzero(rules.trivial)
     if not len(trivial):
-        return planes
+        return rules
     fisher = solve(moments.take(trivial), Fisher())
-    coef, intercept = planes.coef.copy(), planes.intercept.copy()
+    coef, intercept = rules.coef.copy(), rules.intercept.copy()
     coef[trivial], intercept[trivial] = fisher.coef, fisher.intercept
-    return replace(planes, coef=coef, intercept=intercept)
+    return replace(rules, coef=coef, intercept=intercept)
 
 
 def check_parameters(model, classes: NDArray[Any]) -> None:

@@ -38,23 +38,15 @@ class LogOdds:
     regression of the posterior on the score gives: the result is calibrated, and
     its sign is that of the score. From there on it grows very slowly, so that distinct
     scores have distinct probabilities; see :func:`_growing`.
-
-    Attributes
-    ----------
-    bend, slope : ndarray of shape (n_pairs,)
-        The parabola.
-    low, high : ndarray of shape (n_pairs,)
-        Limits to which scores are clipped before it is applied: where the tail begins,
-        or where the log-odds are large.
-    unit : ndarray of shape (n_pairs,)
-        Unit of the scores in the parabola; 1 unless they are extreme.
     """
 
-    bend: Array
+    bend: Array  # of the parabola, (n_pairs,)
     slope: Array
+    # Limits to which scores are clipped before it is applied: where the tail begins,
+    # or where the log-odds are large.
     low: Array
     high: Array
-    unit: Array
+    unit: Array  # of the scores in the parabola; 1 unless they are extreme
 
     @classmethod
     def from_rules(cls, planes: Rules) -> LogOdds:
@@ -167,14 +159,11 @@ def _growing(
 class SidedLogOdds:
     """Log-odds of the second class that are linear in the score on each side of zero.
 
-    Attributes
-    ----------
-    offset, slope : ndarray of shape (2, n_pairs)
-        Not negative. The log-odds are ``offset[1] + slope[1] s`` for a positive score s
-        and ``-offset[0] + slope[0] s`` for others.
+    They are ``offset[1] + slope[1] s`` for a positive score s and
+    ``-offset[0] + slope[0] s`` for others.
     """
 
-    offset: Array
+    offset: Array  # not negative, (2, n_pairs)
     slope: Array
 
     @property

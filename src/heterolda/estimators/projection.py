@@ -16,7 +16,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.base import Estimator, also_lazily
-from heterolda.estimators.component_guard import judged_subspaces
+from heterolda.estimators.component_guard import (
+    try_components,
+    warn_of_bad_components,
+)
 from heterolda.estimators.gathering import (
     add_chunk,
     check_has_statistics,
@@ -29,7 +32,6 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.placement import OnDevices, host_of, settle
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
-    warn_of_bad_components,
     warn_of_coarse_features,
     warn_of_small_classes,
 )
@@ -67,7 +69,7 @@ from heterolda.subspaces import (
     find_subspace,
 )
 
-# Numbers of X that are centred at a time, so that no copy of X is made.
+# Numbers of X that are centered at a time, so that no copy of X is made.
 _BLOCK_SIZE = {False: 1 << 17, True: 1 << 25}  # on a GPU
 _CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
@@ -88,7 +90,7 @@ class HeteroscedasticProjection(
         Number of components, at most the number of features. If None, one less than the
         number of classes, as in linear discriminant analysis, but at least two.
     method : {"error", "chernoff", "fisher"}, default="error"
-        - "error": the subspace A that minimises the sum of the Bhattacharyya bounds on
+        - "error": the subspace A that minimizes the sum of the Bhattacharyya bounds on
           the errors of all pairs of classes:
 
           .. math::
@@ -102,8 +104,7 @@ class HeteroscedasticProjection(
           fewer components than there are classes.
     shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
         How far to shrink the class covariances towards the pooled one; see
-        :meth:`ClassStatistics.covariances`. The larger, the less their differences
-        count; with 1 only the means matter.
+        :meth:`ClassStatistics.covariances`. With 1 only the means matter.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         As for :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
@@ -114,9 +115,7 @@ class HeteroscedasticProjection(
         discriminant analysis come first, followed by others of the method if more are
         wanted. `guarded_` records this; a :class:`ModelMisfitWarning` follows if the
         difference is beyond chance. The guard acts only in `fit`, with at least as many
-        rows as features: `fit_statistics` and `partial_fit` have no rows to check, and
-        almost any components separate fewer rows. If False, the components are purely
-        those of the model.
+        rows as features.
     verbose : int, default=0
         If 1, print the progress of a long search for the subspace.
 
@@ -130,9 +129,8 @@ class HeteroscedasticProjection(
     explained_ : ndarray of shape (n_components,)
         Share of the separation that each component adds,
         :math:`(E_{c-1} - E_c) / (E_0 - E_d)`, where :math:`E_c` is the bound above in
-        the first c components. The sum is the share that all components keep. For all
-        methods it is a property of the Gaussian model; with fewer rows than features,
-        which any component separates under the model, it says little.
+        the first c components of the Gaussian model. With fewer rows than features it
+        says little.
     guarded_ : float
         Weight of the pooled covariance that the guard added: 0 if the rows gave no
         reason to, or nothing was better; 1 if the components of linear discriminant
@@ -160,9 +158,9 @@ class HeteroscedasticProjection(
     -----
     The method "error" descends from the closed forms and from the normals of the best
     rules of all pairs, and keeps the best result, so its bound is never above theirs.
-    It is deterministic. The first component is the best single one within the subspace,
-    the second the best one to add, and so on. The components of a smaller
-    `n_components` are not the first ones of a larger.
+    The first component is the best single one within the subspace, the second the best
+    one to add, and so on. Those of a smaller `n_components` are not the first ones of a
+    larger.
 
     References
     ----------
@@ -329,7 +327,7 @@ class HeteroscedasticProjection(
             warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
-        report = _print_progress if self.verbose else progress
+        report = (lambda text, _: print(text)) if self.verbose else progress
         how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
@@ -339,9 +337,9 @@ class HeteroscedasticProjection(
             elif rows is None or not self.guard or self.method == "fisher":
                 subspace = find_subspace(*moments, *how)
             else:
-                tried = judged_subspaces(moments, *how, sampled(rows))
-                warn_of_bad_components(statistics, tried)
-                subspace, guarded = tried[-1].subspace, tried[-1].added
+                trials = try_components(moments, *how, sampled(rows))
+                warn_of_bad_components(statistics, trials)
+                subspace, guarded = trials[-1].subspace, trials[-1].added
         self.priors_ = priors
         self.mean_ = subspace.mean
         self.scalings_ = subspace.scalings
@@ -427,9 +425,8 @@ class HeteroscedasticProjection(
             raise NotFittedError(
                 "this HeteroscedasticProjection cannot transform yet: it has "
                 f"{self.statistics_.weights.sum():g} rows of {listed(self.classes_)}, "
-                "and needs rows of two classes (or of all in priors), one of them "
-                "(or all, with shrinkage=0) with a total weight above 1, that vary in "
-                "n_components directions; call partial_fit with more samples"
+                "which do not vary in n_components directions or lack a class; call "
+                "partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):
@@ -444,8 +441,3 @@ def _complete_rows(projection, X):
     """Return rows to project, which must have all features."""
     with missing_values_as(None, way=""):
         return validate_more_rows(projection, X, **_CHECKS)
-
-
-def _print_progress(text, share):
-    """Print a line for each start, and for every 20 iterations of a long one."""
-    print(text)

@@ -12,11 +12,7 @@ from heterolda.estimators.base import LinearClassifier
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.placement import settle
 from heterolda.estimators.votes import committee_of
-from heterolda.estimators.width_choice import (
-    Candidates,
-    choose,
-    transformed,
-)
+from heterolda.estimators.width_choice import Candidates, choose, transformed
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
@@ -72,9 +68,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     width_ : float
         The width with the fewest errors on held-out rows.
     path_ : list of dict
-        The candidates: the `width` of each, or the penalty `ridge` of a logistic rule
-        (the other of the two is None), its `error` on held-out rows, the
-        `standard_error` of that, and its `weight` in the mean.
+        The candidates: the `width` of each, or else the penalty `ridge` of a logistic
+        rule, its `error` on held-out rows, the `standard_error` of that, and its
+        `weight` in the mean.
     held_out_error_ : float
         Estimated error rate on new rows: each row is held out, and predicted by what
         the rows of other folds would choose. NaN if no row can be held out.
@@ -126,10 +122,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 
     The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
     three logistic regressions with a ridge penalty. All are fitted without each of five
-    folds; equal rows stay in one fold. The final rule is the mean of those whose errors
-    on held-out rows are within one standard error of the fewest, each in units of the
-    mean size of its scores. On each side of its threshold, log-odds are linear in the
-    score, as fits the held-out rows.
+    folds. The final rule is the mean of those whose errors on held-out rows are within
+    one standard error of the fewest, each in units of the mean size of its scores. On
+    each side of its threshold, log-odds are linear in the score, as fits these rows.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
@@ -228,7 +223,13 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         refuse_small(rows.classes, rows.totals, lonely)
         if rows.weights is not None:
             rows = rows.take(rows.weights > 0)
-        candidates = self._candidates(rows)
+        priors = check_priors(self.priors, rows.classes, rows.totals)
+        if self.width == "cv":
+            path = WIDTHS, 0, RIDGES
+        else:  # one candidate, at the end of its path
+            larger = [width for width in WIDTHS if width > self.width]
+            path = (*larger, self.width), len(larger)
+        candidates = Candidates.of(self.shrinkage, priors, *path)
         transforms = self.transformation is not None
         choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
         self.transformation_ = choice.shape
@@ -236,25 +237,16 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         settle(self.estimator_, device)
         return settle(self, device)
 
-    def _candidates(self, rows):
-        """Return the candidates: the path to one width, or all widths and ridges."""
-        priors = check_priors(self.priors, rows.classes, rows.totals)
-        if self.width == "cv":
-            return Candidates(WIDTHS, RIDGES, self.shrinkage, priors)
-        path = [width for width in WIDTHS if width > self.width]
-        return Candidates((*path, self.width), (), self.shrinkage, priors, len(path))
-
     def _fit_rules(self, rows, candidates, choice):
         """Fit the rules to all rows and write the fitted attributes."""
-        k = len(rows.classes)
-        start = candidates.discriminant()
+        start = candidates.discriminant
         start.fit(rows.X, rows.labels, sample_weight=rows.weights)
         if hasattr(self, "feature_names_in_"):
             start.feature_names_in_ = self.feature_names_in_
         path = candidates.needed(choice.chosen).fit(rows, choice.amount)
         coef, intercept, error = path.mean(choice.chosen)
         scores = linear_scores(rows.X, coef.T, intercept)
-        pairs = all_pairs(k)
+        pairs = all_pairs(len(rows.classes))
         moments = []
         for pair, (i, j) in enumerate(pairs):
             two = np.flatnonzero((rows.codes == i) | (rows.codes == j))
@@ -269,6 +261,12 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             means=np.array(moments)[:, :, 0],
             deviations=np.array(moments)[:, :, 1],
         )
+        weights = np.bincount(choice.chosen, minlength=len(choice.errors))
+        figures = {
+            "error": choice.errors,
+            "standard_error": choice.deviations,
+            "weight": weights / len(choice.chosen),
+        }
         self.classes_ = rows.classes
         self.estimator_ = start
         self.priors_ = candidates.priors
@@ -276,14 +274,13 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.coef_ = coef
         self.intercept_ = intercept
         self.smoothed_error_ = error
-        self.path_ = choice.table(candidates)
-        self.width_ = best_width(self.path_)
+        self.path_ = [
+            name | {key: float(column[k]) for key, column in figures.items()}
+            for k, name in enumerate(candidates.names)
+        ]
+        widths = [row for row in self.path_ if row["width"] is not None]
+        best = min(widths, key=lambda row: (row["error"], -row["width"]))
+        self.width_ = best["width"]  # the largest of equals
         self.held_out_error_ = choice.estimate
         probable = choice.temperature, choice.log_odds
         self._committee = committee_of(rules, pairs, "weighted", *probable)
-
-
-def best_width(path):
-    """Return the width of the fewest errors on rows held out, the largest of equals."""
-    widths = [row for row in path if row["width"] is not None]
-    return min(widths, key=lambda row: (row["error"], -row["width"]))["width"]

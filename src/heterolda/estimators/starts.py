@@ -24,24 +24,12 @@ from heterolda.solvers import all_pairs
 
 @dataclass(frozen=True)
 class Start:
-    """Initial rules of a search, one for each pair of classes.
+    """Initial rules of a search, one for each pair of classes."""
 
-    Attributes
-    ----------
-    estimator : estimator
-        The fitted classifier that the rules come from.
-    coef : ndarray of shape (n_pairs, n_features)
-        Normals; a positive score means the second class of the pair.
-    intercept : ndarray of shape (n_pairs,)
-        Offsets.
-    error : ndarray of shape (n_pairs,) or None
-        Errors p_e under the Gaussian model, where the classifier knows them.
-    """
-
-    estimator: Any
-    coef: Array
+    estimator: Any  # the fitted classifier that the rules come from
+    coef: Array  # a positive score means the second class of the pair
     intercept: Array
-    error: Array | None
+    error: Array | None  # errors p_e under the Gaussian model, if known
 
 
 def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:

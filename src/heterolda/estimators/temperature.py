@@ -13,11 +13,11 @@ rows; those of small classes are scored by rules that have not seen them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.kernels.ordered_scores import linear_scores, ordered_scores
 from heterolda.solvers import Global
@@ -38,34 +38,24 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True)
 class Evidence:
-    """Scores of rows by the rules of a model, for its temperature.
+    """Scores of rows by the rules of a model, for its temperature."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, n_pairs)
-        The scores.
-    codes : ndarray of shape (n,)
-        Classes of the rows.
-    weights : ndarray of shape (n,)
-        Weights of the rows, in proportion to the priors of their classes.
-    """
-
-    scores: Array
-    codes: Index
-    weights: Array
+    scores: Array  # (n, n_pairs)
+    codes: Index  # classes of the rows
+    weights: Array  # of the rows, in proportion to the priors of their classes
 
     @classmethod
     def of(
         cls,
         rules: Rules,
-        problem: Any,
+        problem: PairProblem,
         rows: Rows,
         left_out: dict[int, tuple[Array, Array]],
     ) -> Evidence:
         """Gather scores of some rows of each class.
 
-        `left_out` has the weights and scores of left-out rows of some classes, which
-        replace the other rows of these classes.
+        Left-out rows of some classes, with their weights and scores, replace the other
+        rows of these classes.
         """
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
@@ -135,7 +125,7 @@ def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
     return rows.take(kept)
 
 
-def _effective_priors(rules: Rules, problem: Any) -> Array:
+def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
     """Return the class priors to which probabilities refer.
 
     Costs multiply the priors of pairs; another criterion has those for which its

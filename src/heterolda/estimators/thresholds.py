@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from heterolda.estimators.guard import ScoresByClass, scores_by_class
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.solvers import Global, solve
-from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import FEW_FREEDOM, freedom_per_feature
@@ -40,46 +40,38 @@ def has_few_rows(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Rules of pairs, with the moments of the scores of left-out rows.
+    """Rules of least error under the model, and moments of the scores of left-out rows.
 
-    Attributes
-    ----------
-    rules : Rules
-        The rules of least error under the model.
-    means, deviations : ndarray of shape (n_pairs, 2)
-        Moments of the scores in the first and the second class, in units of the
-        deviation under the model.
-    judged : ndarray of bool of shape (n_pairs,)
-        Pairs of classes that both have a row to leave out, and more rows to fit to.
+    The unit of the moments is the deviation under the model.
     """
 
-    rules: Rules
-    means: Array
+    rules: Rules  # for equal priors
+    means: Array  # of the first and the second class, (n_pairs, 2)
     deviations: Array
-    judged: Mask
+    known: Mask  # pairs with a row to leave out of both classes, and more to fit to
 
     @classmethod
     def of(
         cls, problem: PairProblem, rows: Rows
-    ) -> tuple[Thresholds, list[LeftOutScores]]:
+    ) -> tuple[Thresholds, Rules, ScoresByClass]:
         """Solve pairs for equal priors, and leave rows out of their rules.
 
-        Priors, costs and criterion then set only the threshold. The second result has
-        the left-out scores, in units of the deviation under the model.
+        Priors, costs and criterion then set only the threshold. Also return the rules
+        for those of the problem, and scores of left-out rows by them.
         """
         equal = replace(problem.moments, shares=np.ones(problem.pairs.shape))
         rules = solve(equal, Global())
         without, shape = problem.left_out(rows), problem.pairs.shape
         totals, counts, means, sums = np.zeros((4, *shape))
-        left_out = []
-        for one in without.of_arcs(rules, np.ones(shape, bool)):
-            score = one.score / np.sqrt(one.distance)
-            left_out.append(replace(one, score=score))
-            w = np.where(np.isnan(score), 0.0, one.rows.frequencies)
+        records = []
+        for record in without.of_arcs(rules, np.ones(shape, bool)):
+            score = record.score / np.sqrt(record.distance)
+            records.append(replace(record, score=score))
+            w = np.where(np.isnan(score), 0.0, record.rows.frequencies)
             score = np.nan_to_num(score)
             total = w.sum(axis=1)
             mean = (w * score).sum(axis=1) / np.maximum(total, _TINY)
-            where = one.pairs, one.place
+            where = record.pairs, record.place
             totals[where], counts[where] = total, np.count_nonzero(w, axis=1)
             means[where] = mean
             sums[where] = (w * (score - mean[:, None]) ** 2).sum(axis=1)
@@ -88,17 +80,17 @@ class Thresholds:
         both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
         squares = np.where(enough, sums / freedom, both)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
-        judged: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
-        return cls(rules, means, deviations, judged), left_out
-
-    def moved(self, left_out: list[LeftOutScores], rules: Rules) -> list[LeftOutScores]:
-        """Return scores of left-out rows by rules with other thresholds."""
-        unit = np.sqrt(np.maximum(np.diff(rules.means), 0.0))
-        shift = (rules.intercept - self.rules.intercept)[:, None]
-        return [
+        known: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
+        thresholds = cls(rules, means, deviations, known)
+        moved = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
+        unit = _unit(moved)
+        shift = (moved.intercept - rules.intercept)[:, None]
+        records = [
             replace(one, score=unit[one.pairs] * one.score + shift[one.pairs])
-            for one in left_out
+            for one in records
         ]
+        scores = scores_by_class(records, moved.coef, moved.intercept, problem.pairs)
+        return thresholds, moved, scores
 
     def at(self, solver: Any, priors: Array) -> Rules:
         """Return the rules with the thresholds of a criterion.
@@ -108,13 +100,12 @@ class Thresholds:
         rules = self.rules
         usable = (rules.status != Status.SEPARABLE) & ~rules.trivial
         # With a class of one row, no rule is known to beat the likelier class.
-        blind = usable & ~self.judged
+        blind = usable & ~self.known
         error = np.where(blind, priors.min(axis=1), rules.error)
         gap = np.where(blind, np.nan, rules.gap)
         rules = replace(rules, error=error, gap=gap)
         t, deviations, error = self._thresholds(solver, priors)
-        unit = np.sqrt(np.maximum(np.diff(rules.means), 0.0))
-        distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
+        unit, distance = _unit(rules), self._distance
         cut = self.means.mean(axis=1) + distance / 2 - t
         moved = replace(
             rules,
@@ -125,32 +116,40 @@ class Thresholds:
             error=error,
             gap=np.full(len(error), np.nan),
         )
-        pairs = np.flatnonzero(usable & self.judged)
+        pairs = np.flatnonzero(usable & self.known)
         return rules.replaced(pairs, moved.take(pairs))
+
+    @property
+    def _distance(self) -> Array:
+        """Distances of the means."""
+        return np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
 
     def _thresholds(self, solver: Any, priors: Array) -> tuple[Array, Array, Array]:
         """Return thresholds t, the deviations assumed, and errors.
 
         The criterion is the least error (39), equal error rates, or a bound on one.
         """
-        p1, p2 = priors.T
-        distance = np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
-        first, second = self.deviations.T
+        distance, deviations = self._distance, self.deviations
+        first, second = deviations.T
         if isinstance(solver, Minimax):
             t = distance * second / (first + second)
-            return t, self.deviations, bayes_error(t, distance, first, second, p1, p2)
+            return t, deviations, bayes_error(t, distance, first, second, *priors.T)
         if isinstance(solver, NeymanPearson):
-            t = -ndtri(solver.q) * self.deviations[:, solver.k]
+            t = -ndtri(solver.q) * deviations[:, solver.k]
             t = distance - t if solver.k == 0 else t
-            return t, self.deviations, bayes_error(t, distance, first, second, p1, p2)
-        log_tau = np.log(p2) - np.log(p1)
-        pooled = np.sqrt((self.deviations**2).mean(axis=1))
-        both = np.array([self.deviations, np.column_stack([pooled, pooled])])
-        first, second = both[:, :, 0], both[:, :, 1]
+            return t, deviations, bayes_error(t, distance, first, second, *priors.T)
+        log_tau = np.log(priors[:, 1]) - np.log(priors[:, 0])
         t = best_threshold(distance, first, second, log_tau)
-        error = bayes_error(t, distance, first, second, p1, p2)
+        error = bayes_error(t, distance, first, second, *priors.T)
         # With unequal deviations there may be no threshold better than none at all.
-        own = error[0] < np.minimum(p1, p2)
-        deviations = np.where(own[:, None], *both)
-        t, error = np.where(own, t, t[::-1])[0], np.where(own, error, error[::-1])[0]
-        return t, deviations, error
+        pooled = np.sqrt((deviations**2).mean(axis=1))
+        other = best_threshold(distance, pooled, pooled, log_tau)
+        own = error < priors.min(axis=1)
+        other_error = bayes_error(other, distance, pooled, pooled, *priors.T)
+        deviations = np.where(own[:, None], deviations, pooled[:, None])
+        return np.where(own, t, other), deviations, np.where(own, error, other_error)
+
+
+def _unit(rules: Rules) -> Array:
+    """Return the deviations of scores under the model, (n_pairs, 1)."""
+    return np.sqrt(np.maximum(np.diff(rules.means), 0.0))

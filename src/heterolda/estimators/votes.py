@@ -38,17 +38,13 @@ class Committee(ABC):
 
     Copies and pickles hold the temperature in place of the rows that determine it, and
     no cached values.
-
-    Attributes
-    ----------
-    planes : Rules
-        The rules.
-    evidence : Evidence or float
-        The temperature that divides log probabilities, or rows to find it from.
     """
 
     planes: Rules
+    # The temperature that divides log probabilities, or rows to find it from.
     evidence: Evidence | float = field(default=1.0, kw_only=True)
+    # Log-odds as a function of the scores; None stands for the Gaussian model.
+    log_odds: Callable[[Array], Array] | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def winners(self, scores: Any) -> Any:
@@ -80,8 +76,7 @@ class Committee(ABC):
 
         The latter take root finding. Threads that ask at once get equal answers.
         """
-        given: Callable[[Array], Array] | None = getattr(self, "log_odds", None)
-        return given or LogOdds.from_rules(self.planes)
+        return self.log_odds or LogOdds.from_rules(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -90,15 +85,7 @@ class Committee(ABC):
 
 @dataclass(frozen=True)
 class Binary(Committee):
-    """Two classes, one rule.
-
-    Attributes
-    ----------
-    log_odds : callable or None
-        Log-odds as a function of the score; None stands for the Gaussian model.
-    """
-
-    log_odds: Callable[[Array], Array] | None = None
+    """Two classes, one rule."""
 
     def decisions(self, scores: Any) -> Any:
         """Return the score itself, of shape (n_samples,)."""
@@ -118,21 +105,10 @@ class Binary(Committee):
 
 @dataclass(frozen=True)
 class OneVsOne(Committee):
-    """One rule for each pair of classes, in the usual order; their votes decide.
-
-    Attributes
-    ----------
-    n_classes : int
-        Number of classes.
-    voting : {"weighted", "majority"}
-        Whether a vote counts 1 - p_e or 1.
-    log_odds : callable or None
-        Log-odds as a function of the score; None stands for the Gaussian model.
-    """
+    """One rule for each pair of classes, in the usual order; their votes decide."""
 
     n_classes: int
-    voting: str
-    log_odds: Callable[[Array], Array] | None = None
+    voting: str  # "weighted", by 1 - p_e, or "majority"
 
     @cached_property
     def _weights(self) -> Array:
@@ -200,14 +176,7 @@ class OneVsAll(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
     The second class of rule k is class k.
-
-    Attributes
-    ----------
-    log_odds : callable or None
-        Log-odds as a function of the score; None stands for the Gaussian model.
     """
-
-    log_odds: Callable[[Array], Array] | None = None
 
     def winners(self, scores: Any) -> Any:
         """Return the class of largest log-odds, the first of equals.
@@ -232,12 +201,12 @@ def committee_of(
     log_odds: Callable[[Array], Array] | None = None,
 ) -> Committee:
     """Return how the rules of pairs decide together."""
+    given: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}
     if len(pairs) == 1:
-        return Binary(rules, log_odds, evidence=evidence)
+        return Binary(rules, **given)
     if pairs[0, 0] < 0:
-        return OneVsAll(rules, log_odds, evidence=evidence)
-    k = int(pairs.max()) + 1
-    return OneVsOne(rules, k, voting, log_odds, evidence=evidence)
+        return OneVsAll(rules, **given)
+    return OneVsOne(rules, int(pairs.max()) + 1, voting, **given)
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
