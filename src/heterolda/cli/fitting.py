@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,18 +42,13 @@ from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import IN_ALL, as_frequencies
 
-if TYPE_CHECKING:
-    from heterolda.cli.fit import Settings
-
 # Rows that --recommended is fitted to; of more, a random sample is taken.
 MOST_ROWS = 100_000
 # Numbers, rows times features, up to which models are fitted again unasked.
 MOST_NUMBERS = 2_000_000
 
 
-def estimator_of(
-    settings: Settings, parameters: dict[str, Any], class_weight: Any
-) -> Any:
+def estimator_of(settings: Any, parameters: dict[str, Any], class_weight: Any) -> Any:
     """Return the estimator. Labels are text still, as the classes are not known."""
     if settings.recommended:
         shrinkage = parameters["shrinkage"]

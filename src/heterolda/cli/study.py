@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +26,30 @@ DataDir = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How often methods are tried, and how."""
+
+    trials: Annotated[
+        int,
+        opt.model(
+            "NUMBER",
+            "How often to shuffle the rows and split them again; 20 in the paper.",
+            min=1,
+        ),
+    ] = 1
+    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10
+    jobs: Annotated[
+        int | None,
+        opt.model(
+            "NUMBER", "Number of processes. By default one for each processor.", min=1
+        ),
+    ] = None
+    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0
+
+
 def reproduce(
+    *,
     datasets: Annotated[
         str | None,
         opt.read(
@@ -58,22 +82,7 @@ def reproduce(
             "of your own as MODULE:CLASS.",
         ),
     ] = "all",
-    trials: Annotated[
-        int,
-        opt.model(
-            "NUMBER",
-            "How often to shuffle the rows and split them again; 20 in the paper.",
-            min=1,
-        ),
-    ] = 1,
-    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10,
-    jobs: Annotated[
-        int | None,
-        opt.model(
-            "NUMBER", "Number of processes. By default one for each processor.", min=1
-        ),
-    ] = None,
-    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0,
+    plan: Plan,
     out: Annotated[Path, opt.write("FOLDER", "Folder for the results.")] = Path(
         "heterolda-results"
     ),
@@ -104,11 +113,11 @@ def reproduce(
     except ValueError as error:
         raise opt.UsageError(in_options(error)) from error
     sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
-    study = Study(sets, models, trials, folds, seed, data_dir)
+    study = Study(sets, models, plan.trials, plan.folds, plan.seed, data_dir)
     try:
         with StatusLine() as status:
             show = _progress(status)
-            results = study.run(out, jobs=jobs or cpu_count(), progress=show)
+            results = study.run(out, jobs=plan.jobs or cpu_count(), progress=show)
     except KeyboardInterrupt:
         note(
             f"finished folds are in {str(out)!r}, and the same command continues "
