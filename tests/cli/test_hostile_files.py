@@ -70,7 +70,7 @@ STATISTICS = [
     ({"weights.npy": npy([1.0, -1, 1, 1])}, "do not fit together"),
     ({"weights.npy": npy([1 + 2j] * 4)}, "must be real numbers"),
     ({"means.npy": npy([[1e308, 0]] * 2 + [[-1e308, 0]] * 2)}, "overflow float64"),
-    ({"scatters.npy": npy(-np.ones((4, 2, 2)))}, "negative variance"),
+    ({"scatters.npy": npy(-np.ones((4, 2, 2)))}, "is indefinite"),
     ({"scatters.npy": npy(np.ones((4, 3, 3)))}, "not a readable file"),
     ({"classes.npy": npy(["a", "a", "b", "c"])}, "do not fit together"),
     ({"format.npy": npy(99)}, "its format is not 1, .* reads: save"),

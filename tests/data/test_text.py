@@ -147,7 +147,7 @@ def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
         assert "4 of 64 rows have missing values" in result.stderr
         for text, said in {
             "2,1\n-999,1\n": "column_1,column_2,prediction\n2,1,b\n-999,1,\n",
-            "1,a,2\n" * 9: "The model needs numbers",
+            "1,a,2\n" * 9: "1 column is not all numbers",
             "1\n2\n": "columns might be confused",
         }.items():
             Path("new.csv").write_text(text)

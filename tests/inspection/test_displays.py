@@ -88,7 +88,7 @@ def test_error_curve_shows_minima_landings_and_bound():
     assert len(shown.minima) == 2
     assert shown.error.min() >= least * (1 - 1e-9)
     assert shown.minima[:, 1].min() == pytest.approx(least, rel=1e-9)
-    assert shown.bound == pytest.approx(least * (1 - model.gap_[0]))
+    assert least * (1 - 1e-3) <= shown.bound <= least
     assert shown.landings["LDA"] == pytest.approx((np.pi / 4, 0.357), abs=1e-3)
     assert shown.landings["GLD"] == pytest.approx(tuple(shown.minima[0]), rel=1e-6)
     assert shown.trivial == 0.5

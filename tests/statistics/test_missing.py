@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from heterolda import ClassStatistics
 from heterolda.statistics import missing
+from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import (
-    IncompleteRows,
     Likelihood,
     em_moments,
     filled,

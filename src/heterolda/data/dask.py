@@ -17,6 +17,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from heterolda.foundations.validation import (
     all_text,
@@ -188,15 +189,16 @@ def _chunk_statistics(
     if not X.shape[0]:
         return None
     X = _numbers(X)
-    finite = np.isfinite(X)
-    if not finite.all():
-        j = int(np.argmin(finite.all(axis=0)))
-        column = "" if names is None else f": column {names[j]!r}"
+    try:
+        stats = ClassStatistics.from_data(X, labels, weight)
+    except ValueError as error:
+        if names is None or np.isfinite(X).all():
+            raise
+        column = names[int(np.argmin(np.isfinite(X).all(axis=0)))]
         raise ValueError(
-            f"X{column} contains NaN or infinity: leave such rows out, or read files "
-            "with heterolda.data.fit_batches and missing='em'"
-        )
-    stats = ClassStatistics.from_data(X, labels, weight)
+            f"X: column {column!r} contains NaN or infinity: leave such rows out, or "
+            "read files with heterolda.data.fit_batches and missing='em'"
+        ) from error
     stats.feature_names = names
     return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
 
@@ -247,11 +249,11 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
     return check_sample_weight(sample_weight, len(labels)), labels
 
 
-def _numbers(X: Any) -> NDArray[Any]:
+def _numbers(X: Any) -> Any:
     """Return a chunk as an array of numbers; missing values of pandas are NaN."""
     check_unmasked("X", X)
     if not hasattr(X, "to_numpy"):
-        return np.asarray(X)
+        return X if issparse(X) else np.asarray(X)
     array: NDArray[Any] = X.to_numpy()
     if array.dtype.kind in "biuf":
         return array

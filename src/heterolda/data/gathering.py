@@ -20,7 +20,8 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.missing import IncompleteRows, Passes, filled_rows
+from heterolda.statistics.incomplete_rows import IncompleteRows
+from heterolda.statistics.missing import Passes, filled_rows
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, frequency_factor
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes

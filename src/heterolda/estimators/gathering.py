@@ -17,7 +17,8 @@ from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
-from heterolda.statistics.missing import IncompleteRows, filled_rows
+from heterolda.statistics.incomplete_rows import IncompleteRows
+from heterolda.statistics.missing import filled_rows
 from heterolda.statistics.rows import Rows, validated
 from heterolda.statistics.samples import most_rows
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM

@@ -31,6 +31,8 @@ from heterolda.inspection.sentences import IF_NORMAL
 
 _MOST = 10  # features of a rule, and pairs
 _MOST_CLASSES = 12
+# Bounds on the error rate of one class for which the table shows the other.
+_BOUNDS = (0.05, 0.01, 0.001)
 # Pairs of classes times the cube of the number of features, for which a map is drawn:
 # some ten seconds.
 _MOST_WORK = 1e9
@@ -252,7 +254,20 @@ def _coefficients(facts: ModelFacts, pair: PairFacts) -> Table:
 def _tradeoff(facts: ModelFacts, pair: PairFacts) -> Table:
     """Return other rules of the optimal trade-off of a pair."""
     first, second = pair.classes
-    rows = facts.discriminant.frontier_[pair.index]._table()
+    requests: dict[str, dict[str, Any]] = {
+        "least error": {},
+        "same share of both missed": {"criterion": "minimax"},
+    }
+    frontier = facts.discriminant.frontier_[pair.index]
+    for label in frontier.classes.tolist():
+        for q in _BOUNDS:
+            bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
+            requests[f"{100 * q:g} % of {label} missed"] = bound
+    points = {name: frontier.at(**request) for name, request in requests.items()}
+    rows = [
+        [name, *map(percent, (*point.error_rates.tolist(), point.error))]
+        for name, point in points.items()
+    ]
     if not facts.is_refined:
         error = float(facts.discriminant.bayes_error_[pair.index])
         rows = [["this rule", *map(percent, (*pair.rates, error))], *rows]

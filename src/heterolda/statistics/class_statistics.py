@@ -29,7 +29,8 @@ from heterolda.statistics.covariances import (
     too_small,
     two_amounts,
 )
-from heterolda.statistics.missing import IncompleteRows, Passes, em_moments
+from heterolda.statistics.incomplete_rows import IncompleteRows
+from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
     check_room,
