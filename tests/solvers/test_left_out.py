@@ -97,3 +97,25 @@ def test_of_a_trivial_rule_only_the_priors_change(rng):
     left_out = LeftOut(heavy, moments, PooledLDA(stats), np.ones(2), 0.0, True)
     (scores,) = left_out.of_lda(np.array([[False, True]]))
     assert scores.score.shape == (1, 0)
+
+
+def test_a_direction_in_which_only_the_row_varies_has_no_part(rng):
+    y = np.repeat([0, 1], (20, 15))
+    X = rng.normal(size=(35, 4)) * (1 + 0.5 * y[:, None]) + y[:, None]
+    X[:, 3] = 0.0
+    X[4, 3] = 5.0
+    stats, total = ClassStatistics.from_data(X, y), np.array([20.0, 15.0])
+    moments = Moments(stats.means, stats.covariances(), total, total, all_pairs(2))
+    rules = solve(moments, Global())
+    rows = Rows(X, y, None, np.arange(2))
+    left_out = LeftOut(rows, moments, PooledLDA(stats), np.zeros(2), 0.0, False)
+    (scores,) = left_out.of_arcs(rules, np.array([[True, False]]))
+    # Without the row the last feature is constant, so the rule is that of the others.
+    own, others = np.delete(X[:20, :3], 4, axis=0), X[20:, :3]
+    b, a = arc_weights(rules)[0]
+    M = b * np.cov(own.T) * (18 / 19) + a * np.cov(others.T)
+    delta = others.mean(axis=0) - own.mean(axis=0)
+    w = np.linalg.solve(M, delta)
+    share = rules.means[0, 1] / np.diff(rules.means)[0, 0]
+    score = w @ (X[4, :3] - others.mean(axis=0)) + share * (w @ delta)
+    assert_allclose(scores.score[0, 4], score, rtol=1e-4)

@@ -107,8 +107,8 @@ LOG_ERROR_ROUNDING = 1e-13
 # A rule is preferred to the trivial one if it is better by this share: ten times the
 # rounding error of either.
 NO_GAIN = 1e-12
-# A matrix that leaving out a row shrinks to less than this share in some direction is
-# nearly singular: more than half of the digits are lost.
-SINGULAR_WITHOUT_ROW = 1e-9
+# A matrix that leaving out a row shrinks to less than this share in some direction has
+# no variance there: the VARIANCE_FLOOR and rounding are all that is left.
+SINGULAR_WITHOUT_ROW = 1e-5
 # Beyond this position on an arc, the distance from its end underflows.
 FARTHEST_POSITION = 700.0

@@ -12,9 +12,13 @@ normal w = M^-1 delta becomes, with y = M^-1 z and e = l/(W - l),
 
     w' = w + t y,   t = (e + R w.z) / (1 - R y.z)
 
-No rule is solved again. If a class uses a share of the pooled covariance, that loses a
-multiple of z z', too. Here delta is the mean of the other class minus that of the
-class of the row.
+No rule is solved again. In a direction in which x alone varies, 1 - R y.z and e + R w.z
+are zero but for rounding, and any t solves M' w' = delta'. The rule then leaves that
+direction out: t = -w.y / y.y, in units in which the pooled variances are one, gives the
+shortest w'.
+
+If a class uses a share of the pooled covariance, that loses a multiple of z z', too.
+Here delta is the mean of the other class minus that of the class of the row.
 """
 
 from __future__ import annotations
@@ -146,17 +150,22 @@ class LeftOut:
             rows, z = self._members[k]
             delta = means[classes[at, 1 - place]] - means[k]
             if inverse is None:
-                normals, yz = delta * self.lda.precisions, z**2 @ self.lda.precisions
+                normals, y = delta * self.lda.precisions, z[None] * self.lda.precisions
             else:
                 normals = np.einsum("pij,pj->pi", inverse[at], delta)
-                yz = np.einsum("pni,ni->pn", z @ inverse[at], z)
+                y = z @ inverse[at]
+            yz = np.einsum("pni,ni->pn", y, z)
             wz, dd = normals @ z.T, np.einsum("pi,pi->p", normals, delta)[:, None]
             removed, total = rows.frequencies, self.moments.weights[k]
             e = removed / (total - removed)
             R = lost[at, place][:, None] * (total * e)
             divisor = 1 - R * yz
-            divisor = np.where(divisor > SINGULAR_WITHOUT_ROW, divisor, np.nan)
-            t = (e + R * wz) / divisor
+            yy = np.einsum("pni,pni->pn", y, y)
+            wy = np.einsum("pni,pi->pn", y, normals)
+            varies = np.abs(divisor) > SINGULAR_WITHOUT_ROW
+            t = np.where(varies, e + R * wz, -wy)
+            t /= np.where(varies, divisor, np.maximum(yy, _TINY))
+            t[varies & (divisor < 0)] = np.nan  # M' is indefinite: there is no rule
             distance = dd + e * wz + t * (wz + e * yz)
             distance = np.where(distance > 0, distance, np.nan)
             score = (1 + e) * (wz + t * yz) - share[at, place][:, None] * distance
