@@ -11,8 +11,10 @@ from heterolda import (
     SmallClassWarning,
     TrivialRuleWarning,
 )
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.thresholds import Thresholds
 from heterolda.solvers import Global
+from heterolda.statistics.rows import Rows
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 COUNTS = [9, 12, 7]
@@ -158,3 +160,14 @@ def test_other_criteria_go_by_left_out_scores():
     assert_allclose(*level.error_rates_[0])
     with pytest.warns(ModelMisfitWarning, match="under the fitted model"):
         assert model.frontier_[0].auc > 0.99
+
+
+def test_left_out_scores_are_in_units_of_the_moved_rules():
+    X, y = make(24)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    problem = PairProblem.of(model, model.statistics_, model.shrinkage_)
+    _, moved, scores = Thresholds.of(problem, Rows(X, y, None, model.classes_))
+    for k, (weights, values) in scores.items():
+        for pair, place in np.argwhere(model.pairs_ == k):
+            mean = np.average(values[:, pair], weights=weights)
+            assert_allclose(mean, moved.means[pair, place], rtol=1e-9)

@@ -83,7 +83,7 @@ class Thresholds:
         known: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
         thresholds = cls(rules, means, deviations, known)
         moved = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
-        unit = _unit(moved)
+        unit = _unit(rules)
         shift = (moved.intercept - rules.intercept)[:, None]
         records = [
             replace(one, score=unit[one.pairs] * one.score + shift[one.pairs])
