@@ -48,7 +48,7 @@ class Settings:
             "NUMBER",
             "Confidence that --max-error holds on new rows, such as 0.95. Sets half of "
             "the rows of that class aside and keeps all rows in memory. With --cv each "
-            "fold sets fewer rows aside and is stricter.",
+            "fold holds out fewer rows and is stricter.",
         ),
     ] = None
     cv: Annotated[
@@ -83,8 +83,8 @@ class Settings:
         opt.expert(
             None,
             "How to find the rule. global: GLD, the proven optimum; fixed-point: "
-            "Algorithm 1; fisher: LDA for each pair. The others are rivals in the "
-            "paper.",
+            "Algorithm 1; fisher: LDA for each pair. The others "
+            "come from the paper, for comparison.",
         ),
     ] = "global"
     criterion: Annotated[

@@ -62,7 +62,7 @@ class PairFacts:
 
     @property
     def missed(self) -> list[str]:
-        """How much of each class the rule takes for the other one."""
+        """Share of each class that the rule assigns to the other one."""
         pairs = zip(self.rates, self.classes, strict=True)
         return [f"{percent(rate)} of {label}" for rate, label in pairs]
 
@@ -102,7 +102,7 @@ class ModelFacts:
 
     @property
     def n_rows(self) -> float:
-        """Number of rows of the fit or their weight, with those set aside."""
+        """Number of rows of the fit or their weight, with those held out."""
         aside = 0 if self.bound is None else self.bound.n_rows
         return float(self.discriminant.statistics_.weights.sum()) + aside
 
@@ -245,7 +245,7 @@ class ModelFacts:
         if bound is not None:
             lines.append(
                 f"A{str(bound)[1:]}: the threshold comes from "
-                f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
+                f"{count(bound.n_rows, 'row')} of {bound.label} that were held out; "
                 f"its expected error rate is {percent(bound.expected_error)}."
             )
         judgement = None if self.record is None else self.record.judgement

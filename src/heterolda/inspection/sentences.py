@@ -70,7 +70,7 @@ def verdict_sentence(
     if judgement.difference:
         apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
     end = f"Neither {neither}" if useless else f"Either will do; {lda} is the simpler."
-    return f"These rows cannot tell the two apart: {apart}, {error}. {end}"
+    return f"These rows do not separate the two: {apart}, {error}. {end}"
 
 
 def guarded_sentence(pairs: Sequence[str]) -> list[str]:
