@@ -13,7 +13,7 @@ from heterolda.cli.messages import options_text
 
 @dataclass(frozen=True)
 class Settings:
-    """What to fit, how to show how good it is, and where to write it."""
+    """Options of a fit: the model, how to evaluate it, and where to write it."""
 
     recommended: Annotated[
         bool,

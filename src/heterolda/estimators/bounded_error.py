@@ -343,7 +343,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return model
 
     def decision_function(self, X):
-        """Scores of the classifier minus the threshold.
+        """Return the scores of the classifier minus the threshold.
 
         Parameters
         ----------

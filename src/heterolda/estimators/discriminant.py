@@ -550,7 +550,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     @property
     def frontier_(self):
-        """The optimal trade-off of each pair, a sequence of :class:`Frontier`.
+        """Return the optimal trade-off of each pair, a sequence of :class:`Frontier`.
 
         Each is computed on first use. With "ova" and more than two classes there is
         none, because the mixture of all other classes is not Gaussian.

@@ -190,7 +190,7 @@ class Comparison(Shown):
 
     @property
     def _finished(self) -> NDArray[np.bool_]:
-        """Which models did not fail."""
+        """Return which models did not fail."""
         return np.array([name not in self.failures for name in self.names])
 
     @cached_property
