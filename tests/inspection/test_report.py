@@ -228,7 +228,7 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
         "standard error of 0.0 points. Either will do; LDA is the simpler."
     )
     ahead = Judgement.from_counts("x", 97, 100, 3, 100)
-    assert "apart: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
+    assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
 
 
 def test_a_rule_no_better_than_one_answer_is_not_advised():
