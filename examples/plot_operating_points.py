@@ -45,8 +45,8 @@ for name, point in points.items():
 # Left: the curve. Right: the same four rules as lines.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 4.8), layout="constrained")
-display = FrontierDisplay.from_estimator(model, ax=left)
-for marker in display.points_.values():
+FrontierDisplay.from_estimator(model, ax=left)
+for marker in left.lines[-2:]:  # the display's own points
     marker.remove()
 for k, color in enumerate(("#2a6fbb", "#d1602b")):
     values, vectors = np.linalg.eigh(covariances[k])

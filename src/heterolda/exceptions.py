@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ParameterError(ValueError):
-    """A parameter has an invalid value.
+    """Report a parameter with an invalid value.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ParameterError(ValueError):
 
 
 class SmallClassWarning(UserWarning):
-    """A class has few samples for the number of features.
+    """Warn that a class has few samples for the number of features.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class SmallClassWarning(UserWarning):
 
 
 class TrivialRuleWarning(UserWarning):
-    """The rule of some pair always predicts the same class.
+    """Warn that the rule of a pair always predicts the same class.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class TrivialRuleWarning(UserWarning):
 
 
 class ModelMisfitWarning(UserWarning):
-    """The classes are not Gaussian, so the model may mislead.
+    """Warn that the classes are not Gaussian, so the model may mislead.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class ModelMisfitWarning(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """Features, or their differences, vary by little more than float64 rounding.
+    """Warn that features vary by little more than float64 rounding.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class PrecisionWarning(UserWarning):
 
 
 class ReadingWarning(UserWarning):
-    """A file was read in a way that you might not expect.
+    """Warn that a file was read in a way that you might not expect.
 
     Examples are decimal commas, an encoding other than UTF-8, and a column without a
     name that was left out.
@@ -134,7 +134,7 @@ class ReadingWarning(UserWarning):
 
 
 class MissingRowsWarning(UserWarning):
-    """Rows with missing values were left out, as requested.
+    """Warn that rows with missing values were left out, as requested.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class MissingRowsWarning(UserWarning):
 
 
 class SimilarLabelsWarning(UserWarning):
-    """Class labels differ only in white space, case or the way a number is written.
+    """Warn that labels differ only in white space, case or how a number is written.
 
     Examples
     --------

@@ -236,9 +236,9 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     [
         ("--solver fisher", ""),
         ("--criterion minimax", "LDA aims at the fewest"),
-        ("--refine", "Use|These rows cannot"),
-        ("--recommended", "Use|These rows cannot"),
-        ("--shrinkage cv", "Use|These rows cannot"),
+        ("--refine", "Use|These rows do not"),
+        ("--recommended", "Use|These rows do not"),
+        ("--shrinkage cv", "Use|These rows do not"),
     ],
 )
 def test_all_settings_are_cross_validated(rng, tmp_path, options, verdict):

@@ -88,7 +88,8 @@ def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
     model, out = heterolda.load(path), tmp_path / "out.csv"
     n_incomplete = frame[FEATURES].isna().any(axis=1).sum()
     result = invoke("predict", path, data, "--proba", "-o", out)
-    assert f"note: {n_incomplete} rows with missing values: decided by" in result.stderr
+    note = f"note: {n_incomplete} rows with missing values: classified by"
+    assert note in result.stderr
     found = pd.read_csv(out)
     assert found["prediction"].tolist() == model.predict(frame[FEATURES]).tolist()
     chances = found[[f"probability_{k}" for k in model.classes_]]

@@ -52,9 +52,9 @@ OTHERS = [
 ]
 
 
-# Rows are set aside by their order, and this check shuffles them.
+# Rows are held out by their order, and this check shuffles them.
 BY_ORDER = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "rows are set aside by order"
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows are held out by order"
     for kind in ("dense", "sparse")
 }
 

@@ -259,7 +259,7 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
         model = BoundedErrorClassifier(max_error={"ill": 0.05}, set_aside=share)
         model.fit(X[400 - total :], y[400 - total :])
         assert (model.bound_.n_rows, model.bound_.rank) == (59, 59)
-        text = f"needs {total} rows of class 'ill', 59 of them set aside, but there are"
+        text = f"needs {total} rows of class 'ill', 59 of them held out, but there are"
         with pytest.raises(ParameterError, match=text):
             model.fit(X[401 - total :], y[401 - total :])
 

@@ -158,7 +158,7 @@ OF_ESTIMATORS = [
     (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "must bound one of the two classes"),
     (BEC(max_error={7: 0.1}), {"y": TWO}, "7, which is not among the classes"),
     (BEC(max_error={0: 1.0}), {"y": TWO}, "must be a number strictly between 0 and 1"),
-    (BEC(max_error={0: 5e-324}), {"y": TWO}, "set aside, but there are 40"),
+    (BEC(max_error={0: 5e-324}), {"y": TWO}, "held out, but there are 40"),
     (BEC(max_error=0.4), {"X": HOLES, "y": TWO}, "missing='em'"),
     (
         BEC(FrozenEstimator(LogisticRegression()), max_error=0.1),

@@ -311,7 +311,7 @@ ESTIMATORS = {
     ),
     "bounded": (
         BoundedErrorClassifier(max_error={0: 0.2}, random_state=0),
-        {"units", "copies"},  # rows are set aside by their order
+        {"units", "copies"},  # rows are held out by their order
         1e-6,
         "two",
     ),

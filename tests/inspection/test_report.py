@@ -224,11 +224,11 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
     swapped = "Use LDA (there): it is better than this model by 5.0 points"
     assert verdict_sentence(other, lda="LDA (there)").startswith(swapped)
     assert verdict_sentence(none) == (
-        "These rows cannot tell the two apart: the difference is 0.0 points, with a "
+        "These rows do not separate the two: the difference is 0.0 points, with a "
         "standard error of 0.0 points. Either will do; LDA is the simpler."
     )
     ahead = Judgement.from_counts("x", 97, 100, 3, 100)
-    assert "apart: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
+    assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
 
 
 def test_a_rule_no_better_than_one_answer_is_not_advised():

@@ -32,7 +32,7 @@ def evaluate(
         Literal["error", "drop", "em"] | None,
         opt.read(
             None,
-            "Rows with missing values: stop with an error, drop them, or decide them "
+            "Rows with missing values: stop with an error, drop them, or classify them "
             "by the values they have (em). By default em for models fitted that way, "
             "otherwise error.",
         ),

@@ -13,7 +13,7 @@ from heterolda.cli.messages import options_text
 
 @dataclass(frozen=True)
 class Settings:
-    """What to fit, how to show how good it is, and where to write it."""
+    """Options of a fit: the model, how to evaluate it, and where to write it."""
 
     recommended: Annotated[
         bool,
@@ -48,7 +48,7 @@ class Settings:
             "NUMBER",
             "Confidence that --max-error holds on new rows, such as 0.95. Sets half of "
             "the rows of that class aside and keeps all rows in memory. With --cv each "
-            "fold sets fewer rows aside and is stricter.",
+            "fold holds out fewer rows and is stricter.",
         ),
     ] = None
     cv: Annotated[
@@ -83,8 +83,8 @@ class Settings:
         opt.expert(
             None,
             "How to find the rule. global: GLD, the proven optimum; fixed-point: "
-            "Algorithm 1; fisher: LDA for each pair. The others are rivals in the "
-            "paper.",
+            "Algorithm 1; fisher: LDA for each pair. The others "
+            "come from the paper, for comparison.",
         ),
     ] = "global"
     criterion: Annotated[

@@ -124,7 +124,7 @@ class _Fitted:
 
     @property
     def is_large(self) -> bool:
-        """Whether models are fitted to so many numbers again only if asked to."""
+        """Return whether so many numbers are fitted again only if requested."""
         return self.n_rows * int(self.model.n_features_in_) > MOST_NUMBERS
 
 

@@ -172,7 +172,7 @@ def _option(parameter: str, value: Any = None) -> str:
 
 
 class StatusLine:
-    """What a command is doing, on a line of the terminal that goes away at the end.
+    """Status of a command, on a line of the terminal that is erased at the end.
 
     It is called with a text and the share that is done, NaN where that is unknown.
     Where the standard error stream is not a terminal, or `quiet`, nothing is shown.

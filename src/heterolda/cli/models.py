@@ -23,7 +23,7 @@ from heterolda.foundations.wording import count, named
 
 
 def load_classifier(path: Path) -> Any:
-    """Load a classifier or a pipeline that ends in one; refuse a mere projection."""
+    """Load a classifier or a pipeline that ends in one; reject a projection."""
     model = linear_form(load(path))
     if not hasattr(model, "predict_proba"):
         raise ValueError(
@@ -34,7 +34,7 @@ def load_classifier(path: Path) -> Any:
 
 
 def _takes_missing(model: Any) -> bool:
-    """Return whether rows with missing values can be decided by what they have.
+    """Return whether rows with missing values can be classified.
 
     A bound is on rows such as those of the fit: incomplete, if these may have been.
     """
@@ -63,11 +63,11 @@ def missing_for(model: Any, missing: str | None) -> str:
 
 
 def missing_notes(n_incomplete: int) -> list[str]:
-    """Return how many incomplete rows were decided nevertheless, if any."""
+    """Return how many incomplete rows were classified, if any."""
     if not n_incomplete:
         return []
     rows = count(n_incomplete, "row")
-    return [f"{rows} with missing values: decided by the values they have"]
+    return [f"{rows} with missing values: classified by the values they have"]
 
 
 def model_table(model: Any, text: Format, **settings: Any) -> Table:
@@ -87,7 +87,7 @@ def model_table(model: Any, text: Format, **settings: Any) -> Table:
         text = replace(text, na=na, header=text.header and n is None)
         settings["categories"] = record.categories
         if n is not None:
-            # New files may lack the labels, if no other column moves by that.
+            # New files may lack the labels if that moves no other column.
             is_last = record.target == f"column_{n}"
             settings["n_columns"] = (n, n - 1) if is_last else (n,)
     return Table(

@@ -18,7 +18,7 @@ import typer
 
 
 class UsageError(ValueError):
-    """What was typed is wrong."""
+    """Report an error in the command that was typed."""
 
 
 def _option(
@@ -87,7 +87,7 @@ Identifier = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """How text files are written."""
+    """Format of text files."""
 
     delimiter: Annotated[
         str | None,

@@ -24,7 +24,7 @@ def predict(
         Literal["error", "em", "keep", "drop"] | None,
         opt.read(
             None,
-            "Rows with missing values: stop with an error, decide them by the values "
+            "Rows with missing values: stop with an error, classify them by the values "
             "they have (em), keep them with an empty prediction, or drop them. By "
             "default em for models fitted that way, otherwise error.",
         ),

@@ -98,7 +98,7 @@ def _project(
     html: Path | None,
     name: str,
 ) -> None:
-    """Find the components, write what is asked for, and say what they are."""
+    """Find the components, write the requested files, and describe the components."""
     import numpy as np
 
     from heterolda.cli.models import labelled

@@ -28,7 +28,7 @@ DataDir = Annotated[
 
 @dataclass(frozen=True)
 class Plan:
-    """How often methods are tried, and how."""
+    """Options of how a study is run."""
 
     trials: Annotated[
         int,

@@ -55,7 +55,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Format:
-    """How a table of text is written; what is None is detected in the file."""
+    """Format of a table of text; None is detected in the file."""
 
     delimiter: str | None = None  # one character; a blank stands for any number of them
     decimal: str | None = None  # "." or ","
@@ -73,7 +73,7 @@ class Format:
 
     @property
     def na_words(self) -> tuple[str, ...]:
-        """The other NA strings, which also stand for missing labels."""
+        """Return the other NA strings, which also stand for missing labels."""
         return tuple(text for text in self.na if number_of(text) is None)
 
     @cached_property

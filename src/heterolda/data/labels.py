@@ -49,7 +49,7 @@ class LabelNumbers:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The labels by number. Those of text files are integers if all of them are."""
+        """Return the labels by number, as integers if all labels of a text file are."""
         labels = list(self._numbers)
         whole = r"0|-?[1-9]\d{0,17}"
         if self._is_text and all(re.fullmatch(whole, label) for label in labels):

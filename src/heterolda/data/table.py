@@ -108,7 +108,7 @@ class Table:
 
     @property
     def origins(self) -> list[str]:
-        """The column that each feature comes from, then those of labels and weights."""
+        """Return the column of each feature, then those of labels and weights."""
         pairs = encoded(self.feature_columns, self.categories)
         return [*(column for column, _ in pairs), *self._labels_and_weight]
 
@@ -120,7 +120,7 @@ class Table:
 
     @property
     def advice(self) -> str | None:
-        """The value of `missing` to advise for missing values, if none is given."""
+        """Return the value of `missing` to recommend if none is given."""
         if self.missing != "error":
             return None
         return "em" if self.takes_missing else "drop"

@@ -191,7 +191,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
     @also_lazily
     def decision_function(self, X):
-        """Scores of the classes.
+        """Return the scores of the classes.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
     @also_lazily
     def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`, finite everywhere.
+        """Return the logarithms of `predict_proba`, finite everywhere.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return self._blockwise(X, "logarithms")
 
     def score(self, X, y, sample_weight=None):
-        """Accuracy on the given data and labels.
+        """Return the accuracy on the given data and labels.
 
         Parameters
         ----------

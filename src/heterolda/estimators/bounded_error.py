@@ -64,9 +64,9 @@ def _inner_has(method):
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     r"""Keep the error rate of one of two classes below a bound on new rows.
 
-    The Neyman-Pearson umbrella algorithm of [1]_. It sets aside some rows of the
+    The Neyman-Pearson umbrella algorithm of [1]_. It holds out some rows of the
     bounded class and fits a classifier to all others. The threshold becomes one of the
-    n sorted scores of the rows set aside, that of the smallest rank k with
+    n sorted scores of the rows held out, that of the smallest rank k with
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
 
@@ -89,9 +89,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     confidence : float in (0, 1), default=0.95
         Probability, over the draw of the training rows, that the bound holds.
     set_aside : float in (0, 1), default=0.5
-        Share of the rows of the bounded class that are set aside.
+        Share of the rows of the bounded class that are held out.
     random_state : int, RandomState instance or None, default=0
-        Seed that selects the rows set aside. Choosing among the results of several
+        Seed that selects the rows held out. Choosing among the results of several
         seeds voids the guarantee.
 
     Attributes
@@ -124,19 +124,19 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     model at the expected error rate. In other classifiers only the threshold moves.
 
     A row at the threshold, up to rounding, is assigned to the bounded class, so the
-    bound also holds for discrete features. The rows set aside must satisfy
+    bound also holds for discrete features. The rows held out must satisfy
     ``(1 - q) ** n <= 1 - confidence``: 59 rows for q = 0.05 and a confidence of 0.95,
     and by default twice as many in all. With few more rows the expected error rate is
     well below q; it approaches q as their number grows.
 
     Put preprocessing inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
-    before it would learn from the rows set aside.
+    before it would learn from the rows held out.
 
-    Each copy of a row of weight 3 is set aside or not. Weights of the other class may
+    Each copy of a row of weight 3 is held out or not. Weights of the other class may
     be any. All are scaled first if their mean is below one.
 
     Rows with missing values, with ``missing="em"`` inside, count like all others: the
-    bound is on the mean over new rows with missing values like those set aside.
+    bound is on the mean over new rows with missing values like those held out.
 
     `predict_proba` refers to the priors for which the threshold is optimal, so
     `predict` is its argmax; ``estimator_.predict_proba`` has the priors of the data.
@@ -298,7 +298,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             n = needed / self.set_aside // 1
             for _ in range(2):  # the quotient is rounded
                 n += self.set_aside * n // 1 < needed
-            which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them set aside"
+            which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them held out"
         raise ParameterError(
             "max_error",
             f"of {q:g} with confidence={self.confidence!r} needs {which}, but there "
@@ -343,7 +343,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return model
 
     def decision_function(self, X):
-        """Scores of the classifier minus the threshold.
+        """Return the scores of the classifier minus the threshold.
 
         Parameters
         ----------

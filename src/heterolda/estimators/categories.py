@@ -52,7 +52,7 @@ class Category:
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """Index of the feature of each level in the fit; -1 for the reference."""
+        """Return the feature index of each level in the fit; -1 for the reference."""
         merged = dict.fromkeys(self.merged, self.place_of_unseen)
         own = {level: place for place, level in enumerate(self.levels)}
         return {self.reference: -1, **merged, **own}
@@ -74,7 +74,7 @@ class Category:
 
     @property
     def unseen_count_as(self) -> str:
-        """What levels unseen in the fit count as."""
+        """Return the level that levels unseen in the fit count as."""
         return repr(self.reference) if self.other is None else self.features[-1]
 
 

@@ -37,7 +37,7 @@ class Trial:
 
     @property
     def is_worse(self) -> bool:
-        """Whether linear discriminant analysis is better."""
+        """Return whether linear discriminant analysis is better."""
         return self.error > (1 + MORE) * self.fisher_error
 
 

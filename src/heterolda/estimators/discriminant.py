@@ -92,7 +92,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     Parameters
     ----------
     solver : str or settings object, default="global"
-        - "global": the certified global optimum (:class:`Global`);
+        - "global": the global optimum, with a certificate (:class:`Global`);
         - "fixed-point": the paper's Algorithm 1 (:class:`FixedPoint`);
         - "c-hld": a grid of convex combinations (:class:`Grid`);
         - "r-hld-1", "r-hld-2": random combinations (:class:`RandomSearch`);
@@ -104,9 +104,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Whether to check the model against the rows. If a pair's rule makes over 3 %
         more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
         and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
-        is beyond chance. Where a class has fewer than five rows per feature, the rival
-        is linear discriminant analysis of all classes, and rows are left out of both;
-        if it classifies more of these rows, all such pairs use it. With fewer than two
+        is beyond chance. Where a class has fewer than five rows per feature, the
+        alternative is linear discriminant analysis of all classes, and rows are left
+        out of both; if it classifies more of these rows correctly, all such pairs use
+        it. With fewer than two
         degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
         the thresholds instead. The guard acts only with ``solver="global"`` and
         ``criterion="bayes"``, and only in `fit`, which has rows.
@@ -549,7 +550,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     @property
     def frontier_(self):
-        """The optimal trade-off of each pair, a sequence of :class:`Frontier`.
+        """Return the optimal trade-off of each pair, a sequence of :class:`Frontier`.
 
         Each is computed on first use. With "ova" and more than two classes there is
         none, because the mixture of all other classes is not Gaussian.

@@ -1,4 +1,4 @@
-"""The number of rows that a bound on an error rate needs, and the threshold's rank."""
+"""Bounds on an error rate: the rows they need, and the rank of the threshold."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ErrorBound:
 
     @property
     def expected_error(self) -> float:
-        """Mean error rate over draws of the rows, if scores are continuous."""
+        """Return the expected error rate on new rows, if scores are continuous."""
         return (self.n_rows + 1 - self.rank) / (self.n_rows + 1)
 
     def __str__(self) -> str:

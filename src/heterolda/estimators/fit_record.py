@@ -1,4 +1,4 @@
-"""The record of a fit: its data, and how well the model did."""
+"""The record of a fit: its data, and how accurate the model was."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STANDARD_ERRORS = 2.0
 
 @dataclass(frozen=True)
 class Judgement:
-    r"""Accuracy of a model and of LDA on the same rows, which neither was fitted to.
+    r"""Accuracy of a model and of LDA on the same held-out rows.
 
     With weights :math:`v_i` that sum to n, let :math:`d_i` be 1 where only the model is
     right, -1 where only LDA is right, and 0 otherwise. The difference of the accuracies
@@ -26,7 +26,7 @@ class Judgement:
     Parameters
     ----------
     method : str
-        How the rows were kept out of the fit, such as "10-fold cross-validation".
+        How the rows were held out, such as "10-fold cross-validation".
     n_rows : float
         Total weight of the rows.
     accuracy : float
@@ -97,7 +97,7 @@ class Judgement:
     def from_counts(
         cls, method: str, right: float, lda_right: float, one_right: float, n: float
     ) -> Judgement:
-        """Compare by total weights of rows.
+        """Compare accuracies given as total weights of rows.
 
         Parameters
         ----------
@@ -124,12 +124,12 @@ class Judgement:
 
     @property
     def difference(self) -> float:
-        """Accuracy of the model minus that of LDA."""
+        """Return the accuracy of the model minus that of LDA."""
         return self.accuracy - self.lda_accuracy
 
     @property
     def better(self) -> str | None:
-        """Which is better by over two standard errors: "model", "LDA" or None."""
+        """Return "model" or "LDA" if it is better by two standard errors, or None."""
         if abs(self.difference) <= STANDARD_ERRORS * self.standard_error:
             return None
         return "model" if self.difference > 0 else "LDA"
@@ -137,7 +137,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """Record of the data a model was fitted to, and how well it did.
+    """Record of the data a model was fitted to, and of its accuracy.
 
     The command ``heterolda fit`` stores it in the model's attribute ``fit_record_`` and
     in the model file. In Python you may set that attribute yourself; fitting again
@@ -154,11 +154,11 @@ class FitRecord:
     n_rows : float
         Number of rows, or their total weight.
     judgement : Judgement or None, default=None
-        How the model and LDA did on left-out or held-out rows, if known.
+        Accuracy of the model and of LDA on held-out rows, if known.
     categories : tuple of heterolda.data.Category, default=()
         Categorical columns, which the model has as features of zeros and ones.
     marks : tuple of str, default=()
-        Additional marks of missing values in the files.
+        Additional strings for missing values in the files.
     n_columns : int or None, default=None
         Number of columns of the files, if they had no header.
 

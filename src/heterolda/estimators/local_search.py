@@ -1,4 +1,4 @@
-"""The meta-estimator that reduces the training errors of linear rules."""
+"""The meta-estimator that searches for fewer training errors (Algorithm 2)."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -48,23 +48,23 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         `GaussianLinearDiscriminant()`. With more than two classes, any other classifier
         is fitted to each pair of classes. A fitted classifier wrapped in
         :class:`~sklearn.frozen.FrozenEstimator` is used as it is; the rule of two
-        classes is then the difference of their scores. Its priors affect the start
-        only; to change the cost of errors, use `class_weight`.
+        classes is then the difference of their scores. Its priors affect
+        its own fit only; to change the cost of errors, use `class_weight`.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000
-        Maximum number of iterations; the first evaluates the start.
+        Maximum number of iterations; the first evaluates the initial rule.
     patience : int, default=100
         Maximum number of iterations without a new lowest error count.
     voting : {"auto", "weighted", "majority"}, default="auto"
         With more than two classes: a pair's vote has the weight :math:`1 - p_e`
-        ("weighted") or one ("majority"). "auto" uses the `voting` of the start, or
-        "weighted" if it has none.
+        ("weighted") or one ("majority"). "auto" uses the `voting` of the initial
+        estimator, or "weighted" if it has none.
     class_weight : dict, "balanced" or None, default=None
         Cost of an error in each class, ``{label: weight}``; missing labels have weight
         1. With "balanced" all classes have the same total cost. The weights multiply
-        the error counts and the priors of the start (its sample weights, if it has no
-        priors), but not the class statistics.
+        the error counts and the priors of the initial estimator (its sample weights, if
+        it has no priors), but not the class statistics.
     n_jobs : int or None, default=None
         Number of threads over pairs; -1 means all processors. The result does not
         depend on it.
@@ -76,8 +76,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     estimator_ : classifier
-        The fitted start; a :class:`~sklearn.multiclass.OneVsOneClassifier` if one was
-        fitted to each pair.
+        The fitted initial estimator; a :class:`~sklearn.multiclass.OneVsOneClassifier`
+        if one was fitted to each pair.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule.
     coef_ : ndarray of shape (n_pairs, n_features)
@@ -85,8 +85,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     intercept_ : ndarray of shape (n_pairs,)
         Offsets of the hyperplanes.
     n_errors_, n_errors_start_ : ndarray of shape (n_pairs,)
-        Training errors of each rule and of its start, on the rows of its pair.
-        Integers, unless there are weights.
+        Training errors of each rule, after and before the search, on the rows of its
+        pair. Integers, unless there are weights.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Number of iterations of each search.
     history_ : list of ndarray
@@ -98,13 +98,13 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
     See Also
     --------
-    GaussianLinearDiscriminant : The default start.
+    GaussianLinearDiscriminant : The default initial estimator.
     SmoothedLinearDiscriminant : Few errors on new rows, for data that are not normal.
 
     Notes
     -----
-    The vote of a pair has the weight :math:`1 - p_e` of the start if that is a
-    `GaussianLinearDiscriminant`, and otherwise its accuracy on the training rows.
+    The vote of a pair has the weight :math:`1 - p_e` of the initial estimator if that
+    is a `GaussianLinearDiscriminant`, and otherwise its accuracy on the training rows.
     `predict_proba` models the scores of each class along each normal as Gaussian, with
     the priors that put the threshold where the search put it.
 
@@ -164,13 +164,13 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Fit the start and improve its rules.
+        """Fit the initial estimator and improve its rules.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data, in memory. Of larger data, such as a dask collection, pass a
-            sample.
+            Training data, in memory. If they are larger, such as a Dask collection,
+            pass a sample.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like, default=None

@@ -46,7 +46,7 @@ class PairProblem:
 
     settings: Any  # the discriminant, of which only parameters are read
     stats: ClassStatistics
-    chosen: Shrinkage | None  # what rows have chosen
+    chosen: Shrinkage | None  # by held-out rows
     shrinkage: Shrinkage  # in use
     criterion: Criterion
     priors: Array  # of the classes
@@ -57,7 +57,7 @@ class PairProblem:
     def of(
         cls, model, stats: ClassStatistics, chosen: Shrinkage | None = None
     ) -> PairProblem:
-        """Return the problem of a discriminant, with the shrinkage that rows chose."""
+        """Return the problem of a discriminant; `chosen` is by held-out rows."""
         k, classes, weights = stats.n_classes, stats.classes, stats.weights
         criterion = _criterion_of(model, classes)
         shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
@@ -76,33 +76,33 @@ class PairProblem:
 
     @property
     def one_vs_all(self) -> bool:
-        """Whether the rules set each class against all others."""
+        """Return whether the rules set each class against all others."""
         return bool(self.pairs[0, 0] < 0)
 
     @property
     def is_shrunk(self) -> bool:
-        """Whether covariances are shrunk more than small classes need."""
+        """Return whether covariances are shrunk more than small classes need."""
         shrunk = is_shrunk(self.settings.shrinkage) or self.chosen is not None
         return shrunk and not self.one_vs_all
 
     @cached_property
     def lda(self) -> PooledLDA:
-        """Linear discriminant analysis of all classes."""
+        """Return linear discriminant analysis of all classes."""
         return PooledLDA(self.stats, to_diagonal=self.shrinkage.to_diagonal)
 
     @property
     def borrows(self) -> Mask:
-        """Classes with too few rows for a covariance of their own."""
+        """Return which classes have too few rows for a covariance of their own."""
         return self.stats.pooled_shares(None) > 0
 
     @property
     def follows_optimum(self) -> bool:
-        """Whether rules are optimal under the model."""
+        """Return whether rules are optimal under the model."""
         return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether left-out rows, which have chosen the shrinkage, set thresholds."""
+        """Return whether left-out rows, which chose the shrinkage, set thresholds."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
         by_rows = self.chosen is not None and not self.one_vs_all
         return few and by_rows and self.follows_optimum
@@ -137,9 +137,9 @@ class PairProblem:
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
     """Return one-vs-all rules whose scores depend on the row even if they are trivial.
 
-    A trivial rule has one score for all rows, so the order of the labels would decide
-    among several of them. They get Fisher's score, the log-odds of the class if its
-    covariance equals that of all others; their errors and risks stay.
+    A trivial rule has one score for all rows, so among several of them the order of
+    the labels would decide. They get Fisher's score, the log-odds of the class if its
+    covariance equals that of all others; their errors and risks are kept.
     """
     trivial = np.flatnonzero(rules.trivial)
     if not len(trivial):
@@ -151,7 +151,7 @@ def with_log_odds(rules: Rules, moments: Moments) -> Rules:
 
 
 def check_parameters(model, classes: NDArray[Any]) -> None:
-    """Refuse parameters of a discriminant that do not fit its classes."""
+    """Reject parameters of a discriminant that do not match its classes."""
     check_several_classes(len(classes))
     criterion = _criterion_of(model, classes)
     priors = check_priors(model.priors, classes, np.ones(len(classes)))

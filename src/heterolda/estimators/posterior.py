@@ -19,9 +19,9 @@ _EXTREME = 1e140
 # Beyond its limits a curve keeps growing, so that distinct scores have distinct
 # probabilities: by this much each time the score doubles, too little to matter.
 _GROWTH = 1e-6
-# Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model means
-# nothing, and float64 needs room for more probabilities near 1. From there on, log-odds
-# grow by at most _MOST_STEP, at most 2,000 times.
+# Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model is
+# meaningless, and float64 needs room for more probabilities near 1. From there on,
+# log-odds grow by at most _MOST_STEP, at most 2,000 times.
 _LARGE = 20.0
 _MOST_STEP = 0.1
 _LEAST_LIMIT = 1e-307  # its inverse is finite
@@ -54,8 +54,8 @@ class LogOdds:
 
         The priors are those that make the threshold the Bayes one along w, condition
         (29): the given priors if the rule has the best threshold, and effective ones
-        otherwise. Where even so the tail speaks against the rule (a local minimum
-        worse than the trivial rule), the probability stays next to one half.
+        otherwise. Where the tail still contradicts the rule (a local minimum worse
+        than the trivial rule), the probability stays next to one half.
         """
         trivial = planes.trivial
         mean1, mean2 = planes.means.T
@@ -122,7 +122,7 @@ class LogOdds:
 
     @cached_property
     def curve(self) -> Curve:
-        """These log-odds in the form that kernels take."""
+        """Return these log-odds in the form that kernels take."""
         slope = np.array([self.slope, self.slope])
         limits = self.low, self.high, self.unit
         return _growing(np.zeros_like(slope), slope, self.bend, *limits)
@@ -133,7 +133,7 @@ class LogOdds:
 
 
 def _where_large(slope: Array, bend: Array) -> Array:
-    """Return the positive score at which a parabola is large; infinite if nowhere."""
+    """Return the positive score at which a parabola is large, or infinity."""
     square = slope**2 + 4 * bend * _LARGE
     with np.errstate(divide="ignore", over="ignore"):
         score = 2 * _LARGE / (slope + np.sqrt(np.maximum(square, 0.0)))
@@ -143,7 +143,7 @@ def _where_large(slope: Array, bend: Array) -> Array:
 def _growing(
     offset: Array, slope: Array, bend: Array, low: Array, high: Array, unit: Array
 ) -> Curve:
-    """Return a curve that goes on beyond its limits, by a small step for each doubling.
+    """Return a curve that grows beyond its limits, by a small step for each doubling.
 
     Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
     """
@@ -168,7 +168,7 @@ class SidedLogOdds:
 
     @property
     def curve(self) -> Curve:
-        """These log-odds in the form that kernels take."""
+        """Return these log-odds in the form that kernels take."""
         zero = np.zeros(self.slope.shape[1])
         with np.errstate(divide="ignore", over="ignore"):
             limit = np.maximum(_LARGE - self.offset, _GROWTH) / self.slope

@@ -87,8 +87,8 @@ class HeteroscedasticProjection(
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components, at most the number of features. If None, one less than the
-        number of classes, as in linear discriminant analysis, but at least two.
+        Number of components, at most the number of features. If None, one fewer than
+        the number of classes, as in linear discriminant analysis, but at least two.
     method : {"error", "chernoff", "fisher"}, default="error"
         - "error": the subspace A that minimizes the sum of the Bhattacharyya bounds on
           the errors of all pairs of classes:
@@ -99,7 +99,7 @@ class HeteroscedasticProjection(
               - \tfrac14 \ln |A' S_i A| - \tfrac14 \ln |A' S_j A|
 
           with :math:`\delta = m_i - m_j` and :math:`S = A' (S_i + S_j) A / 2`;
-        - "chernoff": the closed form of Loog and Duin [1]_, faster and less exact;
+        - "chernoff": the closed form of Loog and Duin [1]_, faster but less accurate;
         - "fisher": linear discriminant analysis, which uses the means only and has
           fewer components than there are classes.
     shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
@@ -130,13 +130,13 @@ class HeteroscedasticProjection(
         Share of the separation that each component adds,
         :math:`(E_{c-1} - E_c) / (E_0 - E_d)`, where :math:`E_c` is the bound above in
         the first c components of the Gaussian model. With fewer rows than features it
-        says little.
+        means little.
     guarded_ : float
         Weight of the pooled covariance that the guard added: 0 if the rows gave no
-        reason to, or nothing was better; 1 if the components of linear discriminant
-        analysis come first.
+        reason to add any, or if nothing was better; 1 if the components of linear
+        discriminant analysis come first.
     loadings_ : ndarray of shape (n_components, n_features)
-        What `inverse_transform` adds to `mean_` per unit of each component.
+        Amount that `inverse_transform` adds to `mean_` per unit of each component.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     priors_ : ndarray of shape (n_classes,)
@@ -151,7 +151,7 @@ class HeteroscedasticProjection(
     See Also
     --------
     GaussianLinearDiscriminant : The classifier.
-    ClassMapDisplay : Plot of all classes in two or three components.
+    ClassMapDisplay : Plot of all classes in two components.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Equal covariances.
 
     Notes
@@ -159,8 +159,8 @@ class HeteroscedasticProjection(
     The method "error" descends from the closed forms and from the normals of the best
     rules of all pairs, and keeps the best result, so its bound is never above theirs.
     The first component is the best single one within the subspace, the second the best
-    one to add, and so on. Those of a smaller `n_components` are not the first ones of a
-    larger.
+    one to add, and so on. The components for a smaller `n_components` are not the
+    first ones for a larger.
 
     References
     ----------
@@ -331,7 +331,7 @@ class HeteroscedasticProjection(
         how = self.n_components, self.method, report
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
-            if span is not None:  # any components tell so few rows apart
+            if span is not None:  # any components separate so few rows
                 subspace = find_subspace(*moments, *how, coordinates=stats.coordinates)
                 subspace = subspace.in_features(span, statistics, priors)
             elif rows is None or not self.guard or self.method == "fisher":
@@ -419,7 +419,7 @@ class HeteroscedasticProjection(
         return in_format_of(X, rows @ self.loadings_ + self.mean_)
 
     def _check_ready(self):
-        """Refuse to be used before `fit`, or before all classes have rows."""
+        """Raise an error before `fit`, or before all classes have rows."""
         check_is_fitted(self, ["statistics_", "scalings_"], all_or_any=any)
         if not hasattr(self, "scalings_"):
             raise NotFittedError(

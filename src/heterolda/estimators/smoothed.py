@@ -36,7 +36,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     For a width :math:`h \in (0, 1]`, each row :math:`x_j` of class k becomes a Gaussian
     with the mean :math:`m_k + \sqrt{1 - h^2} (x_j - m_k)` and the covariance
     :math:`h^2 S_k`, so that each class keeps its mean and covariance. The rule of two
-    classes has the least error under these mixtures. With ``width=1`` that is the
+    classes has the smallest error under these mixtures. With ``width=1`` that is the
     optimum for two Gaussians, :class:`GaussianLinearDiscriminant`, with its
     certificate; as the width goes to 0, the error becomes the share of training errors,
     which :class:`LocalNeighborhoodSearch` reduces. More than two classes vote pair by
@@ -51,7 +51,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     transformation : {"auto", None}, default="auto"
         "auto" transforms features that are not Gaussian within the classes, by Yeo and
         Johnson's power transformation [1]_, unless held-out rows are classified better
-        without, and brings outliers closer.
+        without it, and limits outliers.
     shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default="cv"
         Shrinkage of the covariances :math:`S_k`, as in
         :class:`GaussianLinearDiscriminant`.
@@ -69,11 +69,11 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         The width with the fewest errors on held-out rows.
     path_ : list of dict
         The candidates: the `width` of each, or else the penalty `ridge` of a logistic
-        rule, its `error` on held-out rows, the `standard_error` of that, and its
-        `weight` in the mean.
+        regression, its `error` on held-out rows, the `standard_error` of that error,
+        and its `weight` in the mean.
     held_out_error_ : float
-        Estimated error rate on new rows: each row is held out, and predicted by what
-        the rows of other folds would choose. NaN if no row can be held out.
+        Estimated error rate on new rows: each row is held out, and predicted by the
+        candidates that the other folds would choose. NaN if no row can be held out.
     smoothed_error_ : ndarray of shape (n_pairs,)
         Smoothed error of the rule of each pair, averaged over the widths in the mean.
         A vote has the weight of one minus this error.
@@ -123,8 +123,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
     three logistic regressions with a ridge penalty. All are fitted without each of five
     folds. The final rule is the mean of those whose errors on held-out rows are within
-    one standard error of the fewest, each in units of the mean size of its scores. On
-    each side of its threshold, log-odds are linear in the score, as fits these rows.
+    one standard error of the fewest, each divided by the mean size of its scores. On
+    each side of its threshold, log-odds are linear in the score, fitted to these rows.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
@@ -195,8 +195,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data, in memory. Of larger data, such as a dask collection, pass a
-            sample.
+            Training data, in memory. If they are larger, such as a Dask collection,
+            pass a sample.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like, default=None

@@ -1,4 +1,4 @@
-"""Thresholds and errors from the scores of left-out rows, for data of few rows.
+"""Thresholds and errors from the scores of left-out rows, for data with few rows.
 
 Where the pooled covariance has fewer than two degrees of freedom per feature, almost
 any labels are separable, and errors under the model say nothing. The moments of
@@ -22,9 +22,9 @@ from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import FEW_FREEDOM, freedom_per_feature
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
-# Least weight of a class whose scores have a variance of their own.
+# Smallest weight of a class whose scores have a variance of their own.
 _LEAST = 5.0
-# Least deviation of scores, in units of that under the model, which is too small.
+# Smallest deviation of scores, in units of that under the model, which is too small.
 _LEAST_DEVIATION = 0.1
 # Distance of means, in deviations, if left-out rows show none.
 _NO_DISTANCE = 0.05
@@ -32,7 +32,7 @@ _TINY = float(np.finfo(float).tiny)
 
 
 def has_few_rows(model: Any) -> bool:
-    """Return whether errors under the model of a discriminant mean little."""
+    """Return whether errors under the model of a discriminant are unreliable."""
     stats = model.statistics_
     few = freedom_per_feature(stats) < FEW_FREEDOM
     return stats.factors is not None or (few and model.shrinkage_ is not None)
@@ -121,7 +121,7 @@ class Thresholds:
 
     @property
     def _distance(self) -> Array:
-        """Distances of the means."""
+        """Return the distances between the means."""
         return np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
 
     def _thresholds(self, solver: Any, priors: Array) -> tuple[Array, Array, Array]:

@@ -56,7 +56,7 @@ class Committee(ABC):
 
     @cached_property
     def temperature(self) -> float:
-        """Temperature of the probabilities, computed on first use."""
+        """Return the temperature of the probabilities, computed on first use."""
         if isinstance(self.evidence, float):
             return self.evidence
         plain = replace(self, evidence=1.0)
@@ -74,7 +74,7 @@ class Committee(ABC):
     def posterior(self) -> Callable[[Array], Array]:
         """Log-odds as a function of the scores: those given, or the Gaussian model's.
 
-        The latter take root finding. Threads that ask at once get equal answers.
+        The latter need root finding. Concurrent threads get equal results.
         """
         return self.log_odds or LogOdds.from_rules(self.planes)
 
@@ -132,7 +132,7 @@ class OneVsOne(Committee):
         return count_votes(scores, self._weights)
 
     def winners(self, scores: Any) -> Any:
-        """Return the class of most votes; exact ties go to the larger sum of scores."""
+        """Return the class with the most votes; ties go to the larger sum of scores."""
         return winners_of_votes(self.votes(scores), scores)
 
     def probabilities(self, scores: Any) -> Any:
@@ -164,7 +164,7 @@ class OneVsOne(Committee):
         return self.n_classes if few else super().numbers_per_row()
 
     def _break_ties(self, winner: Index, rows: Array, rules: tuple[Any, Any]) -> Index:
-        """Put winners in the place of -1."""
+        """Replace -1 by the winners of ties."""
         tied = np.flatnonzero(winner < 0)
         if len(tied):
             winner[tied] = self.winners(ordered_scores(rows[tied], *rules))
@@ -179,7 +179,7 @@ class OneVsAll(Committee):
     """
 
     def winners(self, scores: Any) -> Any:
-        """Return the class of largest log-odds, the first of equals.
+        """Return the class with the largest log-odds, the first if several tie.
 
         Scores have arbitrary scales, log-odds do not.
         """
@@ -210,7 +210,7 @@ def committee_of(
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
-    """Return weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
+    """Return the weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
 
     Weights are rounded to so many binary digits that sums of them are exact in any
     order; so ties are exact, and do not depend on the order of summation.
@@ -257,7 +257,7 @@ def logarithms(probabilities: Any) -> Any:
 
 
 def set_apart(values: Any, winner: Any) -> Any:
-    """Return values, the winner's raised above equal ones by the least step."""
+    """Return values with the winner's raised above equal ones by the smallest step."""
     xp = xp_of(values)
     beaten = xp.argmax(values, axis=1) != winner
     if not bool(xp.any(beaten)):
@@ -284,7 +284,7 @@ def in_format_of(X: Any, values: Any) -> Any:
 def rounded(values: Any, X: Any) -> Any:
     """Return decision values or probabilities in the format of X, for the same classes.
 
-    What is positive stays so, and the largest stays the largest.
+    Positive values stay positive, and the largest stays the largest.
     """
     result = in_format_of(X, values)
     if result is values:

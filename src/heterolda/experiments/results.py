@@ -29,7 +29,7 @@ _RUN = {"folds": int, "seed": int, "versions": dict, "machine": dict}
 
 
 class Row(NamedTuple):
-    """What a method did on a fold; trials and folds count from 0.
+    """Result of a method on a fold; trials and folds count from 0.
 
     A method without a Bayes error or without iterations has NaN there.
     """
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What identifies a row."""
+        """Return the key of a row."""
         return self[:4]
 
     @classmethod
@@ -95,7 +95,7 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether there are as many folds as anywhere in the study."""
+        """Return whether there are as many folds as anywhere in the study."""
         return len(self.rows) == self.n_folds
 
     @property
@@ -157,7 +157,7 @@ class Results:
 
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
-        """Results by data set and method, where there are any."""
+        """Return the results by data set and method, where there are any."""
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in sorted(self.rows, key=lambda row: (row.trial, row.fold)):
             rows[row.dataset, row.method].append(row)

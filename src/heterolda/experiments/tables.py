@@ -86,7 +86,7 @@ class Table:
 
 
 class _Kind(NamedTuple):
-    """What a table shows; `lines` takes cells and printed figures by method."""
+    """Content of a table; `lines` takes cells and printed figures by method."""
 
     title: str
     caption: str

@@ -134,7 +134,7 @@ def register() -> None:
 
 @dataclass(frozen=True)
 class _Node:
-    """What a node of a graph returns; arithmetic adds nodes."""
+    """Output of a node of a graph; arithmetic adds nodes."""
 
     graph: _Graph
     name: str

@@ -108,39 +108,39 @@ class Comparison(Shown):
 
     @cached_property
     def accuracy(self) -> Array:
-        """Share of held-out rows that each model gets right; NaN if it failed."""
+        """Return the share of held-out rows each model gets right; NaN if it failed."""
         return _mean_and_error(self._right)[0]
 
     @cached_property
     def standard_error(self) -> Array:
-        """Standard errors of `accuracy`."""
+        """Return the standard errors of `accuracy`."""
         return _mean_and_error(self._right)[1]
 
     @property
     def difference(self) -> Array:
-        """Accuracy of each model less that of the best: 0 or negative."""
+        """Return each model's accuracy minus the best."""
         return self._difference_to_best(self._finished)[0]
 
     @property
     def difference_error(self) -> Array:
-        """Standard errors of `difference`, from the paired answers to each row."""
+        """Return the standard errors of `difference`, from paired predictions."""
         return self._difference_to_best(self._finished)[1]
 
     @property
     def best(self) -> str | None:
-        """The model with the highest accuracy; of equals, the first."""
+        """Return the model with the highest accuracy; the first, if several tie."""
         finished = self._finished
         return self.names[self._best_of(finished)] if finished.any() else None
 
     @property
     def best_by_log_loss(self) -> str | None:
-        """The model with the lowest log loss; None if none has probabilities."""
+        """Return the model with the lowest log loss; or None."""
         loss = np.where(self._finished, self.log_loss, np.nan)
         return None if np.isnan(loss).all() else self.names[int(np.nanargmin(loss))]
 
     @property
     def as_good(self) -> tuple[str, ...]:
-        """Models within one standard error of the best accuracy, the best among them.
+        """Return the models within one standard error of the best, and the best.
 
         The standard error is that of the difference from the best.
         """
@@ -150,13 +150,13 @@ class Comparison(Shown):
 
     @property
     def choice(self) -> str | None:
-        """Of the models that are as good as the best, the one of lowest log loss."""
+        """Return the model with the lowest log loss among those as good as the best."""
         finished = self._finished
         return self.names[self._choice_of(finished)] if finished.any() else None
 
     @property
     def recommendation(self) -> str:
-        """Which model to use, and why, in a few plain sentences."""
+        """Return which model to use, and why, in a few sentences."""
         if self.best is None or self.choice is None:
             return "No model could be fitted. The reasons are below."
         share = dict(zip(self.names, 100 * self.accuracy, strict=True))
@@ -169,7 +169,7 @@ class Comparison(Shown):
         if others:
             why = "of these it has the lowest log loss"
             if np.isnan(loss[self.choice]):
-                why = "none of these has probabilities"
+                why = "none of these predicts probabilities"
             text += f". As good as {self.best} on these data: {others}."
             text += f" Use {self.choice}: {why}."
         else:
@@ -190,7 +190,7 @@ class Comparison(Shown):
 
     @property
     def _finished(self) -> NDArray[np.bool_]:
-        """Which models did not fail."""
+        """Return which models did not fail."""
         return np.array([name not in self.failures for name in self.names])
 
     @cached_property
@@ -204,7 +204,7 @@ class Comparison(Shown):
         return int(np.argmax(np.where(mask, self.accuracy, -1.0)))
 
     def _difference_to_best(self, mask: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return accuracies less that of the best of a mask, and standard errors."""
+        """Return accuracies minus that of the best of a mask, and standard errors."""
         return _mean_and_error(self._right - self._right[self._best_of(mask)])
 
     def _as_good_of(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

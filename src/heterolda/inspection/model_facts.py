@@ -46,7 +46,7 @@ def feature_names(model: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class PairFacts:
-    """The rule of a pair of classes; NaN stands for what the model does not know."""
+    """The rule of a pair of classes, with NaN for unknown figures."""
 
     index: int  # of the rule in the model
     classes: tuple[str, str]  # the labels as text
@@ -62,7 +62,7 @@ class PairFacts:
 
     @property
     def missed(self) -> list[str]:
-        """How much of each class the rule takes for the other one."""
+        """Share of each class that the rule assigns to the other one."""
         pairs = zip(self.rates, self.classes, strict=True)
         return [f"{percent(rate)} of {label}" for rate, label in pairs]
 
@@ -96,25 +96,25 @@ class ModelFacts:
 
     @property
     def record(self) -> FitRecord | None:
-        """The data of the fit, and how well the model did, if it knows."""
+        """Describe the data of the fit and the accuracy of the model, if recorded."""
         record: FitRecord | None = getattr(self.model, "fit_record_", None)
         return record
 
     @property
     def n_rows(self) -> float:
-        """Number of rows of the fit or their weight, with those set aside."""
+        """Number of rows of the fit or their weight, with those held out."""
         aside = 0 if self.bound is None else self.bound.n_rows
         return float(self.discriminant.statistics_.weights.sum()) + aside
 
     @property
     def _takes_missing(self) -> bool:
-        """Whether rows with missing values are decided by the features they have."""
+        """Return whether rows with missing values can be classified."""
         plain = self.statistics is not None and not self.is_refined
         return plain and self.model.missing == "em"
 
     @property
     def sentence(self) -> str:
-        """What the model is."""
+        """Describe the model."""
         kind = type(self.model).__name__
         if self.bound is not None:
             kind = "BoundedErrorClassifier"
@@ -138,17 +138,17 @@ class ModelFacts:
         return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
 
     def search_lines(self) -> list[str]:
-        """Say what the search has gained, or which widths were taken."""
+        """Say what the search has gained, or which widths are used."""
         model = self.model
         if isinstance(model, SmoothedLinearDiscriminant):
-            rules = [
-                f"{row['width']:g}" if row["ridge"] is None else "a ridge logistic rule"
-                for row in model.path_
-                if row["weight"] > 0
-            ]
+            used = [row for row in model.path_ if row["weight"] > 0]
+            widths = [f"width {row['width']:g}" for row in used if row["ridge"] is None]
+            if n_ridge := len(used) - len(widths):
+                widths.append(count(n_ridge, "ridge logistic regression"))
+            verb = "Average of" if len(used) > 1 else "Fitted with"
             line = (
-                f"Widths in the mean: {', '.join(rules)}; width 1 is the best line for "
-                "normal classes, small widths are for few errors on the training rows."
+                f"{verb} {', '.join(widths)}. Width 1 is the best line for normal "
+                "classes; small widths aim at few training errors."
             )
             if np.isfinite(model.held_out_error_):
                 line += f" Held-out error: {percent(model.held_out_error_)}."
@@ -187,7 +187,7 @@ class ModelFacts:
 
     @cached_property
     def pairs(self) -> list[PairFacts]:
-        """The rules, the worst first; errors are those of the discriminant."""
+        """Return the rules, worst first; errors are those of the discriminant."""
         pairs, discriminant = self.model.pairs_, self.discriminant
         labels = [*self.classes, OTHERS]
         value = gap = lda = np.full(len(pairs), np.nan)
@@ -245,7 +245,7 @@ class ModelFacts:
         if bound is not None:
             lines.append(
                 f"A{str(bound)[1:]}: the threshold comes from "
-                f"{count(bound.n_rows, 'row')} of {bound.label} that were set aside; "
+                f"{count(bound.n_rows, 'row')} of {bound.label} that were held out; "
                 f"its expected error rate is {percent(bound.expected_error)}."
             )
         judgement = None if self.record is None else self.record.judgement
@@ -284,7 +284,12 @@ class ModelFacts:
             )
         if self.statistics is not None:
             weights = self.statistics.weights
-            notes += few_rows_note(self.classes, weights, len(self.features))
+            notes += few_rows_note(
+                self.classes,
+                weights,
+                len(self.features),
+                shrunk=self.settings.get("shrinkage") == "cv",
+            )
         elif self.has_few_rows and self.record is not None:
             n_rows = np.array([self.record.n_rows])
             notes += few_rows_note([], n_rows, len(self.features))
@@ -299,7 +304,7 @@ class ModelFacts:
 
     @cached_property
     def feature_shares(self) -> Array:
-        """How much each feature weighs in each rule, in shares that sum to one.
+        """Return the weight of each feature in each rule, in shares that sum to one.
 
         A share is that of the standardized weight of the feature, as `summary` has it,
         in absolute value; where the deviations are not known they count as 1.

@@ -44,11 +44,11 @@ _ABOUT_FEATURES = (
     "The weight of a feature is its share of the coefficients, each times the standard "
     "deviation of its feature within the classes; averaged over all rules."
 )
-_MISSED = "Missed: rows of a class that the rule takes for the other class."
+_MISSED = "Missed: rows of a class that the rule assigns to the other."
 _GAP = "Gap: no linear rule is better by more than this share (proven)."
 _CAPTIONS = {
     ProjectionDisplay: "Both classes along the direction in which the rule measures: "
-    "densities times priors, the threshold, and the shares decided wrongly.",
+    "densities times priors, the threshold, and the misclassified shares.",
     FrontierDisplay: "The optimal trade-off between the two error rates, and the place "
     "of this rule on it.",
     ErrorCurveDisplay: "The error of all admissible rules, and the rules that the "

@@ -94,7 +94,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
         Paragraph(lead),
         Heading("Components"),
         Table(
-            ["component", "share that it adds", "together"],
+            ["component", "share added", "cumulative"],
             [[k + 1, share, together[k]] for k, share in enumerate(shares)],
             most=10,
             bars=True,
@@ -107,14 +107,14 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
 
 def _origin(projection: Any) -> str:
     """Return how the components were found, and whether rows have changed them."""
-    method, added = f"by the method {projection.method}", projection.guarded_
+    method, added = f"with method {projection.method!r}", projection.guarded_
     if not added:
         return method
     if added == 1:
         return f"led by those of LDA, since training rows are separated badly {method}"
     return (
-        f"{method} with covariances moved towards the pooled one by {added:g}, since "
-        "training rows are separated badly without"
+        f"{method} and covariances moved towards the pooled one by {added:g}, since "
+        "training rows are separated badly without this"
     )
 
 

@@ -143,10 +143,10 @@ class HeteroscedasticityReport(Shown):
 
     @property
     def verdict(self) -> str:
-        """What there is to gain over linear discriminant analysis.
+        """Return the gain over linear discriminant analysis, in words.
 
-        Given rows, it is decided by held-out ones. Otherwise it is a figure of the
-        model.
+        It is measured on held-out rows if there are rows, and otherwise computed from
+        the model.
         """
         return to_text([Paragraph(self._verdict_lines())])
 
@@ -282,7 +282,7 @@ def heteroscedasticity_report(
     >>> print(report.verdict)
     Held-out accuracy (10-fold cross-validation, 150 rows): 98.00 %; LDA on the same
     rows: 98.00 %.
-    These rows cannot tell the two apart: the difference is 0.0 points, with a standard
+    These rows do not separate the two: the difference is 0.0 points, with a standard
     error of 0.0 points. Either will do; LDA is the simpler.
 
     Statistics alone give the figures of the model:

@@ -59,7 +59,7 @@ class Scores:
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy.
+        """Return the 95 % confidence interval of the accuracy.
 
         Weights below one on average, which are not frequencies, count as one each.
         """
@@ -96,7 +96,7 @@ class Scores:
 
     @property
     def reliability(self) -> list[dict[str, float]]:
-        """The bins that have rows, each with `low`, `high`, `weight` and two means."""
+        """Return the bins that have rows: `low`, `high`, `weight` and two means."""
         return [
             {
                 "low": k / N_BINS,

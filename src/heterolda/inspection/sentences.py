@@ -70,7 +70,7 @@ def verdict_sentence(
     if judgement.difference:
         apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
     end = f"Neither {neither}" if useless else f"Either will do; {lda} is the simpler."
-    return f"These rows cannot tell the two apart: {apart}, {error}. {end}"
+    return f"These rows do not separate the two: {apart}, {error}. {end}"
 
 
 def guarded_sentence(pairs: Sequence[str]) -> list[str]:
@@ -84,7 +84,9 @@ def guarded_sentence(pairs: Sequence[str]) -> list[str]:
     ]
 
 
-def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> list[str]:
+def few_rows_note(
+    labels: Sequence[Any], weights: Array, n_features: int, *, shrunk: bool = False
+) -> list[str]:
     """Say what figures of the model are worth with few rows, if there are few."""
     n = weights.sum()
     if n < n_features:
@@ -97,8 +99,13 @@ def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> lis
     few = [label for label, is_few in zip(labels, small, strict=False) if is_few]
     if not few:
         return []
+    remedy = (
+        "rows or fewer features"
+        if shrunk
+        else "rows, fewer features, or shrinkage 'cv'"
+    )
     return [
         f"Note: classes {named(few)} have fewer than five rows per feature, so their "
-        "covariances are uncertain and errors of the model too low: use more rows, "
-        "fewer features, or shrinkage 'cv'."
+        "covariances are uncertain and errors of the model too low: use more "
+        f"{remedy}."
     ]

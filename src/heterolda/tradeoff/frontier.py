@@ -161,7 +161,7 @@ class Frontier:
 
     @property
     def separable(self) -> bool:
-        """Whether a direction without variance separates the classes."""
+        """Return whether a direction without variance separates the classes."""
         return bool(self.pencil.separation.any())
 
     def error_rates(self, theta: ArrayLike) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ class ProjectionDisplay(PairDisplay):
     means, deviations : ndarray of shape (2,)
         Of the scores of each class.
     error_rates : ndarray of shape (2,)
-        Share of each class that is decided wrongly.
+        Share of each class that is misclassified.
     error : str
         Name and amount of the error of the rule.
     scores : list of two ndarray or None, default=None
