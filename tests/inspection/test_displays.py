@@ -1,8 +1,5 @@
 """Every display is drawn, for two classes and for four, and holds what it shows."""
 
-import subprocess
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -169,19 +166,6 @@ def test_areas_along_the_normal_are_priors_and_errors(four):
         assert shown.classes[i] in line.get_label()
 
 
-def test_trivial_rules(rng):
-    X = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
-    y = np.repeat(["rare", "usual"], [30, 3000])
-    model = GLD().fit(X, y)
-    shown = ProjectionDisplay.from_estimator(model, X, y)
-    assert "always usual" in shown.ax_.texts[0].get_text()
-    curve = ErrorCurveDisplay.from_estimator(model)
-    end = model.frontier_[0].theta_range[1]
-    assert curve.landings["GLD"] == (end, model.bayes_error_[0])
-    with pytest.raises(ValueError, match="no normal"):
-        BoundaryDisplay.from_estimator(model, X, y)
-
-
 def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
     X, y = two[0][:, :2], two[1]
     model = GLD().fit(X, y)
@@ -276,31 +260,6 @@ def test_ellipses_hold_half_of_each_class_and_names_stand_on_them(four):
         assert_allclose(squares, chi2.ppf(0.5, 2), rtol=1e-3)
 
 
-def test_extreme_classes_are_drawn(rng):
-    """Rare, flat and equal ones; more than colors, of which no two look the same."""
-    point, wide = np.diag([0.0, 1.0]), np.diag([4.0, 9.0])
-    moments = (
-        ["rare", "flat", "twin", "$twin_2$"],
-        [4, 4000, 4000, 4000],
-        [[0, 0], [1, 0], [0, 1], [0, 1]],
-        [np.eye(2), point, wide, wide],
-    )
-    statistics = ClassStatistics.from_moments(*moments)
-    X = rng.normal(size=(9, 2))
-    shown = ClassMapDisplay.from_statistics(statistics, X, ["flat"] * 9)
-    shown.figure_.canvas.draw()
-    assert len(shown.ax_.texts) == 4
-    X, letters = rng.normal(size=(260, 4)), np.tile([*"abcdefghijklmnopqrstuvwxyz"], 10)
-    shown = ClassMapDisplay.from_statistics(
-        ClassStatistics.from_data(X, letters), X, letters
-    )
-    looks = {
-        (tuple(dots.get_facecolor()[0][:3]), dots.get_paths()[0].vertices.tobytes())
-        for dots in shown.ax_.collections
-    }
-    assert len(looks) == 26
-
-
 def test_the_page_of_a_projection(four, tmp_path):
     X, y = four
     y = np.where(y == "west", "<b>west", y)
@@ -353,22 +312,3 @@ def test_refusals(two, four):
     ]:
         with pytest.raises(error, match=message):
             display.from_estimator(*given)
-
-
-@pytest.mark.check
-def test_displays_without_matplotlib_say_what_to_install():
-    code = (
-        "import sys\n"
-        "sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
-        "import heterolda as h\n"
-        "s = h.ClassStatistics.from_moments([0, 1], [9, 9], [[0, 0], [1, 1]],"
-        " [[[1, 0], [0, 1]], [[2, 0], [0, 1]]])\n"
-        "for name in [n for n in h.__all__ if n.endswith('Display')]:\n"
-        "    try:\n"
-        "        getattr(h, name).from_statistics(s)\n"
-        "    except ImportError as error:\n"
-        "        print(error)\n"
-    )
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert run.stdout.count("pip install matplotlib") == 5

@@ -3,25 +3,7 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-
-import heterolda
-from heterolda import kernels
-
-
-def test_versions_and_kernels_are_shown(capsys, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    heterolda.show_versions()
-    words = " ".join(capsys.readouterr().out.split())
-    for name, value in {
-        "heterolda": heterolda.__version__,
-        "kernels": kernels.in_use(),
-        "numpy": np.__version__,
-        "python": sys.version.split()[0],
-        "OMP_NUM_THREADS": "3",
-    }.items():
-        assert f"{name}: {value}" in words
 
 
 @pytest.mark.parametrize(

@@ -155,12 +155,6 @@ def test_the_same_sources_give_the_same_files(dist, pure):
     assert again == hashes(pure.parent) | {sdist.name: hashes(dist)[sdist.name]}
 
 
-def test_what_is_uploaded_has_metadata_in_order(dist, pure):
-    twine = [sys.executable, "-m", "twine", "check", "--strict", *dist.iterdir(), pure]
-    said = subprocess.run(twine, capture_output=True, text=True)
-    assert said.returncode == 0, said.stdout + said.stderr
-
-
 def test_the_sdist_has_tests_docs_and_examples(dist):
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:

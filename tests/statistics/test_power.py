@@ -60,13 +60,6 @@ def test_what_classes_explain_is_not_skewness(rng):
     assert np.sum(PowerTransformation.fit(X, codes).lambdas != 1) <= 2
 
 
-def test_exponents_of_zero_are_logarithms():
-    model = PowerTransformation(np.zeros(3), np.ones(3), np.array([0.0, 1.0, 2.0]))
-    x = np.array([-5.0, -0.1, 0, 0.1, 5])
-    expected = np.column_stack([stats.yeojohnson(x, p) for p in (0.0, 1.0, 2.0)])
-    assert_allclose(model.apply(np.column_stack([x, x, x])), expected, rtol=1e-14)
-
-
 @pytest.mark.parametrize("most", [10**6, 100])
 def test_weights_are_copies_and_order_does_not_matter(rng, classes, monkeypatch, most):
     monkeypatch.setattr(power, "_MOST_ROWS", most)

@@ -70,18 +70,6 @@ def test_what_is_chosen(rng):
     assert model.fit(X, y).shrinkage_.to_diagonal <= 0.1
 
 
-@pytest.mark.parametrize("rows", [2, 5])
-def test_very_small_classes(rng, rows):
-    """Fewer rows than features, down to two: no warning, no failure, some use."""
-    y = np.repeat(range(4), rows)
-    centers = 6 * rng.normal(size=(4, 10))
-    X = centers[y] + rng.normal(size=(len(y), 10))
-    model = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
-    test = centers + rng.normal(size=(50, 4, 10))
-    assert np.mean(model.predict(test.reshape(-1, 10)) == np.tile(range(4), 50)) > 0.8
-    assert np.all(model.shrinkage_.to_pooled > 0)
-
-
 def test_singular_candidates_are_no_choice(rng):
     values = scores(rng.normal(size=(12, 20)), np.repeat(range(4), 3))
     assert np.all(values[0] == -np.inf)
