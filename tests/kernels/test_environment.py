@@ -1,4 +1,4 @@
-"""What is installed, for reports of defects."""
+"""The environment chooses the kernels."""
 
 import subprocess
 import sys
