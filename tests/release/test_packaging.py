@@ -134,8 +134,6 @@ def test_the_wheel_has_the_package_and_nothing_else(dist):
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert told["License-Expression"] == "BSD-3-Clause"
     assert told["Requires-Python"] == ">=3.11"
-    assert len(told.get_all("Classifier")) >= 8
-    assert told["Keywords"]
     readme = told.get_payload()
     assert "make demo" in readme
     source, tag = project()["urls"]["Source"], f"v{told['Version']}"

@@ -30,17 +30,6 @@ def em(X, y, weight=None):
     return ClassStatistics.from_data(X, y, weight, missing="em")
 
 
-def log_likelihood(X, mean, covariance):
-    """That of the observed values, row by row."""
-    total = 0.0
-    for x in X:
-        o = ~np.isnan(x)
-        r, block = x[o] - mean[o], covariance[np.ix_(o, o)]
-        total -= 0.5 * (np.linalg.slogdet(block)[1] + r @ np.linalg.solve(block, r))
-        total -= 0.5 * o.sum() * np.log(2 * np.pi)
-    return total
-
-
 def slope(X, mean, covariance):
     """Derivatives of the log-likelihood by the mean and the covariance."""
     by_mean, by_cov = np.zeros(len(mean)), np.zeros(covariance.shape)
@@ -82,18 +71,6 @@ def test_the_likelihood_never_falls(share, shared):
     _, _, values, _ = likelihood.climb(start, np.ones(2, bool))
     assert len(values) > 4
     assert np.diff(values, axis=0).min() > -1e-9 * np.abs(values).max()
-
-
-def test_the_value_of_a_step_is_the_log_likelihood():
-    X, _ = incomplete(0, n=30)
-    rng = np.random.default_rng(1)
-    differences = []
-    for _ in range(2):
-        mean, root = rng.normal(size=3), rng.normal(size=(3, 3)) + 2 * np.eye(3)
-        moments = np.vstack([mean, root @ root.T])[None]
-        *_, value = likelihood_of(X, np.zeros(30, int), 1).step(moments)
-        differences += [value[0] - log_likelihood(X, mean, root @ root.T)]
-    assert differences[0] == pytest.approx(differences[1], abs=1e-6)  # a constant
 
 
 def test_complete_rows_are_treated_as_ever():
