@@ -87,12 +87,6 @@ def test_any_sparse_form_of_the_same_numbers(rng):
         assert_array_equal(form.data, before)
 
 
-def test_weights_are_copies(make_classes, rng):
-    X, y = make_classes()
-    n = rng.integers(0, 4, len(X))
-    assert_same(of(X, y, n), of(np.repeat(X, n, 0), np.repeat(y, n)))
-
-
 def test_chunks_of_any_size_in_any_order_equal_the_whole(make_classes, rng):
     X, y = make_classes(n=100)
     w = rng.uniform(0, 2, len(y))
