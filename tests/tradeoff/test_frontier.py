@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from helpers.problems import random_covariance, wide_rows
 from heterolda import ClassStatistics, Frontier, ParameterError
+from heterolda.tradeoff import operating_points
 
 
 def make(means, cov, priors=(0.5, 0.5), classes=(0, 1)):
@@ -229,7 +230,27 @@ def test_gaps_and_extreme_bounds(rng):
             assert 0 <= point.gap < 1e-6
             assert point.error_rates[k] == pytest.approx(q, rel=1e-6)
             assert np.all(np.isfinite(point.coef))
-        assert 0 <= frontier.at("minimax").gap < 1e-9
+        point = frontier.at("minimax")
+        assert 0 <= point.gap < (1e-9 if point.error else 0.01)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_gap_covers_an_imprecise_root(rng, monkeypatch, k):
+    """With a root on the safe side of the bound, the proven error is still proven."""
+    frontier = make(*random_problem(rng, 3))
+    request = {"criterion": "neyman-pearson", "max_error": {k: 0.1}}
+    best, exact = frontier.at(**request), operating_points.positions
+
+    def imprecise(*given):
+        x = exact(*given)
+        return x + (2 * k - 1) * 5e-7 * (1 + np.abs(x))
+
+    monkeypatch.setattr(operating_points, "positions", imprecise)
+    point = frontier.at(**request)
+    ours, least = point.error_rates[1 - k], best.error_rates[1 - k]
+    assert point.error_rates[k] < 0.1
+    assert ours * (1 - point.gap) <= least * (1 + 1e-12) < ours
+    assert point.gap < 0.01
 
 
 def test_arguments_are_checked(rng, make_classes):
