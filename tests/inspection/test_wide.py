@@ -58,18 +58,6 @@ def test_map_has_the_covariances_of_the_components(rows):
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
-def test_plane_through_a_boundary(rows):
-    X, y = rows
-    two = y < 2
-    X, y = X[two], y[two]
-    model = GaussianLinearDiscriminant(shrinkage=(0.5, 0.5)).fit(X, y)
-    shown = BoundaryDisplay.from_estimator(model, X, y)
-    points, (a, b, c) = np.concatenate(shown.points), shown.rules["this rule"]
-    assert_allclose(points @ [a, b] + c, X @ model.coef_[0] + model.intercept_)
-    assert shown.quadratic is None
-
-
-@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")

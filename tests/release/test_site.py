@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote, urlsplit
@@ -18,8 +19,10 @@ import heterolda
 from helpers.browsing import read_axe, requests, set_scheme, set_width
 from heterolda import export
 
-for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_design", "sphinx_gallery"):
-    pytest.importorskip(module, reason="the site needs heterolda[docs]")
+# Importing them takes seconds.
+NEEDED = "sphinx", "myst_parser", "numpydoc", "sphinx_design", "sphinx_gallery"
+if not all(map(find_spec, NEEDED)):
+    pytest.skip("the site needs heterolda[docs]", allow_module_level=True)
 
 # One build for all tests, also where several processes share them.
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heterolda import ClassStatistics
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.foundations.arrays import to_host
+from heterolda.statistics.power import PowerTransformation
 
 of = ClassStatistics.from_data
 
@@ -53,3 +55,22 @@ def test_rows_that_are_not_finite_are_rejected(device):
         X[99, 3] = bad
         with pytest.raises(ValueError, match=word):
             of(device.put(X), y, weight)
+
+
+def test_bad_shapes_and_labels_are_rejected(device, rng):
+    y = np.arange(4) % 2
+    for X, labels, word in (
+        (np.ones((4, 2, 2)), y, "dim"),
+        (np.ones((4, 2)), y[:3], "y.*4|inconsistent"),
+        (np.ones((4, 2)), None, "y"),
+        (np.ones((4, 2)), np.array([0.5, 1.5, 2.25, 1.0]), "continuous"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            of(device.put(X), labels)
+    X = np.exp(rng.normal(size=(40, 3)))
+    model = PowerTransformation.fit(X, np.arange(40) % 2)
+    assert_allclose(to_host(model.apply(device.put(X))), model.apply(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="contains NaN"):
+        GaussianLinearDiscriminant().fit(
+            device.put(np.where(X > 1, np.nan, X)), np.arange(40) % 2
+        )

@@ -81,6 +81,16 @@ def test_singular_candidates_are_no_choice(rng):
     assert np.isfinite(scores(more, y)[0]).all()  # no shrinkage is still a choice
 
 
+def test_missing_values_and_rows_too_few_to_leave_one_out(rng):
+    X, y = draw(rng)
+    X[::9, 0] = np.nan
+    model = GaussianLinearDiscriminant(shrinkage="cv", missing="em").fit(X, y)
+    assert model.shrinkage_.to_pooled.any()
+    few = GaussianLinearDiscriminant(shrinkage="cv", guard=False)
+    few.fit([[0.0], [1.0], [5.0]], [0, 0, 1])
+    assert not few.shrinkage_.to_pooled.any()
+
+
 def test_only_rows_can_be_left_out(rng):
     X, y = draw(rng)
     model = GaussianLinearDiscriminant(shrinkage="cv")

@@ -253,6 +253,17 @@ def test_the_gap_covers_an_imprecise_root(rng, monkeypatch, k):
     assert point.gap < 0.01
 
 
+def test_rules_along_the_curve_have_its_error_rates(rng):
+    means, cov = random_problem(rng, 3)
+    frontier = make(means, cov)
+    assert repr(frontier) == "Frontier(classes=[0, 1], n_features=3)"
+    coefs, intercepts = frontier._rules(x := np.linspace(-3, 3, 20))
+    points = frontier.arc.evaluate(np.zeros(20, int), x)
+    for k, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
+        expected = ndtr([-points.y1[k], -points.y2[k]])
+        assert_allclose(rates(coef, intercept, means, cov), expected, rtol=1e-6)
+
+
 def test_arguments_are_checked(rng, make_classes):
     frontier = make(*random_problem(rng, 2))
     with pytest.raises(ValueError, match="theta must lie in theta_range"):
