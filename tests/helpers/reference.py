@@ -31,32 +31,6 @@ class Problem:
     def p2(self):
         return 1.0 - self.p1
 
-    @property
-    def dimension(self):
-        return len(self.m1)
-
-
-def problem(delta, S1, S2, p1=0.5, m2=None):
-    """Build a problem from delta = m1 - m2; a vector stands for a diagonal matrix."""
-    m2 = np.zeros(len(delta)) if m2 is None else np.asarray(m2, float)
-    S1, S2 = (np.asarray(S, float) for S in (S1, S2))
-    S1, S2 = (np.diag(S) if S.ndim == 1 else S for S in (S1, S2))
-    assert np.array_equal(S1, S1.T)
-    assert np.array_equal(S2, S2.T)
-    return Problem(m2 + np.asarray(delta, float), m2, S1, S2, p1)
-
-
-def reflection(direction):
-    """Orthogonal matrix that mixes all axes."""
-    v = np.asarray(direction, float)
-    return np.eye(len(v)) - 2 * np.outer(v, v) / (v @ v)
-
-
-def rotated(Q, variances):
-    """Covariance with the given variances along the columns of Q, exactly symmetric."""
-    S = (Q * np.asarray(variances, float)) @ Q.T
-    return (S + S.T) / 2
-
 
 @dataclass(frozen=True)
 class Gaussians:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.linalg import hilbert
-from scipy.special import ndtr
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +165,6 @@ def telling_copy(size):
     return rows
 
 
-def constant_in_one(z, y):
-    X = z * (1 + y[:, None]) + y[:, None] * [1.0, 0.5]
-    X[y == 0, 1] = 0.25
-    return X
-
-
 def rank_one(z, y):
     X = z + y[:, None] * [0.5, 0.5]
     X[y == 0, 1] = 2 * X[y == 0, 0]
@@ -185,12 +178,6 @@ def different_ranges(z, y):
     return z
 
 
-def disjoint(z, y):
-    """Each class has its own interval of the first column."""
-    z[:, 0] = 10 * y + ndtr(z[:, 0])
-    return z
-
-
 def of_hilbert(k):
     """A linear map of condition 1e8, whose square is the Hilbert matrix."""
     values, axes = np.linalg.eigh(hilbert(12))
@@ -199,13 +186,6 @@ def of_hilbert(k):
         100, 12, lambda z, y: (1 + 0.2 * y[:, None]) * z + 3 * np.outer(y, axes[:, -1])
     )(k)
     return data.but(X=data.X @ root)
-
-
-def equal_covariances(k):
-    """Whole numbers, so that the scatters of the classes are the same bit for bit."""
-    z = np.rint(8 * normal(64, 3, lambda z, y: z)(1).X)
-    shifts = np.array([[0, 0, 0], [8, 4, 0], [0, -8, 6], [6, 6, 6]])[:k]
-    return Data(np.vstack([z + s for s in shifts]), np.repeat(np.arange(k), 64))
 
 
 def equal_means(k):

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-import dask
-import dask.array as da
 import numpy as np
 from scipy.special import ndtr
 from sklearn.discriminant_analysis import (
@@ -83,6 +81,9 @@ def statistics(model, data):
 
 def dask_arrays(model, data):
     """Fit dask arrays on threads."""
+    import dask
+    import dask.array as da
+
     n = len(data.X)
     sizes = (n - 2 * (n // 3), n // 3, n // 3)
     if data.parts is not None:

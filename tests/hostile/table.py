@@ -117,12 +117,10 @@ TRIVIAL = {"right": runs.always_0, "warns": TrivialRuleWarning, "others": None}
 MAGNITUDES = {
     "benign data": Case(benign, optimal),
     "a column offset by 1e9": Case(given(lambda X: X + np.array([1e9, 0, 0])), same),
-    "all columns offset by 1e9": Case(given(lambda X: X + 1e9), same),
     "a column offset by 1e15": Case(inputs.far, as_accurate, warns=PrecisionWarning),
     "columns in units of 1e-150, 1 and 1e150": Case(
         given(lambda X: X * [1e-150, 1, 1e150]), same
     ),
-    "all data times 0.01": Case(given(lambda X: X * 0.01), same),
     "all data times 1e200": Case(given(lambda X: X * 1e200), TOO_LARGE, peers=same),
     "all data times 1e-200": Case(given(lambda X: X * 1e-200), TOO_SMALL, peers=same),
     "class 0 in units of 1e-140, the others of 1e140": Case(
@@ -130,7 +128,6 @@ MAGNITUDES = {
         accurate(0.9),
     ),
     "one outlier of 1e100": Case(with_entry(0, 1e100), others=None),
-    "one outlier of 1e300": Case(with_entry(0, 1e300), TOO_LARGE, peers=None),
     "rows of 1e300 to predict": Case(
         variant(rows=lambda X, y: X * 1e300), runs.exact_sides, others=runs.exact_sides
     ),
@@ -140,15 +137,10 @@ MAGNITUDES = {
 }
 
 COVARIANCES = {
-    "a constant column": Case(with_column(lambda X, y: 0.1), same),
     "a constant column of 1e9": Case(with_column(lambda X, y: 1e9), same),
-    "a column constant in one class": Case(
-        normal(60, 2, inputs.constant_in_one), optimal
-    ),
     "a column constant in each class, but different": Case(
         with_column(lambda X, y: 0.1 + y), accurate()
     ),
-    "a duplicate column": Case(with_column(lambda X, y: X[:, 0]), same),
     "a column that differs by 1e-9 from another": Case(
         with_column(
             lambda X, y: X[:, 0] + 1e-9 * np.random.default_rng(3).normal(size=len(X))
@@ -174,22 +166,17 @@ COVARIANCES = {
     "classes that vary in different subspaces": Case(
         normal(60, 2, inputs.different_ranges), optimal, classes=(2,)
     ),
-    "classes in disjoint intervals": Case(normal(40, 3, inputs.disjoint), accurate()),
     "fewer rows in a class than features": Case(
         normal(6, 20, lambda z, y: z + y[:, None]), accurate(), warns=SmallClassWarning
     ),
     "covariances of condition 1e16 (Hilbert)": Case(
         inputs.of_hilbert, partial(as_accurate, tolerance=0.03)
     ),
-    "covariances exactly equal": Case(inputs.equal_covariances, optimal),
     "equal means, unequal covariances": Case(inputs.equal_means, optimal),
     "the same rows in all classes": Case(
         normal(40, 3, lambda z, y: np.repeat(z[:40], len(y) // 40, axis=0)),
         peers=None,
         **TRIVIAL,
-    ),
-    "all rows the same": Case(
-        normal(20, 3, lambda z, y: 0 * z + [0.1, -3.0, 1e9]), peers=None, **TRIVIAL
     ),
 }
 
@@ -217,10 +204,8 @@ CLASSES = {
         inputs.one_class_less, same, classes=(4,), ways=FIT, peers=False
     ),
     "weights that are negative": Case(weighted(1, -1), BAD_WEIGHTS),
-    "weights that are NaN": Case(weighted(1, np.nan), BAD_WEIGHTS),
     "weights that are all zero": Case(weighted(0, 0), BAD_WEIGHTS),
     "a prior of 0": Case(prior_of(0.0), BAD_PRIORS),
-    "a prior of 1": Case(prior_of(1.0), BAD_PRIORS),
     "a prior of 1e-300": Case(
         prior_of(1e-300), runs.never_0, warns=TrivialRuleWarning, others=None
     ),
@@ -228,7 +213,6 @@ CLASSES = {
     "20000 rows against 2": Case(
         inputs.imbalanced, accurate(), classes=(2,), warns=SmallClassWarning
     ),
-    "labels of text": Case(named("a", "b", "c", "d"), same),
     "labels of text in an object array": Case(
         named("a", "b", "c", "d", dtype=object), same
     ),
@@ -244,9 +228,6 @@ CLASSES = {
     ),
     "labels in a column": Case(
         labeled(lambda y: y[:, None]), same, warns=DataConversionWarning, ways=FIT
-    ),
-    "labels in two columns": Case(
-        labeled(lambda y: np.column_stack([y, y])), "y should be a 1d array", ways=FIT
     ),
     "labels of another length": Case(
         labeled(lambda y: y[1:]), "inconsistent numbers|one entry", ways=("fit", "dask")
@@ -277,17 +258,12 @@ OPTIMA = {
 }
 
 FORMATS = {
-    "float16 data": Case(typed(np.float16), same),
     "float32 data": Case(typed(np.float32), same),
     "int8 data": Case(typed(np.int8), same),
     "big-endian data": Case(typed(">f8"), same),
     # With four classes some column would be constant in one of them.
     "boolean data": Case(typed(bool), same, classes=(2,)),
     "an object array of numbers": Case(given(lambda X: X.astype(object)), same),
-    "rows and columns with gaps between": Case(
-        given(lambda X: np.kron(X, [[1, 0, 0], [0, 0, 0]])[::2, ::3]), same
-    ),
-    "columns one after the other (Fortran)": Case(given(np.asfortranarray), same),
     "negative strides": Case(given(lambda X: X[::-1, ::-1].copy()[::-1, ::-1]), same),
     "a read-only memory map": Case(given(inputs.mapped), same),
     "NaN": Case(with_entry(5, np.nan), NAN),
@@ -304,9 +280,6 @@ FORMATS = {
     "no features": Case(given(lambda X: X[:, :0]), "0 feature"),
     "no rows": Case(kept(lambda y: y < 0), "0 sample", ways=FIT),
     "one dimension": Case(given(lambda X: X[:, 0]), "2D array|two dimensions"),
-    "three dimensions": Case(
-        given(lambda X: X[:, :, None]), "dim", ways=("fit", "dask")
-    ),
     "a sparse matrix": Case(
         given(csr_array), same, others="any", peers="Sparse data was", ways=FIT
     ),

@@ -1,15 +1,16 @@
 """Pictures without windows, and rows of four classes."""
 
-import matplotlib
 import numpy as np
 import pytest
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
 
 @pytest.fixture(autouse=True)
-def close_figures():
+def close_figures(monkeypatch):
+    """Importing matplotlib takes a second, which collecting tests need not."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
     yield
     plt.close("all")
 

@@ -6,7 +6,6 @@ from heterolda.inspection.blocks import (
     Figure,
     Heading,
     Paragraph,
-    Shown,
     Table,
     to_lines,
     to_page,
@@ -62,16 +61,3 @@ def test_a_page_has_sections_tables_and_pictures():
     assert page.count('<img alt="A line: Caption') == 1
     assert "<figcaption>Caption &lt;i&gt;.</figcaption>" in parts[0]
     assert "<details><summary>Press</summary>" in parts[1]
-
-
-class Result(Shown):
-    def _blocks(self):
-        return BLOCKS
-
-
-def test_a_notebook_has_the_same_blocks():
-    shown = Result()._repr_html_()
-    words = "Second line.", "&lt;b&gt;", "and 1 more name with 25.0 %", "<img", "Press"
-    assert all(word in shown for word in words)
-    assert "<style" not in shown
-    assert str(Result()) == to_text(BLOCKS)

@@ -1,14 +1,10 @@
 """Comparisons on the same folds: figures, the fair choice, failures and pictures."""
 
-import warnings
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -19,9 +15,7 @@ from sklearn.svm import LinearSVC
 
 from heterolda import (
     Comparison,
-    LocalNeighborhoodSearch,
     ParameterError,
-    SmoothedLinearDiscriminant,
     compare,
 )
 
@@ -123,34 +117,9 @@ def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
     assert f"Use {choice}" in found.recommendation
     assert found.best == "abc"[int(np.argmin(wrong))]
     assert found.best_by_log_loss == "abc"[int(np.nanargmin(losses))]
-    assert f"Best by accuracy: {found.best} (" in found.recommendation
-    assert f"by log loss: {found.best_by_log_loss} (" in found.recommendation
     # The order of the models does not matter.
     back = drawn(wrong[::-1], losses[::-1], names=("c", "b", "a"))
     assert (set(back.as_good), back.choice) == (set(as_good), choice)
-
-
-def test_words_of_a_comparison():
-    linear = np.array([False, False, True])
-    outcome = drawn([0, 1, 3], [0.1, np.nan, 0.2], linear=linear)
-    assert outcome.linear.tolist() == linear.tolist()
-    assert "must be linear, use c (97.00 %)" in outcome.recommendation
-    assert "As good as a on these data: b." in outcome.recommendation
-    for words in ("0.001 s", "30 s", " - ", "best by log loss: a (0.1000)"):
-        assert words in str(outcome)
-    alone = drawn([0, 9, 9], [0.1, 0.1, 0.1]).recommendation
-    assert "No other model is within one standard error" in alone
-    none = drawn([9, 9], [0.1, 0.1], failures={"a": "no", "b": "no"})
-    assert (none.best, none.best_by_log_loss, none.as_good) == (None, None, ())
-
-
-def test_boundaries_of_transformed_features_are_not_linear(four):
-    X, y = four
-    search = LocalNeighborhoodSearch(max_iter=5)
-    models = {"search": search, "powers": SmoothedLinearDiscriminant(0.5)}
-    assert compare(np.exp(X), y, models=models, cv=3).linear.tolist() == [True, False]
-    # Features of two values are not transformed.
-    assert compare(np.sign(X), y, models=models, cv=3).linear.all()
 
 
 def test_weights_are_copies_whatever_the_model(four, rng):
@@ -174,11 +143,6 @@ def fail(X):
     raise np.linalg.LinAlgError("singular <b>matrix</b>")
 
 
-def complain(X):
-    warnings.warn("it creaks", UserWarning, stacklevel=1)
-    warnings.warn("it will change", FutureWarning, stacklevel=1)
-
-
 def test_a_model_that_fails_is_shown_and_stops_no_other(four):
     X, y = four
     models = {"bad": Odd(fail), "LDA": None, "numbers": LinearRegression()}
@@ -194,7 +158,6 @@ def test_a_model_that_fails_is_shown_and_stops_no_other(four):
     alone = compare(X, y, models={"bad": Odd(fail)}, cv=3)
     assert alone.best is alone.choice is None
     assert "No model could be fitted" in str(alone)
-    assert alone.plot().get_title() == ""
 
 
 def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
@@ -205,14 +168,6 @@ def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
     assert found.accuracy[0] > 0.4
     assert "QDA: the covariance of some class is singular" in found.notes[0]
     assert compare(X, y, models={"QDA": None}, cv=3).notes == ()
-
-
-def test_warnings_are_noted_once(four):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = compare(*four, models={"LDA": None, "odd": Odd(complain)}, cv=4)
-    assert found.notes == ("odd: it creaks",)
-    assert found.notes[0] in str(found)
 
 
 def test_classes_that_are_too_small_are_in_every_training_set(four, make_classes):
@@ -246,42 +201,13 @@ def test_progress_ends_with_all(four):
         compare(*four, models=CHEAP, cv=3, progress=fail)
 
 
-def test_nothing_to_learn_is_said(rng):
-    X, y = rng.normal(size=(200, 2)), (np.arange(200) % 4 > 0).astype(int)
-    found = compare(X, y, models={"constant": DummyClassifier()}, cv=3)
-    assert "no model is clearly better than always answering 1" in found.recommendation
-    assert found.accuracy[0] == 0.75
-
-
-def test_the_picture(four, tmp_path):
-    found = compare(*four, models=CHEAP, cv=3)
-    ax = found.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(CHEAP)
-    places = {line.get_label().partition(":")[0]: line.get_xdata() for line in ax.lines}
-    assert places["the best model"][0] == pytest.approx(100 * found.accuracy.max())
-    chosen = found.accuracy[found.names.index(found.choice)]
-    assert_allclose(places["recommended"], 100 * chosen)
-    _, given = plt.subplots()
-    assert found.plot(ax=given) is given
-    ax.figure.savefig(tmp_path / "picture.png")
-
-
-def test_all_seven(make_classes):
-    X, y = make_classes(n_classes=2, n=40, d=2)
-    found = compare(X, y, cv=2)
-    assert not found.failures
-    assert (found.names[0], found.names[-1], len(found.names)) == ("LDA", "QDA", 7)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"models": {"mine": None}}, "'mine' is none of them"),
-        ({"models": ["LDA"]}, "must be a dict of classifiers"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
         ({"cv": 1}, "cv must be an integer from 2"),
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
-        ({"sample_weight": 0}, "at least 2 classes"),
         ({"X": np.full((320, 1), np.nan)}, "NaN"),
     ],
 )
@@ -289,9 +215,3 @@ def test_wrong_arguments(four, settings, message):
     given = dict(zip("Xy", four, strict=True)) | settings
     with pytest.raises(ValueError, match=message):
         compare(**given)
-
-
-def test_lazy_rows_are_refused(four):
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match="in memory"):
-        compare(da.from_array(four[0]), four[1])

@@ -1,9 +1,5 @@
 """Every display is drawn, for two classes and for four, and holds what it shows."""
 
-import subprocess
-import sys
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -63,7 +59,7 @@ def test_every_display_is_drawn(display, classes, request, tmp_path):
     again = display.from_statistics(model.statistics_)
     assert again.figure_ is not shown.figure_
     assert again.ax_.get_title()
-    ax = plt.subplots()[1]
+    ax = again.figure_.add_subplot()
     assert shown.plot(ax=ax) is shown
     assert shown.ax_ is ax
 
@@ -142,14 +138,6 @@ def test_frontier_holds_the_curve_and_the_rates_on_rows(two, rng):
         FrontierDisplay.from_estimator(model, rows[:9], labels[:9])
 
 
-def test_the_rule_of_another_solver_is_below_the_frontier():
-    fisher = GLD(solver="fisher").fit_statistics(TWO_MINIMA)
-    shown = FrontierDisplay.from_estimator(fisher)
-    first, second = fisher.error_rates_[0]
-    assert shown.points["this rule"] == (first, 1 - second)
-    assert np.interp(first, shown.fpr, shown.tpr) > 1 - second + 0.01
-
-
 def test_areas_along_the_normal_are_priors_and_errors(four):
     X, y = four
     model = GLD(priors=[0.1, 0.2, 0.3, 0.4]).fit(X, y)
@@ -167,19 +155,6 @@ def test_areas_along_the_normal_are_priors_and_errors(four):
         wrong = abs(np.trapezoid(height, x))
         assert wrong == pytest.approx(prior * shown.error_rates[i], abs=1e-3)
         assert shown.classes[i] in line.get_label()
-
-
-def test_trivial_rules(rng):
-    X = np.concatenate([rng.normal(size=(30, 2)), 4 * rng.normal(size=(3000, 2))])
-    y = np.repeat(["rare", "usual"], [30, 3000])
-    model = GLD().fit(X, y)
-    shown = ProjectionDisplay.from_estimator(model, X, y)
-    assert "always usual" in shown.ax_.texts[0].get_text()
-    curve = ErrorCurveDisplay.from_estimator(model)
-    end = model.frontier_[0].theta_range[1]
-    assert curve.landings["GLD"] == (end, model.bayes_error_[0])
-    with pytest.raises(ValueError, match="no normal"):
-        BoundaryDisplay.from_estimator(model, X, y)
 
 
 def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
@@ -255,8 +230,6 @@ def test_regions_of_the_map_are_those_of_the_quadratic_rule(four, rng):
         assert_allclose(shown.points[k], projected[y == label], atol=1e-12)
         dots = shown.ax_.collections[k]
         assert_allclose(dots.get_offsets(), shown.points[k])
-    colors = [tuple(dots.get_facecolor()[0][:3]) for dots in shown.ax_.collections]
-    assert len(set(colors)) == 4
     # A discriminant has a projection with its own priors.
     model = GLD(priors=priors).fit(X, y)
     own = HeteroscedasticProjection(2, priors=model.priors_)
@@ -276,50 +249,23 @@ def test_ellipses_hold_half_of_each_class_and_names_stand_on_them(four):
         assert_allclose(squares, chi2.ppf(0.5, 2), rtol=1e-3)
 
 
-def test_extreme_classes_are_drawn(rng):
-    """Rare, flat and equal ones; more than colors, of which no two look the same."""
-    point, wide = np.diag([0.0, 1.0]), np.diag([4.0, 9.0])
-    moments = (
-        ["rare", "flat", "twin", "$twin_2$"],
-        [4, 4000, 4000, 4000],
-        [[0, 0], [1, 0], [0, 1], [0, 1]],
-        [np.eye(2), point, wide, wide],
-    )
-    statistics = ClassStatistics.from_moments(*moments)
-    X = rng.normal(size=(9, 2))
-    shown = ClassMapDisplay.from_statistics(statistics, X, ["flat"] * 9)
-    shown.figure_.canvas.draw()
-    assert len(shown.ax_.texts) == 4
-    X, letters = rng.normal(size=(260, 4)), np.tile([*"abcdefghijklmnopqrstuvwxyz"], 10)
-    shown = ClassMapDisplay.from_statistics(
-        ClassStatistics.from_data(X, letters), X, letters
-    )
-    looks = {
-        (tuple(dots.get_facecolor()[0][:3]), dots.get_paths()[0].vertices.tobytes())
-        for dots in shown.ax_.collections
-    }
-    assert len(looks) == 26
-
-
 def test_the_page_of_a_projection(four, tmp_path):
     X, y = four
     y = np.where(y == "west", "<b>west", y)
-    path = tmp_path / "map.html"
-    for n, pictures in ((1, 0), (4, 1)):
-        projection = HeteroscedasticProjection(n).fit(X, y)
-        write_map_page(projection, X, y, path, "<data>.csv")
-        text = path.read_text(encoding="utf-8").replace("<wbr>", "")
-        assert "://" not in text
-        assert "<b>" not in text
-        assert "&lt;data&gt;.csv: map of the classes" in text
-        assert text.count("<img ") == pictures
-        assert f"keep {100 * projection.explained_.sum():.1f} % of the" in text
-        # The features that weigh most come first.
-        sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
-        share = 100 * sizes.max() / sizes.sum()
-        head = text.index('<p class="note">Component 1</p>')
-        first = text.index('<th scope="row">', head)
-        assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in text[first:][:200]
+    projection = HeteroscedasticProjection(4).fit(X, y)
+    write_map_page(projection, X, y, tmp_path / "map.html", "<data>.csv")
+    text = (tmp_path / "map.html").read_text(encoding="utf-8").replace("<wbr>", "")
+    assert "://" not in text
+    assert "<b>" not in text
+    assert "&lt;data&gt;.csv: map of the classes" in text
+    assert text.count("<img ") == 1
+    assert f"keep {100 * projection.explained_.sum():.1f} % of the" in text
+    # The features that weigh most come first.
+    sizes = np.abs(projection.scalings_[:, 0]) * X.std(axis=0)
+    head = text.index('<p class="note">Component 1</p>')
+    first = text[text.index('<th scope="row">', head) :][:200]
+    share = 100 * sizes.max() / sizes.sum()
+    assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in first
 
 
 def test_refusals(two, four):
@@ -327,48 +273,17 @@ def test_refusals(two, four):
     model = GLD().fit(X, y)
     ova = GLD(multiclass="ova", priors=[0.25] * 4).fit(*four)
     single = HeteroscedasticProjection(1).fit(X, y)
+    flat = GLD().fit(X[:, :1], y)
     for display, given, error, message in [
         (PAIRS[0], [LogisticRegression().fit(X, y)], TypeError, "must be a Gaussian"),
         (PAIRS[0], [GLD()], NotFittedError, "not fitted"),
         (PAIRS[0], [ova], ValueError, "multiclass='ovo'"),
         (PAIRS[0], [model, X], ValueError, "X and y belong together"),
         (PAIRS[0], [model, X[:, :2], y], ValueError, "2 features, but"),
-        (PAIRS[0], [model, X, y[:-1]], ValueError, "inconsistent numbers of samples"),
-        (PAIRS[0], [model, np.where(X > 1, np.nan, X), y], ValueError, "NaN"),
         (PAIRS[0], [model, X[:1], ["up"]], ValueError, r"labels \['up'\] that are not"),
-        (
-            BoundaryDisplay,
-            [GLD().fit(X[:, :1], y)],
-            ValueError,
-            "at least two feat",
-        ),
-        (
-            ClassMapDisplay,
-            [LogisticRegression()],
-            TypeError,
-            "must be a Heterosced",
-        ),
-        (ClassMapDisplay, [HeteroscedasticProjection()], NotFittedError, "not fitted"),
+        (BoundaryDisplay, [flat], ValueError, "at least two feat"),
+        (ClassMapDisplay, [LogisticRegression()], TypeError, "must be a Heterosced"),
         (ClassMapDisplay, [single], ValueError, "fit it with n_components=2"),
     ]:
         with pytest.raises(error, match=message):
             display.from_estimator(*given)
-
-
-@pytest.mark.check
-def test_displays_without_matplotlib_say_what_to_install():
-    code = (
-        "import sys\n"
-        "sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
-        "import heterolda as h\n"
-        "s = h.ClassStatistics.from_moments([0, 1], [9, 9], [[0, 0], [1, 1]],"
-        " [[[1, 0], [0, 1]], [[2, 0], [0, 1]]])\n"
-        "for name in [n for n in h.__all__ if n.endswith('Display')]:\n"
-        "    try:\n"
-        "        getattr(h, name).from_statistics(s)\n"
-        "    except ImportError as error:\n"
-        "        print(error)\n"
-    )
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert run.stdout.count("pip install matplotlib") == 5

@@ -1,7 +1,6 @@
 """The report on unequal covariances, and what follows from a judgement."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -76,40 +75,22 @@ def test_figures_of_four_classes(make_classes):
     assert_allclose(scaled.ratio, report.ratio, rtol=1e-6)
 
 
-def test_text_and_frame(four, monkeypatch):
-    report = heteroscedasticity_report(ClassStatistics.from_data(*four))
-    text = str(report)
-    assert max(map(len, text.splitlines())) <= 88
-    assert "Box's M: chi2 = " in text
-    _, _, below = text.partition("\npair ")
-    worst = report.pairs[report.excess.argmax()]
-    assert below.splitlines()[1].startswith(", ".join(report.statistics.classes[worst]))
-    assert report.verdict in text
-    frame = report.to_frame()
-    assert len(frame) == 6
-    assert_allclose(frame["excess"], report.excess)
-    assert_allclose(frame["largest ratio"], report.ratio[:, 1])
-    assert list(frame["class 1"][:4]) == ["east", "east", "east", "north"]
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="to_frame needs pandas"):
-        report.to_frame()
+def words_of(report):
+    return " ".join(str(report).split())
 
 
-def test_verdicts_of_the_model():
-    def verdict(*moments):
-        report = heteroscedasticity_report(ClassStatistics.from_moments(*moments))
-        return report, " ".join(report.verdict.split())
-
-    report, said = verdict([0, 1], [50, 50], [[0, 0], [2, 0]], [np.eye(2)] * 2)
-    assert "would make 0.0 points fewer errors than LDA's" in said
+def test_equal_covariances_and_the_frame():
+    stats = ClassStatistics.from_moments(
+        ["a", "b"], [50, 50], [[0, 0], [2, 0]], [np.eye(2)] * 2
+    )
+    report = heteroscedasticity_report(stats)
+    assert "would make 0.0 points fewer errors than LDA's" in words_of(report)
     assert report.box.p_value == pytest.approx(1)
     assert_allclose(report.ratio, 1)
-    covariances = [[0.3, 0], [0, 1.5]], [[6, 1.4], [1.4, 0.5]]
-    unequal = ["narrow", "wide"], [500, 500], [[0, 0], [1, 0.5]], covariances
-    assert verdict(*unequal)[1] == (
-        "If the classes were exactly normal, the best line would make 9.2 points fewer "
-        "errors than LDA's between 'narrow' and 'wide' (26.46 % against 35.70 %)."
-    )
+    frame = report.to_frame()
+    assert_allclose(frame["excess"], report.excess)
+    assert_allclose(frame["largest ratio"], report.ratio[:, 1])
+    assert frame["class 1"].tolist() == ["a"]
 
 
 def test_rows_are_held_out(four, rng):
@@ -119,18 +100,11 @@ def test_rows_are_held_out(four, rng):
     model = GaussianLinearDiscriminant().fit(X, y, weight)
     assert report.judgement == held_out(model, X, y, weight)[0]
     said = " ".join(report.verdict.split())
-    advice = said.removeprefix(
+    assert said.startswith(
         f"Held-out accuracy (10-fold cross-validation, {weight.sum()} rows): "
         f"{100 * report.judgement.accuracy:.2f} %; LDA on the same rows: "
         f"{100 * report.judgement.lda_accuracy:.2f} %. "
     )
-    assert advice.startswith(("Use GaussianLinearDiscriminant: ", "Use LDA", "These"))
-    text = str(report)
-    of_model = text.index("If the classes")
-    assert text.index(report.verdict) < text.index("Box's M") < of_model
-    same = heteroscedasticity_report(ClassStatistics.from_data(X, y, weight))
-    assert_allclose(same.excess, report.excess)
-    assert same.judgement is None
     # Rows too few to hold out leave the figures of the model, without a warning.
     X = rng.normal(size=(9, 2))
     report = heteroscedasticity_report(X, np.array([*"aaaaaaaab"]))
@@ -140,28 +114,17 @@ def test_rows_are_held_out(four, rng):
     assert few.judgement.method == "9-fold cross-validation"
 
 
-def test_in_a_notebook(make_classes):
-    """Short, with what hostile labels say made harmless, and all that print shows."""
+def test_hostile_labels_are_harmless_in_a_notebook(make_classes):
     X, y = make_classes(6, n=30)
     labels = np.array(["<script>x</script>", "&", '"', "d", "e", "f"])[y]
-    for given in ([X, labels], [ClassStatistics.from_data(X, labels)]):
-        report = heteroscedasticity_report(*given)
-        assert len(repr(report)) < 120
-        assert repr(report).startswith("HeteroscedasticityReport(n_classes=6, n_feat")
-        page = report._repr_html_()
-        assert "<script" not in page
-        assert "&lt;script&gt;x&lt;/script&gt;, " in page.replace("<wbr>", "")
-        assert page.count("<tr>") == 16
-        assert "and 5 more pairs" in str(report)
-        words = re.sub("<[^>]*>", " ", page)
-        for part in ("are they equal?", "exactly normal, the best", "is how many"):
-            assert part in words
-        assert ("Held-out accuracy (10-fold" in words) == (len(given) == 2)
-
-
-def text_of(X, y, **parameters):
-    stats = ClassStatistics.from_data(X, y)
-    return " ".join(str(heteroscedasticity_report(stats, **parameters)).split())
+    report = heteroscedasticity_report(X, labels)
+    page = report._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;x&lt;/script&gt;, " in page.replace("<wbr>", "")
+    assert page.count("<tr>") == 16
+    assert "Held-out accuracy (10-fold" in re.sub("<[^>]*>", " ", page)
+    assert "and 5 more pairs" in str(report)
+    assert max(map(len, str(report).splitlines())) <= 88
 
 
 def test_singular_covariances_are_named(rng):
@@ -178,35 +141,13 @@ def test_singular_covariances_are_named(rng):
     ):
         report = heteroscedasticity_report(ClassStatistics.from_data(rows, y))
         assert np.isnan(report.box.p_value)
-        assert f"covariances of classes {classes} are singular" in text_of(rows, y)
+        assert f"covariances of classes {classes} are singular" in words_of(report)
         assert np.all(report.excess >= -1e-9)
         assert np.all(np.isfinite(report.lda_error))
-    assert "singular" not in text_of(X, y)
+    report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
+    assert "singular" not in words_of(report)
     apart = ClassStatistics.from_data([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])
     assert_allclose(heteroscedasticity_report(apart).best_error, 0)
-
-
-def test_few_rows_are_named(rng):
-    """The chi-squared approximation is too liberal of classes that are small."""
-    y = np.repeat(["a", "b", "c", "d"], [12, 40, 40, 12])
-    X = rng.normal(size=(len(y), 10))
-    assert "classes 'a', 'd' have fewer than 3 samples per feature" in text_of(X, y)
-    assert "'d' have fewer than five rows per feature, so their cov" in text_of(X, y)
-    assert "samples per feature" not in text_of(X[:, :4], y)
-    assert "fewer than five rows" not in text_of(X[:, :2], y)
-
-
-def test_refusals():
-    two = ClassStatistics.from_data([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
-    one = ClassStatistics.from_data([[0.0], [1.0]], [0, 0])
-    for X, extra, error, message in [
-        (np.eye(3), {}, TypeError, "must be a ClassStatistics"),
-        (two, {"y": [0, 1]}, TypeError, "are for rows"),
-        (two, {"sample_weight": [1]}, TypeError, "are for rows"),
-        (one, {}, ValueError, "at least 2 classes"),
-    ]:
-        with pytest.raises(error, match=message):
-            heteroscedasticity_report(X, **extra)
 
 
 def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
@@ -215,18 +156,9 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
         other = Judgement.from_counts("x", 100 - n, 100, n, 100)
         assert ours.better == better
         assert other.better == ("LDA" if better else None)
-    none = Judgement.from_counts("x", 9, 9, 0, 10)
-    assert none.better is None
-    assert verdict_sentence(ours) == (
-        "Use this model: it is better than LDA by 5.0 points, with a standard error of "
-        "2.2 points."
-    )
-    swapped = "Use LDA (there): it is better than this model by 5.0 points"
-    assert verdict_sentence(other, lda="LDA (there)").startswith(swapped)
-    assert verdict_sentence(none) == (
-        "These rows do not separate the two: the difference is 0.0 points, with a "
-        "standard error of 0.0 points. Either will do; LDA is the simpler."
-    )
+    assert "better than LDA by 5.0 points" in verdict_sentence(ours)
+    said = verdict_sentence(other, lda="LDA (there)")
+    assert said.startswith("Use LDA (there): it is better than this model by 5.0")
     ahead = Judgement.from_counts("x", 97, 100, 3, 100)
     assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
 
@@ -239,9 +171,6 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
     assert most_frequent(chance, ["ill", "well"], weights / 2) is None
     said = verdict_sentence(chance, constant=constant)
     assert said.endswith("Neither is better than always answering 'well' (70.00 %).")
-    assert "Either will do" in verdict_sentence(chance)
-    worse = Judgement.from_counts("x", 69, 50, 19, 100)
-    assert "But neither is better than" in verdict_sentence(worse, constant=constant)
     good = Judgement.from_counts("x", 71, 70, 9, 100)
     assert "Either will do" in verdict_sentence(good, constant=constant)
     X = np.random.default_rng(0).normal(size=(100, 2))

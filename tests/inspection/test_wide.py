@@ -58,43 +58,6 @@ def test_map_has_the_covariances_of_the_components(rows):
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
-def test_plane_through_a_boundary(rows):
-    X, y = rows
-    two = y < 2
-    X, y = X[two], y[two]
-    model = GaussianLinearDiscriminant(shrinkage=(0.5, 0.5)).fit(X, y)
-    shown = BoundaryDisplay.from_estimator(model, X, y)
-    points, (a, b, c) = np.concatenate(shown.points), shown.rules["this rule"]
-    assert_allclose(points @ [a, b] + c, X @ model.coef_[0] + model.intercept_)
-    assert shown.quadratic is None
-
-
-@pytest.mark.filterwarnings("ignore:with fewer rows than features")
-@pytest.mark.parametrize("solver", ["global", "fisher"])
-def test_labels_tell_errors_of_left_out_scores_from_those_of_the_model(rows, solver):
-    model = GaussianLinearDiscriminant(solver=solver).fit(*rows)
-    plane = BoundaryDisplay.from_estimator(model)
-    curve = FrontierDisplay.from_estimator(model)
-    line = ProjectionDisplay.from_estimator(model)
-    names = [plane.errors["this rule"], *curve.points, line.ax_.get_title()]
-    about = " ".join(names)
-    assert ("left-out" in about) == (solver == "global")
-    assert ("if normal" in about) == (solver == "fisher")
-    arc = ErrorCurveDisplay.from_estimator(model)
-    for shown in (plane, curve, arc):
-        assert shown.plot().ax_.get_title().endswith("under the model mean nothing")
-
-
-@pytest.mark.filterwarnings("ignore:with fewer rows than features")
-def test_pairs_that_a_feature_separates_have_errors_of_the_model(rows):
-    X, y = rows
-    model = GaussianLinearDiscriminant().fit(np.column_stack([X, y == 0]), y)
-    for pair, word in (((0, 1), "if normal"), ((1, 2), "left-out")):
-        plane = BoundaryDisplay.from_estimator(model, pair=pair)
-        assert word in plane.errors["this rule"]
-
-
-@pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
     def refuse(factors):
         raise AssertionError("a matrix of features")

@@ -1,15 +1,14 @@
-"""Both forms of Algorithm 2, against sums in plain Python and the literal search."""
+"""Both forms of Algorithm 2 against sums in plain Python; tests/search has searches."""
 
 import threading
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
 import heterolda.kernels as package
-from helpers.problems import literal_search, random_problem
+from helpers.problems import random_problem
 from heterolda.kernels import algorithm2 as kernel
-from heterolda.search.algorithm2 import grid_weights, paper_search
+from heterolda.search.algorithm2 import grid_weights
 
 NONE = np.empty(0, np.int64)
 
@@ -36,39 +35,6 @@ def test_errors_are_those_of_single_rows(rng):
                 v = v * 10.0 ** rng.choice([-300, 300])  # so do products, then
         errors = naive_errors(X, first, units, v)
         assert kernel.count_errors(np.ascontiguousarray(X), first, units, v) == errors
-
-
-def hard_problems(rng):
-    """Yield rows on the threshold, rules with zeros, ends of the range, and steps."""
-    first = rng.random(150) < 0.5
-    signs = rng.choice([-1.0, 1.0], size=(150, 3))
-    yield signs, first, None, np.array([1.0, 0.5, 0.25, 0.25]), 1.0  # w.x = w0
-    yield signs, first, None, np.zeros(4), 0.1
-    yield signs, first, None, np.array([0.0, 1.0, 0.0, -1.0]), 0.5
-    yield np.zeros((150, 3)), first, None, np.ones(4), 0.1
-    yield signs[:, :1], first, None, np.array([1.0, 1.0]), 1.0
-    yield signs[:1], np.array([True]), None, np.array([3.0, 1.0, 1.0, 0.5]), 0.5
-    X = rng.normal(size=(150, 3))
-    for scale in (1e308, 1e-308, 5e-324):
-        yield X, first, None, scale * np.array([0.1, 1.0, -1.0, 0.5]), 0.25
-        rows = scale * np.clip(X, -1.0, 1.0)
-        yield rows, first, None, np.array([scale, 1.0, -1.0, 0.5]), 0.25
-    mixed = X * np.array([1e-200, 1.0, 1e200])
-    yield mixed, first, None, np.array([0.1, 1e200, -1.0, 1e-200]), 0.1
-    yield X, first, 2.0 ** rng.integers(-20, 20, 150), np.array([0, 1.0, 1, 1]), 0.1
-    yield X, first, np.where(first, 0.0, 1.0), np.array([0.3, 1.0, 1, -1]), 0.1
-
-
-@pytest.mark.usefixtures("kernels")
-def test_searches_take_the_literal_path(rng):
-    drawn = [(*random_problem(rng), 0.1) for _ in range(5)]
-    for X, first, weight, v, step in (*drawn, *hard_problems(rng)):
-        settings = {"step": step, "max_iter": 40, "patience": 40}
-        with np.errstate(over="ignore", invalid="ignore"):
-            truth = literal_search(X, first, weight, v, **settings)
-        result = paper_search(X, first, weight, v, **settings)
-        assert_array_equal(result.history, truth.history)
-        assert_array_equal(result.v, truth.v)
 
 
 def search_arrays(d, n_iter):

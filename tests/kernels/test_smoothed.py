@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import minimize
 from scipy.stats import norm
 
 from heterolda import kernels as package
@@ -57,18 +57,6 @@ def test_the_error_is_the_formula(rng):
             s = side * c @ u / 2 + np.sqrt(1 - h**2) * rows.columns[:, j] @ u
             error += share * norm.cdf(side * (w0 - s) / (h * sigma))
         assert_allclose(np.exp(log_smoothed_error(rows, h, v)[0]), error, rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", OBJECTIVES)
-def test_gradients_are_those_of_differences(rng, kind):
-    # Thirty deviations apart, the error itself is zero in float64.
-    for apart, h in product((1, 30), (1.0, 0.3, 0.03)):
-        rows, objective = draw(rng, apart=apart, kind=kind), OBJECTIVES[kind]
-        v = rng.normal(size=5) + 5 * start_of(rows)
-        value, gradient = objective(rows, h, v)
-        assert np.isfinite(value)
-        differences = approx_fprime(v, lambda v: objective(rows, h, v)[0], 1e-7)  # noqa: B023
-        assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
 
 
 @pytest.mark.usefixtures("kernels")

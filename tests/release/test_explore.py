@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 
-for module in ("sphinx", "myst_parser", "pydata_sphinx_theme"):
-    pytest.importorskip(module, reason="the site needs heterolda[docs]")
+if not all(map(find_spec, ("sphinx", "myst_parser", "pydata_sphinx_theme"))):
+    pytest.skip("the site needs heterolda[docs]", allow_module_level=True)
 
 pytestmark = pytest.mark.check
 
@@ -89,36 +90,24 @@ def covariance(rng, ratio):
 
 
 def draw_problem(rng, kind):
-    """One of ten kinds of problems, most of them hard in some way."""
-    means = 1.5 * rng.normal(size=(2, 2))
-    ratios = np.exp(rng.uniform(-3, 3, 2))
+    """One of seven kinds of problems, most of them hard in some way."""
+    means, ratios = 1.5 * rng.normal(size=(2, 2)), np.exp(rng.uniform(-3, 3, 2))
     p, costs = rng.uniform(0.05, 0.95), [1.0, 1.0]
     if kind == 1:  # nearly equal means
         means[1] = means[0] + rng.normal(size=2) * 10.0 ** -rng.integers(2, 7)
+    elif kind == 2:  # equal means
+        means[1] = means[0]
     elif kind == 3:
         ratios = rng.permutation([1e4, 1e-4])
-    elif kind == 4:
-        p = rng.choice([0.01, 0.99])
+    elif kind == 4:  # mostly hopeless
+        p, means = 0.01, 0.1 * means
     elif kind == 5:
         costs = rng.permutation([1.0, 100.0]).tolist()
-    elif kind == 6:  # equal means
-        means[1] = means[0]
-    elif kind == 8:  # mostly hopeless
-        p, means = 0.01, 0.1 * means
-    elif kind == 9:  # well apart, with costs
-        means[1], costs = means[0] + rng.uniform(2, 8, 2), [3.0, 1.0]
-    covariances = np.array([covariance(rng, ratio) for ratio in ratios])
-    if kind == 2:  # nearly equal covariances
-        nearly = 10.0 ** -rng.integers(2, 8)
-        covariances[1] = covariances[0] + nearly * covariance(rng, 1.0)
-    elif kind == 7:
-        covariances[1] = covariances[0]
-    return {
-        "means": means.tolist(),
-        "covariances": covariances.tolist(),
-        "priors": [p, 1 - p],
-        "costs": costs,
-    }
+    S = np.array([covariance(rng, ratio) for ratio in ratios])
+    if kind == 6:  # nearly equal covariances, or just equal ones
+        S[1] = S[0] + rng.choice([0, 1e-3, 1e-7]) * covariance(rng, 1.0)
+    arrays = {"means": means.tolist(), "covariances": S.tolist()}
+    return {**arrays, "priors": [p, 1 - p], "costs": costs}
 
 
 def by_library(problem, n_theta=5):
@@ -160,7 +149,7 @@ def assert_same(rule, model, mirrored=False):
 
 @pytest.mark.filterwarnings("ignore")  # of rules that always give the same answer
 def test_the_numbers_are_those_of_the_library(page, rng):
-    problems = [draw_problem(rng, k % 10) for k in range(300)]
+    problems = [draw_problem(rng, k % 7) for k in range(210)]
     known = [by_library(problem) for problem in problems]
     batch = [
         {**problem, "q": points[:, 0].tolist()}
@@ -177,7 +166,7 @@ def test_the_numbers_are_those_of_the_library(page, rng):
     n_trivial = 0
     for k, (one, (lda, best, points)) in enumerate(zip(found, known, strict=True)):
         assert_same(one["lda"], lda)
-        assert_same(one["best"], best, mirrored=k % 10 == 6)
+        assert_same(one["best"], best, mirrored=k % 7 == 2)
         n_trivial += not best.coef_.any()
         assert 0 <= one["gap"] <= 1e-3
         np.testing.assert_allclose(np.reshape(one["at"], (-1, 2)), points, atol=1e-9)
@@ -189,7 +178,7 @@ def test_the_numbers_are_those_of_the_library(page, rng):
             moved = np.reshape(one["moved"], (-1, 2))
             np.testing.assert_allclose(moved[:, 1], e2, atol=1e-9)
             assert (moved[:, 1] >= points[:, 1] - 1e-9).all()
-    assert 15 < n_trivial < 90
+    assert 9 < n_trivial < 90
 
 
 def test_the_dial_has_the_smoothed_errors_of_the_library(page):
@@ -208,26 +197,6 @@ def test_the_dial_has_the_smoothed_errors_of_the_library(page):
     page.find_element("css selector", ".dial input").send_keys("\ue014")  # to the right
     said = text(page, ".dial [role=status]")
     assert f"{100 * found['rules'][1]['others']:.1f} %" in said
-
-
-def test_singular_covariances_are_no_obstacle(page):
-    flat, line = [[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]
-    plain = [[1.0, 0.0], [0.0, 1.0]]
-    problem = {"means": [[0, 0], [1, 1]], "priors": [0.4, 0.6], "costs": [1, 1]}
-    for covariances in ([flat, plain], [plain, line], [flat, flat], [line, line]):
-        problem["covariances"] = covariances
-        lda, best = page.execute_script(
-            """const {lda, best} = heteroldaExplore.solve(arguments[0]);
-            return [lda, best]""",
-            problem,
-        )
-        for rule in (lda, best):
-            numbers = [rule["error"], *rule["rates"], *rule["coef"]]
-            assert np.isfinite(np.array(numbers, dtype=float)).all()
-        if plain in covariances:
-            with pytest.warns(UserWarning, match="variance"):
-                known = by_library(problem)[1]
-            assert best["error"] == pytest.approx(known.bayes_error_[0], abs=1e-9)
 
 
 # ------------------------------------------------------------------- text and state
@@ -264,16 +233,6 @@ def test_presets_tell_the_truth(page):
     name = text(page, ".explore-presets button")
     assert name == "LDA {}, optimum {}".format(*totals) == "LDA 35.7 %, optimum 26.5 %"
     assert_python_agrees(page)
-
-    now = choose_preset(page, 2)
-    assert now["lda"]["rates"][1] > 0.9995
-    assert now["best"]["rates"][1] < 0.75
-    assert_python_agrees(page)
-
-    now = choose_preset(page, 3)
-    assert now["given"]["means"][0] == now["given"]["means"][1]
-    assert now["lda"]["trivial"]
-    assert now["best"]["error"] < 0.4
 
 
 def test_the_address_holds_the_situation(page, address):
@@ -371,20 +330,6 @@ def test_handles_follow_the_hand(page, touch):
     assert now["given"]["means"][1] == [7.7, -3.8]
 
 
-def test_the_point_moves_along_the_curve(page):
-    least = read(page)
-    now = drag(page, "Chosen point of the trade-off", 60, 40)
-    (a, b), error = now["best"]["rates"], least["best"]["error"]
-    assert a > 0.2
-    assert now["best"]["error"] > error
-    k = int(a < b)
-    assert now["lda"]["rates"][k] == pytest.approx(now["best"]["rates"][k], abs=1e-12)
-    assert now["lda"]["rates"][1 - k] > now["best"]["rates"][1 - k]
-    assert_python_agrees(page)
-    page.find_element("css selector", '[data-do="least"]').click()
-    assert read(page) == least
-
-
 def test_everything_works_without_a_mouse(page):
     labels = page.execute_script(
         "return [...document.querySelectorAll('.explore .handle')]"
@@ -411,13 +356,6 @@ def test_everything_works_without_a_mouse(page):
 
 # ---------------------------------------------------------------------------- look
 
-# Until the dots have a colour; a script that takes too long is an error.
-COLOURED = """
-    const [colour, done] = arguments;
-    const pen = document.querySelector("canvas").getContext("2d");
-    const look = () => pen.fillStyle === colour ? done() : setTimeout(look, 20);
-    look();
-"""
 CUT = """
     const cut = (node) => {
         const box = node.getBoundingClientRect();
@@ -439,6 +377,3 @@ def test_nothing_is_cut_off_at_any_width(page):
             page.execute_async_script(DRAWN)
             assert page.execute_script(CUT) == [], (width, k)
         assert overflow(page, width) <= 0  # less where a scroll bar stands
-    for scheme, colour in (("dark", "#f08a55"), ("light", "#d1602b")):
-        set_scheme(page, scheme)
-        page.execute_async_script(COLOURED, colour)

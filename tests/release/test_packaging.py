@@ -134,8 +134,6 @@ def test_the_wheel_has_the_package_and_nothing_else(dist):
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert told["License-Expression"] == "BSD-3-Clause"
     assert told["Requires-Python"] == ">=3.11"
-    assert len(told.get_all("Classifier")) >= 8
-    assert told["Keywords"]
     readme = told.get_payload()
     assert "make demo" in readme
     source, tag = project()["urls"]["Source"], f"v{told['Version']}"
@@ -153,12 +151,6 @@ def test_the_same_sources_give_the_same_files(dist, pure):
         assert archive.read(f"heterolda/kernels/{kernels.name}") == kernels.read_bytes()
     again = build_again(dist, HETEROLDA_PURE="1")
     assert again == hashes(pure.parent) | {sdist.name: hashes(dist)[sdist.name]}
-
-
-def test_what_is_uploaded_has_metadata_in_order(dist, pure):
-    twine = [sys.executable, "-m", "twine", "check", "--strict", *dist.iterdir(), pure]
-    said = subprocess.run(twine, capture_output=True, text=True)
-    assert said.returncode == 0, said.stdout + said.stderr
 
 
 def test_the_sdist_has_tests_docs_and_examples(dist):

@@ -49,20 +49,6 @@ def read(name):
     return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_with_one_sentence_and_one_picture(name):
-    text = read(name)
-    title, opening, picture, *_ = text.split("\n\n")
-    assert re.fullmatch("# [A-Z].+", title)
-    assert 60 < len(opening) < 250
-    assert re.fullmatch(r"!\[.+\]\(images/\w+\.png\)", picture)
-    for image in re.findall(r"\]\((images/.*?)\)", text):
-        assert (DOCS / image).is_file()
-    _, _, protocol = text.partition(f"\n## {MADE}\n")
-    assert re.search(r"2026-\d\d-\d\d|November 2026", protocol)
-    assert re.search(r"`(python -m|make|heterolda) .+`", protocol)
-
-
 @pytest.mark.parametrize(("name", "parts"), SOURCES)
 def test_figures_are_those_of_the_file_of_results(name, parts):
     text = read(name)

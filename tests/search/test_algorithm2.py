@@ -69,12 +69,31 @@ def test_full_and_nearly_full_tiles(rng):
         assert_literal(X, first, weight, v, step=0.1, max_iter=60, patience=60)
 
 
+def hard_problems(rng):
+    """Yield rows on the threshold, rules with zeros, ends of the range, and steps."""
+    first = rng.random(150) < 0.5
+    signs = rng.choice([-1.0, 1.0], size=(150, 3))
+    yield signs, first, None, np.array([1.0, 0.5, 0.25, 0.25]), 1.0  # w.x = w0
+    yield signs, first, None, np.zeros(4), 0.1
+    yield signs, first, None, np.array([0.0, 1.0, 0.0, -1.0]), 0.5
+    yield np.zeros((150, 3)), first, None, np.ones(4), 0.1
+    yield signs[:, :1], first, None, np.array([1.0, 1.0]), 1.0
+    yield signs[:1], np.array([True]), None, np.array([3.0, 1.0, 1.0, 0.5]), 0.5
+    X = rng.normal(size=(150, 3))
+    for scale in (1e308, 1e-308, 5e-324):
+        yield X, first, None, scale * np.array([0.1, 1.0, -1.0, 0.5]), 0.25
+        rows = scale * np.clip(X, -1.0, 1.0)
+        yield rows, first, None, np.array([scale, 1.0, -1.0, 0.5]), 0.25
+    mixed = X * np.array([1e-200, 1.0, 1e200])
+    yield mixed, first, None, np.array([0.1, 1e200, -1.0, 1e-200]), 0.1
+    yield X, first, 2.0 ** rng.integers(-20, 20, 150), np.array([0, 1.0, 1, 1]), 0.1
+    yield X, first, np.where(first, 0.0, 1.0), np.array([0.3, 1.0, 1, -1]), 0.1
+
+
 @pytest.mark.usefixtures("kernels")
-def test_extreme_scales(rng):
-    X, first, v = two_classes(rng, 50)
-    for scale, step in itertools.product((1e-290, 1e290, 1e306), (0.1, 10.0)):
-        settings = {"step": step, "max_iter": 30, "patience": 30}
-        assert_literal(10 * X, first, None, scale * v, **settings)
+def test_hard_problems(rng):
+    for X, first, weight, v, step in hard_problems(rng):
+        assert_literal(X, first, weight, v, step=step, max_iter=40, patience=40)
 
 
 def test_defaults_are_those_of_the_paper(rng):

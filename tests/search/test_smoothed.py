@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 
+from heterolda.search import smoothed
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.smoothed import WIDTHS, Path, ridge_rules, smoothed_rules
 from heterolda.solvers import Global, Moments, all_pairs, solve
@@ -121,18 +122,20 @@ def test_a_trivial_optimum_is_left_for_a_rule(rng):
 
 
 @pytest.mark.parametrize("ridge", [5.0, 20.0])
-def test_ridge_rules_are_those_of_logistic_regression(rng, make_classes, ridge):
-    X, y = make_classes(n_classes=2, n=40, d=3, spread=0.8)
+def test_ridge_rules_are_logistic_regression(rng, make_classes, monkeypatch, ridge):
+    monkeypatch.setattr(smoothed, "_SETTINGS", {"tol": 1e-12, "max_iter": 1000})
+    X, y = make_classes(n_classes=4, n=40, d=3, spread=0.8)
     rows = rows_of(X * [1, 10, 0.1], y)
     units = rows.X.std(axis=0)
     path = ridge_rules(rows, moments_of(rows), units, np.array([100.0, ridge]))
     # Its penalty is half a square, and its losses are summed.
-    other = LogisticRegression(C=1 / (2 * ridge), tol=1e-9).fit(rows.X / units, y)
-    found = np.append(path.coef[1, 0], path.intercept[1, 0])
+    two, labels = rows.X[(y == 1) | (y == 3)] / units, y[(y == 1) | (y == 3)]
+    other = LogisticRegression(C=1 / (2 * ridge), tol=1e-12).fit(two, labels)
+    found = np.append(path.coef[1, 4], path.intercept[1, 4])
     expected = np.append(other.coef_[0] / units, other.intercept_)
     size = np.linalg.norm(found), np.linalg.norm(expected)
-    assert_allclose(found / size[0], expected / size[1], atol=2e-2)
-    wrong = np.mean(other.predict(rows.X / units) != y)
-    assert_allclose(path.error[1, 0], wrong, atol=0.03)
+    assert_allclose(found / size[0], expected / size[1], atol=1e-4)
+    wrong = np.mean(other.predict(two) != labels)
+    assert_allclose(path.error[1, 4], wrong, atol=0.015)
     joined = Path.joined(path, path)
     assert_allclose(joined.without(2).mean(np.array([0, 1]))[0], path.coef.mean(axis=0))

@@ -27,6 +27,16 @@ def test_save_and_load(make_classes, tmp_path, labels):
             assert_array_equal(getattr(again, name), getattr(stats, name))
 
 
+def test_estimated_statistics_and_labels_in_objects(make_classes):
+    X, y = make_classes(n_classes=2)
+    X[::5, 1] = np.nan
+    stats = of(X, np.array(["b", "a"], object)[y], missing="em")
+    stats.save(file := io.BytesIO())
+    again = ClassStatistics.load(io.BytesIO(file.getvalue()))
+    assert (again.estimated_by, again.classes.tolist()) == ("EM", ["a", "b"])
+    assert_array_equal(again.scatters, stats.scatters)
+
+
 def test_saving_is_all_or_nothing(tmp_path, monkeypatch):
     path = tmp_path / "s.npz"
     stats = of(np.arange(9.0)[:, None], [0] * 4 + [1] * 5)

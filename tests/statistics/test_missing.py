@@ -30,17 +30,6 @@ def em(X, y, weight=None):
     return ClassStatistics.from_data(X, y, weight, missing="em")
 
 
-def log_likelihood(X, mean, covariance):
-    """That of the observed values, row by row."""
-    total = 0.0
-    for x in X:
-        o = ~np.isnan(x)
-        r, block = x[o] - mean[o], covariance[np.ix_(o, o)]
-        total -= 0.5 * (np.linalg.slogdet(block)[1] + r @ np.linalg.solve(block, r))
-        total -= 0.5 * o.sum() * np.log(2 * np.pi)
-    return total
-
-
 def slope(X, mean, covariance):
     """Derivatives of the log-likelihood by the mean and the covariance."""
     by_mean, by_cov = np.zeros(len(mean)), np.zeros(covariance.shape)
@@ -84,18 +73,6 @@ def test_the_likelihood_never_falls(share, shared):
     assert np.diff(values, axis=0).min() > -1e-9 * np.abs(values).max()
 
 
-def test_the_value_of_a_step_is_the_log_likelihood():
-    X, _ = incomplete(0, n=30)
-    rng = np.random.default_rng(1)
-    differences = []
-    for _ in range(2):
-        mean, root = rng.normal(size=3), rng.normal(size=(3, 3)) + 2 * np.eye(3)
-        moments = np.vstack([mean, root @ root.T])[None]
-        *_, value = likelihood_of(X, np.zeros(30, int), 1).step(moments)
-        differences += [value[0] - log_likelihood(X, mean, root @ root.T)]
-    assert differences[0] == pytest.approx(differences[1], abs=1e-6)  # a constant
-
-
 def test_complete_rows_are_treated_as_ever():
     X, y = incomplete(0, share=0.0)
     plain, same = ClassStatistics.from_data(X, y), em(X, y)
@@ -116,11 +93,6 @@ def test_complete_rows_are_treated_as_ever():
             call()
 
 
-def smallest_eigenvalue(covariance):
-    sd = np.sqrt(np.diag(covariance))
-    return np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0]
-
-
 def test_weights_are_copies():
     X, y = incomplete(7, n=80, d=3, share=0.4)
     weight = np.random.default_rng(0).integers(0, 4, 80)
@@ -128,17 +100,6 @@ def test_weights_are_copies():
     weighted, copied = em(X, y, weight), em(X[copies], y[copies])
     assert_allclose(weighted.means, copied.means, rtol=1e-6, atol=1e-6)
     assert_allclose(weighted.scatters, copied.scatters, rtol=1e-5, atol=1e-4)
-
-
-def test_features_that_are_never_seen_together():
-    X, y = incomplete(3, n=400, d=3, share=0.0)
-    X[::2, 0] = np.nan
-    X[1::2, 1] = np.nan
-    X[:, 2] = np.where(np.isnan(X[:, 0]), X[:, 1], X[:, 0]) / 2 + X[:, 2]
-    y = np.arange(400) // 200
-    stats = em(X, y)
-    assert min(map(smallest_eigenvalue, stats.covariances())) > 0.01
-    assert_allclose(stats.means[:, 2], [X[y == k, 2].mean() for k in (0, 1)])
 
 
 def test_what_one_class_lacks_comes_from_the_others():

@@ -16,10 +16,11 @@ TWO_DIGITS = 0.0081  # half of the last digit, and half of the last interval
 @pytest.fixture
 def classes(rng):
     """Features of different skewness and units, and the classes that move them."""
-    X = rng.gamma(rng.uniform(0.5, 4, size=8), size=(300, 8))
-    X *= rng.choice([-1, 1], 8) * 10 ** rng.uniform(-3, 3, 8)
+    d = 24
+    X = rng.gamma(np.geomspace(0.5, 400, d), size=(300, d))
+    X *= rng.choice([-1, 1], d) * 10 ** rng.uniform(-3, 3, d)
     codes = rng.integers(0, 3, len(X))
-    center, size = rng.normal(size=(3, 8)), rng.uniform(0.5, 2, (3, 8))
+    center, size = rng.normal(size=(3, d)), rng.uniform(0.5, 2, (3, d))
     return X * size[codes] + X.std(axis=0) * center[codes], codes
 
 
@@ -58,13 +59,6 @@ def test_what_classes_explain_is_not_skewness(rng):
     assert np.all(PowerTransformation.fit(X, np.zeros(400, int)).lambdas != 1)
     # By chance a normal feature asks for a power once in 70 times.
     assert np.sum(PowerTransformation.fit(X, codes).lambdas != 1) <= 2
-
-
-def test_exponents_of_zero_are_logarithms():
-    model = PowerTransformation(np.zeros(3), np.ones(3), np.array([0.0, 1.0, 2.0]))
-    x = np.array([-5.0, -0.1, 0, 0.1, 5])
-    expected = np.column_stack([stats.yeojohnson(x, p) for p in (0.0, 1.0, 2.0)])
-    assert_allclose(model.apply(np.column_stack([x, x, x])), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("most", [10**6, 100])

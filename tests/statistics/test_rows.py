@@ -149,14 +149,6 @@ def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
             assert sorted(map(tuple, distinct)) == sorted(map(tuple, rows))
 
 
-def test_many_copies_of_few_rows(rng, small):
-    X, y = rng.integers(2, size=(3000, 2)).astype(float), np.zeros(3000)
-    sample = RowSample.from_arrays(X, y)
-    assert len(sample.X) == 4
-    assert sample.weight.sum() == 3000
-    assert len(RowSample.from_arrays(X[:0], y[:0]).X) == 0
-
-
 def test_hashes_depend_on_values_only_and_are_even(rng):
     X = rng.normal(size=(5000, 3)).astype(np.float32)
     hashes, rows = row_hashes(X), rng.integers(5000, size=100)

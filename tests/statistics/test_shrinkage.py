@@ -70,18 +70,6 @@ def test_what_is_chosen(rng):
     assert model.fit(X, y).shrinkage_.to_diagonal <= 0.1
 
 
-@pytest.mark.parametrize("rows", [2, 5])
-def test_very_small_classes(rng, rows):
-    """Fewer rows than features, down to two: no warning, no failure, some use."""
-    y = np.repeat(range(4), rows)
-    centers = 6 * rng.normal(size=(4, 10))
-    X = centers[y] + rng.normal(size=(len(y), 10))
-    model = GaussianLinearDiscriminant(shrinkage="cv").fit(X, y)
-    test = centers + rng.normal(size=(50, 4, 10))
-    assert np.mean(model.predict(test.reshape(-1, 10)) == np.tile(range(4), 50)) > 0.8
-    assert np.all(model.shrinkage_.to_pooled > 0)
-
-
 def test_singular_candidates_are_no_choice(rng):
     values = scores(rng.normal(size=(12, 20)), np.repeat(range(4), 3))
     assert np.all(values[0] == -np.inf)
@@ -91,6 +79,16 @@ def test_singular_candidates_are_no_choice(rng):
     X, y = draw(rng, (30, 30, 30, 30), 3)
     more = np.column_stack([X, np.full(len(X), 7.0), X[:, 0] + X[:, 1]])
     assert np.isfinite(scores(more, y)[0]).all()  # no shrinkage is still a choice
+
+
+def test_missing_values_and_rows_too_few_to_leave_one_out(rng):
+    X, y = draw(rng)
+    X[::9, 0] = np.nan
+    model = GaussianLinearDiscriminant(shrinkage="cv", missing="em").fit(X, y)
+    assert model.shrinkage_.to_pooled.any()
+    few = GaussianLinearDiscriminant(shrinkage="cv", guard=False)
+    few.fit([[0.0], [1.0], [5.0]], [0, 0, 1])
+    assert not few.shrinkage_.to_pooled.any()
 
 
 def test_only_rows_can_be_left_out(rng):

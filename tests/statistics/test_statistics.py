@@ -87,12 +87,6 @@ def test_any_sparse_form_of_the_same_numbers(rng):
         assert_array_equal(form.data, before)
 
 
-def test_weights_are_copies(make_classes, rng):
-    X, y = make_classes()
-    n = rng.integers(0, 4, len(X))
-    assert_same(of(X, y, n), of(np.repeat(X, n, 0), np.repeat(y, n)))
-
-
 def test_chunks_of_any_size_in_any_order_equal_the_whole(make_classes, rng):
     X, y = make_classes(n=100)
     w = rng.uniform(0, 2, len(y))
@@ -118,15 +112,6 @@ def test_merges_take_the_union_of_classes(make_classes):
     assert empty.weights[2] == 0
     assert_same(empty + parts[1], of(X, y))
     assert_same(empty.without_empty_classes(), parts[0])
-
-
-def test_offsets_lose_nothing_visible(make_classes):
-    X, y = make_classes(n=500)
-    X = np.round(X * 2**12) / 2**12  # so that adding the offset is exact
-    plain, moved = of(X, y), of(X + 1e9, y)
-    for a, b in zip(moved.covariances(), plain.covariances(), strict=True):
-        assert_allclose(a, b, rtol=0, atol=1e-10 * np.max(b))
-    assert_allclose(moved.means, plain.means + 1e9, rtol=4e-16)
 
 
 @pytest.mark.usefixtures("kernels")
@@ -177,29 +162,19 @@ def test_from_moments_inverts_covariances(make_classes):
     given = stats.classes, stats.weights, stats.means, stats.covariances()
     again = ClassStatistics.from_moments(*(part[order] for part in given))
     assert_same(again, stats, rtol=1e-14)
-    # Rounding is forgiven.
-    cov = np.array([[1.0, 1.0], [1.0 + 1e-12, 1.0 - 1e-12]])
-    stats = ClassStatistics.from_moments([0, 1], [5, 5], np.zeros((2, 2)), [cov, cov])
-    assert_array_equal(stats.scatters, stats.scatters.mT)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"classes": [0, 0]}, "classes must be"),
-        ({"classes": [0.5, 1.7]}, "label"),
         ({"counts": [10, 1]}, "counts must exceed 1"),
-        ({"counts": [10, np.nan]}, "counts contains NaN"),
         ({"counts": [10, 20, 30]}, r"must have shapes \(2,\), .* got \(\(3,\)"),
         ({"means": ["a", "b"]}, "means must be real numbers"),
-        ({"means": np.zeros((2, 0))}, "covariances must have shapes"),
         ({"means": [[0.0, 1], [1e200, 3]]}, "means: the values of feature 0 .* overfl"),
-        ({"means": np.full((2, 2), 1e308)}, "means: .* overflow"),
         ({"covariances": [np.eye(2), [[1, 0.5], [0.1, 1]]]}, "not symmetric"),
         ({"covariances": [np.eye(2), [[1, 2], [2, 1]]]}, "indefinite"),
-        ({"covariances": [np.eye(2), -np.eye(2)]}, "of class 1 is indefinite"),
         ({"covariances": [1e-310 * np.eye(2)] * 2}, "^covariances: .* underflow"),
-        ({"covariances": [1e308 * np.eye(2)] * 2}, "^covariances: .* overflow"),
     ],
 )
 def test_from_moments_rejects_bad_moments(change, message):

@@ -194,6 +194,15 @@ def test_directions_without_variance_do_not_count(rng):
     assert np.all(found.scalings[3] == 0)
 
 
+def test_a_class_without_variance_in_a_direction(rng):
+    means, cov, priors, weights = random_classes(rng)
+    cov[0] = np.diag([1.0, 2, 3, 4, 0])
+    for method in METHODS:
+        found = find_subspace(means, cov, priors, weights, 2, method)
+        assert np.isfinite(found.scalings).all()
+        assert 0 < found.explained.sum() <= 1 + 1e-12
+
+
 def test_the_number_of_components_is_that_of_lda_but_at_least_two(rng):
     for k, d, expected in ((2, 5, 2), (3, 5, 2), (4, 5, 3), (4, 2, 2), (2, 1, 1)):
         moments = random_classes(rng, k, d)

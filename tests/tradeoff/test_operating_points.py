@@ -158,8 +158,9 @@ def test_equal_costs_change_nothing_and_labels_order_them(four):
     for costs in (frame, mixed, nested):
         model = GaussianLinearDiscriminant(costs=costs).fit(X, names[y])
         assert_array_equal(model.coef_, plain.coef_)
-    with pytest.raises(ValueError, match="costs"):
-        GaussianLinearDiscriminant(costs=frame.rename({"a": "z"})).fit(X, names[y])
+    for bad in (frame.rename({"a": "z"}), {"a": 3.0}):
+        with pytest.raises(ValueError, match="costs"):
+            GaussianLinearDiscriminant(costs=bad).fit(X, names[y])
 
 
 @pytest.mark.parametrize("solver", ["global", "fixed-point", "c-hld", "fisher"])
