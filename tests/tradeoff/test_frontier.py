@@ -231,7 +231,7 @@ def test_gaps_and_extreme_bounds(rng):
             assert point.error_rates[k] == pytest.approx(q, rel=1e-6)
             assert np.all(np.isfinite(point.coef))
         point = frontier.at("minimax")
-        assert 0 <= point.gap < (1e-9 if point.error else 0.01)
+        assert 0 <= point.gap < 1e-9
 
 
 @pytest.mark.parametrize("k", [0, 1])

@@ -101,7 +101,9 @@ class Minimax:
         x = _roots(difference, np.arange(len(pencil.c)))
         points = arc.evaluate(np.arange(len(x)), x)
         log_e = log_ndtr(-np.sort([points.y1, points.y2], axis=0))
-        return rules_at(pencil, arc, x, 0.0 - np.expm1(log_e[1] - log_e[0]))
+        gap = 0.0 - np.expm1(log_e[1] - log_e[0])
+        gap[np.exp(log_e[0]) == 0] = 0.0  # an error rate of zero needs no proof
+        return rules_at(pencil, arc, x, gap)
 
 
 @dataclass(frozen=True)
