@@ -86,8 +86,9 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
         if not has_names:
             raise ValueError(
-                f"{where}: its first line ({shown}) seems to name the columns, but the "
-                "model was fitted with --no-header: remove that line"
+                f"{where}: its first line ({shown}) seems to name the columns, but "
+                "--no-header, of this command or of the fit, says that none does: "
+                "remove that line"
             )
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
