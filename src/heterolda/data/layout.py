@@ -74,8 +74,8 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     left_out += [len(comments) + n_lines] if titles else []
     if left_out:
         warn_of_reading(
-            f"{where}: the first lines, up to line {left_out[-1]}, come before the "
-            "table and were left out"
+            f"{where}: the text up to line {left_out[-1]} comes before the "
+            "table and was left out"
         )
     names = [""] * width
     has_names = bool(rows) and (text.header or rows[0].cells[0].strip() == _FIRST_NAME)
