@@ -131,7 +131,7 @@ BAD = r"""
 1 | fit huge.csv FIT | ^heterolda: (?!X).*(large|overflow|square)
 2 | fit good.csv -t sort | no column is named 'sort'.* column of the labels with --targe
 2 | fit good.csv FIT --columns x0,x7 | no column is named 'x7'
-2 | fit good.csv FIT --columns kind | --columns, exclude, target and sample_weight name
+2 | fit good.csv FIT --columns kind | --columns and the other options
 2 | fit good.csv FIT --columns x0,x1 --exclude x1 | use only one of them
 1 | fit good.csv FIT --sample-weight x0 | good.csv: column 'x0' has negative values
 1 | fit good.csv -t x0 --exclude kind | column 'x0' is a measurement and not a class
@@ -142,6 +142,8 @@ BAD = r"""
 2 | fit empty.csv FIT --shrinkage much | --shrinkage must be .* range \[0.0, 1.0\], got
 2 | fit empty.csv FIT --shrinkage 0.1,2 | --shrinkage must be two numbers in
 2 | fit good.csv FIT --costs north=3 | write TRUE:DECIDED=COST
+2 | fit good.csv FIT --costs north | write TRUE:DECIDED=COST
+2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv FIT --costs north:mars=3 | --costs: 'mars' is not one of the
 2 | fit empty.csv FIT --costs a:b=-3 | --costs must not be negative
 2 | fit good.csv FIT --costs a:b=2,a:b=3 | --costs: 'a:b' is given more than once

@@ -94,6 +94,7 @@ def test_weights_are_repetitions_and_small_ones_are_scaled_as_in_memory(frame):
     labels = frame["kind"].to_numpy(str)
     whole = GaussianLinearDiscriminant(missing="em")
     whole.fit(frame[FEATURES], labels, frame["share"])
+    assert_same(model.statistics_, whole.statistics_)
     assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-7)
 
 

@@ -86,7 +86,7 @@ def test_without_a_header_the_first_line_is_a_row():
 def test_guesses_are_noted():
     for text, note in {
         "x k\n1 2 a\n2 3 b\n": "the first column was read as row names",
-        "# of, July\nx,k\n1,a\n": "up to line 1, come before the table",
+        "# of, July\nx,k\n1,a\n": "up to line 1 comes before the table",
         "x;y\n1.465,5;2\n": "have thousands separators",
         "x;y\n1,5;2\n": "have a decimal comma",
     }.items():

@@ -61,6 +61,15 @@ def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monke
             found = getattr(one, name)(form)
             assert_array_equal(found, getattr(one, name)(X))  # to the bit
     assert model.__sklearn_tags__().input_tags.sparse
+    for place, number in (("indices", 10**6), ("indices", -7), ("indptr", 10**8)):
+        for damaged in (sp.csr_array(X), sp.csc_array(X)):
+            getattr(damaged, place)[3] = number
+            for act in (
+                lambda wrong: clone(model).fit(wrong, y),
+                getattr(one, names[0]),
+            ):
+                with pytest.raises(ValueError, match="damaged sparse matrix"):
+                    act(damaged)
 
 
 def test_frames_and_dask(counts):

@@ -145,6 +145,7 @@ _CONTRADICTIONS = (
     ("refine", ("costs",), "weigh errors with --class-weight"),
     ("refine", ("criterion", "max_error", "multiclass"), "leave one of them out"),
     ("confidence", ("costs", "criterion"), "leave one of them out"),
+    ("no_accuracy", ("cv",), "leave one of them out"),
 )
 # An option, others of which it needs one, and what to do.
 _NEEDS = (
@@ -194,7 +195,7 @@ def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
 
     model = estimator_of(settings, parameters, weights)
     check_parameters(model)
-    n_folds = settings.cv if settings.accuracy or settings.cv is not None else 0
+    n_folds = settings.cv if settings.accuracy else 0
     needs_whole = settings.recommended or settings.refine
     with training_table(rows, text, takes_missing=not needs_whole) as table:
         fit_and_report(
@@ -209,6 +210,8 @@ def _check_together(settings: Settings, missing: str) -> None:
         for field in fields(settings)
         if getattr(settings, field.name) != field.default
     }
+    if "accuracy" in given:  # its default is yes
+        given.add("no_accuracy")
     for option, others, remedy in _CONTRADICTIONS:
         for other in others:
             if {option, other} <= given:

@@ -222,8 +222,9 @@ def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
             label = ""
         if not label:
             other = f", or {word}" if word else ""
+            form = "TRUE:DECIDED=COST" if option == "--costs" else "LABEL=NUMBER"
             raise UsageError(
-                f"{option} {text}: write LABEL=NUMBER separated by commas{other}"
+                f"{option} {text}: write {form} separated by commas{other}"
             )
     return numbers
 

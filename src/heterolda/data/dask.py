@@ -192,11 +192,13 @@ def _chunk_statistics(
     try:
         stats = ClassStatistics.from_data(X, labels, weight)
     except ValueError as error:
-        if names is None or np.isfinite(X).all():
+        finite = issparse(X) or np.isfinite(X).all(axis=0)
+        if np.all(finite):
             raise
-        column = names[int(np.argmin(np.isfinite(X).all(axis=0)))]
+        column = int(np.argmin(finite))
         raise ValueError(
-            f"X: column {column!r} contains NaN or infinity: leave such rows out, or "
+            f"X: column {column if names is None else repr(names[column])} "
+            "contains NaN or infinity: leave such rows out, or "
             "read files with heterolda.data.fit_batches and missing='em'"
         ) from error
     stats.feature_names = names

@@ -74,8 +74,8 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     left_out += [len(comments) + n_lines] if titles else []
     if left_out:
         warn_of_reading(
-            f"{where}: the first lines, up to line {left_out[-1]}, come before the "
-            "table and were left out"
+            f"{where}: the text up to line {left_out[-1]} comes before the "
+            "table and was left out"
         )
     names = [""] * width
     has_names = bool(rows) and (text.header or rows[0].cells[0].strip() == _FIRST_NAME)
@@ -86,8 +86,9 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
         if not has_names:
             raise ValueError(
-                f"{where}: its first line ({shown}) seems to name the columns, but the "
-                "model was fitted with --no-header: remove that line"
+                f"{where}: its first line ({shown}) seems to name the columns, but "
+                "--no-header, of this command or of the fit, says that none does: "
+                "remove that line"
             )
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]

@@ -78,8 +78,8 @@ class Table:
         if repeated:
             raise ParameterError(
                 "columns",
-                f", exclude, target and sample_weight name {repeated} more than once: "
-                "a column can be only one of them",
+                f"and the other options for columns name {repeated} more than once: "
+                "name a column in one of them",
             )
 
     @property

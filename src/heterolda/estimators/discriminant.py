@@ -600,7 +600,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Parameters
         ----------
         features : array-like of bool, int or str
-            The features to keep, as a mask, indices or names.
+            The features to keep, as a mask, indices or names. They stay in the order
+            of this fit.
 
         Returns
         -------

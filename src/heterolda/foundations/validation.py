@@ -119,6 +119,13 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
 def readable_rows(X: Any) -> Iterator[None]:
     """Refuse rows that scikit-learn misreads, or that overflow while it checks them."""
     check_unmasked("X", X)
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format()  # wrong indices would crash the process
+        except ValueError as error:
+            raise ParameterError(
+                "X", f"is a damaged sparse matrix ({error}): build it again"
+            ) from error
     try:
         yield
     except OverflowError as error:
