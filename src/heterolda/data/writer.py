@@ -95,6 +95,7 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
     first = next(batches)
     with pq.ParquetWriter(file, first.schema) as writer:
         waiting: list[Any] = []
+        size = 0
         for batch in chain([first], batches):
             try:
                 waiting.append(batch.cast(writer.schema))
@@ -103,9 +104,11 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
                     f"the files have columns of different types: {error}; write CSV, "
                     "or one file at a time"
                 ) from error
-            if sum(batch.nbytes for batch in waiting) > _ROW_GROUP:
+            size += batch.nbytes
+            if size > _ROW_GROUP:
                 writer.write_table(pa.Table.from_batches(waiting))
                 waiting.clear()
+                size = 0
         if waiting:
             writer.write_table(pa.Table.from_batches(waiting))
 
