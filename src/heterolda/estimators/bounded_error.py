@@ -414,6 +414,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples, 2)
             Log probabilities.
         """
+        self._check_ready(X)
+        if hasattr(self, "_moved"):
+            return self._moved.predict_log_proba(X)
         return np.log(self.predict_proba(X))
 
     def __sklearn_tags__(self):

@@ -127,7 +127,7 @@ _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=
 _VOTES = {
     # Null if two classes need no votes, or each class has a rule against all others.
     "voting": optional(choice("weighted", "majority")),
-    "temperature": number(1e-9, 1e9),
+    "temperature": number(0.1, 1e9),
     "log_odds": optional(record(_LOG_ODDS, SidedLogOdds)),
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
