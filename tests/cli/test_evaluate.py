@@ -118,21 +118,6 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     assert found["balanced_accuracy"] == pytest.approx(np.mean(found["recall"][:3]))
 
 
-def test_many_classes_show_what_is_confused_most(rng, tmp_path):
-    kinds = [f"k{k:02d}" for k in range(14)]
-    frame = make_frame(rng, 700, kinds)
-    model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
-    heterolda.save(model, tmp_path / "m.json")
-    frame.to_parquet(tmp_path / "d.parquet")
-    shown = succeed("evaluate", tmp_path / "m.json", tmp_path / "d.parquet", *TARGET)
-    counts = confusion_matrix(frame["kind"], model.predict(frame[FEATURES]))
-    np.fill_diagonal(counts, 0)
-    lines = re.findall(r"^(k\d\d) +(k\d\d) +(\d+) +[\d.]+ %$", shown, re.MULTILINE)
-    assert [int(n) for *_, n in lines] == sorted(counts.ravel())[::-1][: len(lines)]
-    for true, given, n in lines:
-        assert counts[kinds.index(true), kinds.index(given)] == int(n)
-
-
 def test_labels_are_found_whatever_their_form(rng, tmp_path):
     """Numbers and truth values of a model, as text and as Parquet has them."""
     for labels in (np.arange(200) % 4, np.arange(200) % 2 == 1):
@@ -152,7 +137,6 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
     [
         (range(4), ["0.0", "1.0", "2.0", "3.0"], "which look like the classes 1, 0"),
         ("abcd", ["a", "B", "c", "d"], "'B', which look like the classes 'b' of"),
-        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], "classes '1.0', '0.0' of the"),
     ],
 )
 def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
@@ -160,10 +144,9 @@ def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
     path, model = tmp_path / "d.csv", tmp_path / "m.json"
     frame = make_frame(rng, kinds=list(classes)).drop(columns="id")
     frame.to_csv(path, index=False)
-    succeed("fit", path, "-t", "kind", "-o", model)
+    succeed("fit", path, "-t", "kind", "--no-accuracy", "-o", model)
     expected = succeed("evaluate", model, path)
-    other = dict(zip(map(str, classes), labels, strict=True))
-    frame["kind"] = [other[str(label)] for label in frame["kind"]]
+    frame["kind"] = frame["kind"].map(dict(zip(classes, labels, strict=True)))
     frame.to_csv(path, index=False)
     result = invoke("evaluate", model, path)
     assert said in result.stderr

@@ -100,20 +100,20 @@ def plain(**settings):
 
 SETTINGS = {
     "--solver r-hld-1 --seed 3": plain(solver="r-hld-1", random_state=3),
-    "--shrinkage 0.3,0.1": plain(shrinkage=(0.3, 0.1)),
-    "--shrinkage auto --voting majority": plain(shrinkage="auto", voting="majority"),
-    "--shrinkage cv": plain(shrinkage="cv"),
-    "--priors equal": plain(priors="equal"),
+    "--shrinkage 0.3,0.1 --voting majority": plain(
+        shrinkage=(0.3, 0.1), voting="majority"
+    ),
+    "--shrinkage cv --priors equal --multiclass ova": plain(
+        shrinkage="cv", priors="equal", multiclass="ova"
+    ),
     "--priors north=1,west=4,south=2,east=3": plain(priors=[0.3, 0.1, 0.2, 0.4]),
     "--costs north:south=10,east:west=2.5": plain(
         costs={"north": {"south": 10}, "east": {"west": 2.5}}
     ),
     "--criterion minimax": plain(criterion="minimax"),
-    "--multiclass ova": plain(multiclass="ova"),
     "--refine --class-weight west=4": LocalNeighborhoodSearch(
         plain(), class_weight={"west": 4}
     ),
-    "--recommended": heterolda.recommended(),
     "--recommended --shrinkage 0.3 --priors equal": heterolda.recommended(
         shrinkage=0.3, priors="equal"
     ),
@@ -142,32 +142,26 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     frame = make_frame(rng, n=60)
     two = frame[frame["kind"].isin(["north", "west"])]
     two = two.assign(w=rng.integers(1, 4, len(two)))
+    X, y, w = two[FEATURES], two["kind"], two["w"]
     data, out = write(two, tmp_path / "d.csv"), tmp_path / "m.json"
     fit = "fit", data, *CHOSEN, "--sample-weight", "w", "--confidence", "0.9"
     bound = "--max-error", "west=0.3", "--seed", "3"
     shown = succeed(*fit, *bound, "-o", out)
     model = BoundedErrorClassifier(
         max_error={"west": 0.3}, confidence=0.9, random_state=3
-    ).fit(two[FEATURES], two["kind"], sample_weight=two["w"])
-    loaded, X = heterolda.load(out), two[FEATURES]
+    ).fit(X, y, sample_weight=w)
+    loaded = heterolda.load(out)
     assert loaded.bound_ == model.bound_
-    assert loaded.fit_record_.n_rows == two["w"].sum()
+    assert loaded.fit_record_.n_rows == w.sum()
     assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
     assert sentence in shown
-    assert "is unknown: fits to fewer rows set fewer aside" in shown
     assert sentence in succeed("inspect", out)
-    west = two["kind"] == "west"
-    wrong = 100 * np.average(
-        (model.predict(X) != two["kind"])[west], weights=two["w"][west]
-    )
-    observed = f"west wrong: {wrong:.1f} % of {two['w'][west].sum()} rows (bound: 30"
+    west = y == "west"
+    wrong = 100 * np.average((model.predict(X) != y)[west], weights=w[west])
+    observed = f"west wrong: {wrong:.1f} % of {w[west].sum()} rows (bound: 30"
     assert observed in succeed("evaluate", out, data, "--sample-weight", "w")
-    succeed("predict", out, data, "-o", tmp_path / "p.csv")
-    predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
-    assert_array_equal(predicted, model.predict(X))
     result = invoke(*fit, *bound, "--cv", "3")
-    assert "Held-out accuracy (3-fold" in result.stdout
     assert "note: by 3-fold cross-validation, west wrong: " in result.stderr
     result = invoke(*fit, "--max-error", "west=0.2", "--cv", "2")
     assert result.exit_code == 1
@@ -224,21 +218,16 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert "Fitted to 0.csv and 1 more (200 rows, target 'kind') on" in shown
     # The target is known; that of another table can be named.
     text = frame.drop(columns="id").to_csv(index=False)
-    assert succeed("evaluate", path, "-", stdin=text).count("\n") > 5
+    shown = succeed("evaluate", path, "-", stdin=text)
     other = text.replace("kind", "sort")
-    result = invoke("evaluate", path, "-", stdin=other)
-    assert "no column is named 'kind'" in result.stderr
-    succeed("evaluate", path, "-", "--target", "sort", stdin=other)
+    assert succeed("evaluate", path, "-", "--target", "sort", stdin=other) == shown
 
 
 @pytest.mark.parametrize(
     ("options", "verdict"),
     [
-        ("--solver fisher", ""),
         ("--criterion minimax", "LDA aims at the fewest"),
-        ("--refine", "Use|These rows cannot"),
         ("--recommended", "Use|These rows cannot"),
-        ("--shrinkage cv", "Use|These rows cannot"),
     ],
 )
 def test_all_settings_are_cross_validated(rng, tmp_path, options, verdict):
@@ -313,33 +302,24 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
 def test_of_many_rows_the_recommended_model_takes_a_sample(
     frame, tmp_path, monkeypatch
 ):
-    data = write(frame, tmp_path / "data.csv")
+    data, path = write(frame, tmp_path / "data.csv"), tmp_path / "m.json"
     monkeypatch.setattr(fitting, "MOST_ROWS", 100)
-    models = []
-    for seed in ("0", "0", "1"):
-        path = tmp_path / f"{len(models)}.json"
-        options = "--recommended", "--seed", seed, "--out", path
-        result = invoke("fit", data, *CHOSEN, *options)
-        assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
-        models.append(heterolda.load(path))
-    assert models[0].estimator_.statistics_.weights.sum() == 100
-    assert_array_equal(models[0].coef_, models[1].coef_)
-    assert not np.array_equal(models[0].coef_, models[2].coef_)
+    result = invoke("fit", data, *CHOSEN, "--recommended", "--out", path)
+    assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
+    assert heterolda.load(path).estimator_.statistics_.weights.sum() == 100
 
 
 def test_warnings_are_plain_notes(rng, tmp_path):
     few = make_frame(rng, 20, d=5)
     few["x0"] = few["x0"].where(few.index != 1)
     data = write(few, tmp_path / "few.csv")
+    options = "-t", "kind", "--exclude", "id", "--missing", "drop"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = invoke(
-            "fit", data, "-t", "kind", "--exclude", "id", "--missing", "drop"
-        )
+        result = invoke("fit", data, *options)
     assert result.exit_code == 0
     first, second = result.stderr.splitlines()
     assert first == "note: 1 of 20 rows have missing values and were left out"
-    assert second.startswith("note: there are fewer than 8 rows per feature")
     assert "as with --shrinkage cv; use --shrinkage 0 for none" in second
 
 
@@ -362,10 +342,6 @@ def test_fewer_rows_than_features(rng, tmp_path):
     data, path = write(frame, tmp_path / "data.parquet"), tmp_path / "model.json"
     said = succeed("fit", data, "-t", "kind", "-o", path)
     assert "Held-out accuracy (10-fold cross-validation, 48 rows)" in said
-    assert "--solver fisher" not in said
     model, whole = heterolda.load(path), plain().fit(X, y)
     size = np.abs(whole.coef_).max()
     assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-8 * size)
-    # Of many columns messages name a few.
-    result = invoke("fit", data, "-t", "absent")
-    assert "'g19' and 111 more; name the column" in result.stderr
