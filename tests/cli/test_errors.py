@@ -211,6 +211,12 @@ def test_other_files_are_replaced_and_links_followed(folder, tmp_path):
     succeed("predict", "model.json", "good.csv", "-o", link)
     assert link.is_symlink()
     assert old.read_text().startswith("x0,x1,x2,kind,prediction\n")
+    # Another name of the same data is replaced; the data stay.
+    copy, before = tmp_path / "copy.csv", Path("good.csv").read_bytes()
+    copy.write_bytes(before)
+    (tmp_path / "hard.csv").hardlink_to(copy)
+    succeed("predict", "model.json", copy, "-o", tmp_path / "hard.csv")
+    assert copy.read_bytes() == before
     lost.symlink_to("gone/new.csv")
     result = invoke("predict", "model.json", "good.csv", "-o", lost)
     assert result.exit_code == 1
