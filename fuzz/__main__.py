@@ -15,7 +15,6 @@ from pathlib import Path
 from fuzz import (
     kernels,
     model_json,
-    outputs,
     processes,
     results_files,
     statistics_npz,
@@ -31,7 +30,6 @@ READERS = {
         *tables.TABLES,
         processes.READER,
         *results_files.RESULTS,
-        outputs.READER,
         kernels.READER,
     )
 }

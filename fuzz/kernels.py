@@ -70,10 +70,6 @@ def _drawn(*shape: str, unless: Callable | None = None) -> Callable:
     )
 
 
-def _zeros(n: int) -> Callable:
-    return lambda rng, s: np.zeros(n, np.int64)
-
-
 def _covariances(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
     """Most are positive definite; some are singular."""
     factors = rng.normal(size=(s["k"], s["d"], max(s["d"] + rng.integers(-2, 3), 1)))
@@ -88,22 +84,14 @@ def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
     return kernels.compiled.algorithm2_block(X, rng.random(n) < 0.5, weight)
 
 
-def _couples(s: dict[str, int]) -> int:
-    return s["k"] * (s["k"] - 1) // 2
-
-
-_FEW = {"k": lambda s: 2 + s["n"] % 5, "p": _couples}
-_ROWS_OF_PAIRS = {
-    "order": _below("n", "m"),
-    "bounds": _ascending("m", "b"),
-    "classes": _below("k", "p", "2"),
-}
+_FEW = {"k": lambda s: 2 + s["n"] % 5, "p": lambda s: s["k"] * (s["k"] - 1) // 2}
+_OR_NONE = {"unless": lambda s: s["n"] % 2}
 SPECIAL: dict[str, Special] = {
     "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
     "algorithm2_run": Special(
         sizes={"v": lambda s: 2 + s["i"] % 7, "c": lambda s: 2 * s["v"]},
         values={
-            "state": _zeros(4),
+            "state": lambda rng, s: np.zeros(4, np.int64),
             "step": lambda rng, s: 0.1,
             "until": lambda rng, s: s["i"],
         },
@@ -111,7 +99,7 @@ SPECIAL: dict[str, Special] = {
     ),
     "class_moments": Special(
         values={
-            "rows": _drawn("n", "d", unless=lambda s: s["n"] % 2),
+            "rows": _drawn("n", "d", **_OR_NONE),
             "columns": _drawn("d", "n"),
             "codes": _below("k", "n"),
         },
@@ -119,7 +107,7 @@ SPECIAL: dict[str, Special] = {
     "couple": Special(
         sizes=_FEW,
         values={
-            "scores": _drawn("n", "p", unless=lambda s: s["n"] % 2),
+            "scores": _drawn("n", "p", **_OR_NONE),
             "X": _drawn("n", "d"),
             "coef": _drawn("p", "d"),
             "intercept": _drawn("p"),
@@ -127,14 +115,21 @@ SPECIAL: dict[str, Special] = {
             "most": lambda rng, s: 30.0,
         },
     ),
-    "rule_counts": Special(sizes={"b": lambda s: s["k"] + 1}, values=_ROWS_OF_PAIRS),
+    "rule_counts": Special(
+        sizes={"b": lambda s: s["k"] + 1},
+        values={
+            "order": _below("n", "m"),
+            "bounds": _ascending("m", "b"),
+            "classes": _below("k", "p", "2"),
+        },
+    ),
     "smoothed_path": Special(
         sizes={"q": lambda s: s["r"] + 1},
         values={
             "n_first": lambda rng, s: int(rng.integers(s["n"] + 1)),
-            "c": _drawn("r", unless=lambda s: s["n"] % 2),
-            "first": _drawn("r", "r", unless=lambda s: s["n"] % 2),
-            "second": _drawn("r", "r", unless=lambda s: s["n"] % 2),
+            "c": _drawn("r", **_OR_NONE),
+            "first": _drawn("r", "r", **_OR_NONE),
+            "second": _drawn("r", "r", **_OR_NONE),
         },
         steady=("max_iter",),
     ),
@@ -242,15 +237,11 @@ def spoil(arguments: list[Any], name: str, rng: np.random.Generator) -> None:
         arguments[k] = change(old, rng)
     elif isinstance(old, float):
         arguments[k] = float(rng.choice(_FLOATS))
-    elif isinstance(old, int) and not _is_steady(name, k):
-        arguments[k] = int(rng.choice(_INTEGERS))
-
-
-def _is_steady(name: str, k: int) -> bool:
-    special = SPECIAL.get(name, Special())
-    k -= len(special.before)
-    table = tables()[name]
-    return not 0 <= k < len(table) or table[k][0] in special.steady
+    elif isinstance(old, int):
+        special, table = SPECIAL.get(name, Special()), tables()[name]
+        at = k - len(special.before)
+        if 0 <= at < len(table) and table[at][0] not in special.steady:
+            arguments[k] = int(rng.choice(_INTEGERS))
 
 
 def _values(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -293,16 +284,14 @@ def _another_layout(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return a
 
 
-def seeds() -> list[bytes]:
-    """Return good arguments of all kernels."""
+def change(data: bytes, rng: Any) -> bytes:
+    """Return other arguments of the same kernel."""
+    low, high = (0, SPOILED) if rng.random() < 0.02 else (SPOILED, 2**60)
+    return b"%s %d" % (data.split()[0], rng.randrange(low, high))
+
+
+def _seeds() -> list[bytes]:
     return [f"{name} {k}".encode() for name in tables() for k in range(5)]
 
 
-def change(data: bytes, rng: Any) -> bytes:
-    """Return other arguments of the same kernel."""
-    good = rng.random() < 0.02
-    number = rng.randrange(SPOILED) if good else rng.randrange(SPOILED, 2**60)
-    return b"%s %d" % (data.split()[0], number)
-
-
-READER = Reader("kernels", ".txt", seeds, change, check)
+READER = Reader("kernels", ".txt", _seeds, change, check)

@@ -61,13 +61,12 @@ def seeds():
     X = rng.normal(size=(48, 2)) * (1 + y[:, None]) + 2 * y[:, None]
     labels = y, np.array(list("abcd"))[y], y % 2 == 0, y * 1.0
     stats = [ClassStatistics.from_data(X, kind) for kind in labels]
-    text = stats[1]
+    text, names = stats[1], np.array(["width", "height"], dtype=object)
     moments = text.weights, text.means, text.scatters
-    names = np.array(["width", "height"], dtype=object)
     stats.append(ClassStatistics(text.classes.astype(object), *moments, names))
     few = [rng.normal(size=(2, 5)), rng.normal(size=(1, 5))]
-    moments = np.array([3.0, 2.0]), rng.normal(size=(2, 5))
-    stats.append(ClassStatistics(np.array([0, 1]), *moments, few))
+    moments = np.array([3.0, 2.0]), rng.normal(size=(2, 5)), few
+    stats.append(ClassStatistics(np.array([0, 1]), *moments))
     return [_saved(one) for one in stats]
 
 

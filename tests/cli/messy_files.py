@@ -1,73 +1,66 @@
 """Tables as engineers have them: the same kind of numbers, each file messy in its way.
 
-Each comes as rows to fit, rows to judge the model by, and new rows, which mostly have
-no labels.
+Each comes as rows to fit, rows to evaluate the model by, and new rows, which mostly
+have no labels.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 
-# Names, means, deviations and decimals of the features, the labels, and their column.
+# Means, deviations and decimals of the features; the labels; and their column.
 MACHINE = (
     {
-        "Drehzahl": (1450, 60, 1),
-        "Öldruck": (4.2, 0.6, 3),
-        "Temperatur °C": (61, 9, 2),
-        "Schwingung": (2.1, 0.7, 4),
+        **{"Drehzahl": (1450, 60, 1), "Öldruck": (4.2, 0.6, 3)},
+        **{"Temperatur °C": (61, 9, 2), "Schwingung": (2.1, 0.7, 4)},
     },
     ("in Ordnung", "Unwucht", "Lagerschaden", "gestört"),
     "Zustand",
 )
 WINE = (
     {
-        "alcohol": (13, 0.8, 2),
-        "malic acid": (2.3, 0.9, 2),
-        "color intensity": (5, 2, 3),
-        "proline": (740, 250, 0),
+        **{"alcohol": (13, 0.8, 2), "malic acid": (2.3, 0.9, 2)},
+        **{"color intensity": (5, 2, 3), "proline": (740, 250, 0)},
     },
     ("Barolo", "Grignolino", "Barbera", "Nebbiolo"),
     "cultivar",
 )
 PATIENT = (
     {
-        "age": (57, 12, 0),
-        "pressure": (131, 17, 0),
-        "cholesterol": (246, 45, 1),
-        "rate": (149, 22, 0),
+        **{"age": (57, 12, 0), "pressure": (131, 17, 0)},
+        **{"cholesterol": (246, 45, 1), "rate": (149, 22, 0)},
     },
     ("healthy", "mild", "moderate", "severe"),
     "diagnosis",
 )
 ACTIVITY = (
     {
-        "acc_x": (0.1, 0.5, 4),
-        "acc_y": (-0.2, 0.4, 4),
-        "acc_z": (9.8, 0.6, 4),
-        "gyro": (0, 90, 2),
+        **{"acc_x": (0.1, 0.5, 4), "acc_y": (-0.2, 0.4, 4)},
+        **{"acc_z": (9.8, 0.6, 4), "gyro": (0, 90, 2)},
     },
     ("sit", "stand", "walk", "stairs"),
     "activity",
 )
-_N_TRAIN, _N_TEST, _N_NEW = 240, 120, 40
+TRAIN, TEST, NEW = slice(0, 240), slice(240, 360), slice(360, 400)
 
 
-def drawn(domain, seed, n=_N_TRAIN + _N_TEST + _N_NEW):
-    """Rows of four classes of unequal covariance, with numbers as instruments give."""
+def drawn(domain, seed, n=400):
+    """Return rows of four classes of unequal covariance, rounded as instruments do."""
     features, kinds, target = domain
     rng = np.random.default_rng(seed)
     d, y = len(features), rng.permutation(np.arange(n) % len(kinds))
     shapes = rng.normal(size=(len(kinds), d, d))
-    centres = 1.5 * rng.normal(size=(len(kinds), d))
-    Z = (rng.normal(size=(n, 1, d)) @ shapes[y])[:, 0] + centres[y]
+    centers = 1.5 * rng.normal(size=(len(kinds), d))
+    Z = (rng.normal(size=(n, 1, d)) @ shapes[y])[:, 0] + centers[y]
     columns = {
         name: np.round(mean + 0.4 * deviation * Z[:, j], decimals)
         for j, (name, (mean, deviation, decimals)) in enumerate(features.items())
@@ -75,63 +68,58 @@ def drawn(domain, seed, n=_N_TRAIN + _N_TEST + _N_NEW):
     return pd.DataFrame(columns | {target: np.array(kinds, dtype=object)[y]})
 
 
+def with_wards(rows, seed):
+    """Return patients with zeros and ones that speak for a class."""
+    rng, n = np.random.default_rng(seed), len(rows)
+    severe = rows["diagnosis"].isin(["moderate", "severe"])
+    label = rows.pop("diagnosis")
+    rows["male"] = (rng.random(n) < 0.3 + 0.4 * severe).astype(float)
+    ward = np.where(rng.random(n) < 0.6, severe, rng.integers(0, 3, n))
+    rows["ward_east"], rows["ward_west"] = (ward == 1) * 1.0, (ward == 2) * 1.0
+    return rows.assign(diagnosis=label)
+
+
 @dataclass(frozen=True)
 class Messy:
-    """A messy file, and what is in it.
-
-    Attributes
-    ----------
-    title : str
-        Where such files come from.
-    ending : str
-        Of its name.
-    rows : DataFrame
-        The clean table: features, then the column of the labels.
-    write : callable
-        Takes clean rows, and gives the bytes of a file.
-    target : str
-        The column of the labels as the user would name it first.
-    labelled : bool
-        Whether the new rows have labels, too.
-    write_test : callable or None
-        How the rows to judge by are written, if in another way.
-    knows : dict
-        What the user knows beyond the messages: values of options.
-    """
+    """A messy file: where it comes from, what is in it, and how it is written."""
 
     title: str
     ending: str
-    rows: pd.DataFrame
-    write: Callable[[pd.DataFrame], bytes]
-    target: str = ""
-    labelled: bool = False
-    write_test: Callable[[pd.DataFrame], bytes] | None = None
-    knows: dict[str, str] = field(default_factory=dict)
+    domain: tuple
+    write: Callable[[pd.DataFrame], str | bytes]
+    missing: float = 0.0  # the share in the first two columns
+    labels: dict[str, str] = field(default_factory=dict)  # others than those drawn
+    write_test: Callable[[pd.DataFrame], str | bytes] | None = None
+    target: str = ""  # as the user would name it first
+    knows: dict[str, str] = field(default_factory=dict)  # options, beyond the messages
+    labeled: bool = False  # whether the new rows have labels, too
+    seed: int = 0
 
     @property
     def name(self):
-        """The title as a name of files."""
+        """Return the title as a name of files."""
         return "".join(c if c.isalnum() else "_" for c in self.title.lower())
 
-    @property
-    def label(self):
-        """The column of the labels of the clean table."""
-        return self.rows.columns[-1]
+    @cached_property
+    def rows(self):
+        """Return the clean table: features, then the labels."""
+        rows = drawn(self.domain, self.seed)
+        if self.write is clinic:
+            return with_wards(rows, self.seed)
+        rng = np.random.default_rng(self.seed)
+        for name in rows.columns[:2] if self.missing else ():
+            rows.loc[rng.random(len(rows)) < self.missing, name] = np.nan
+        return rows.replace({rows.columns[-1]: self.labels})
 
     @property
     def parts(self):
-        """Clean rows to fit, to judge by, and new."""
-        return (
-            self.rows[:_N_TRAIN],
-            self.rows[_N_TRAIN : _N_TRAIN + _N_TEST],
-            self.rows[_N_TRAIN + _N_TEST :],
-        )
+        """Return clean rows to fit, to evaluate by, and new."""
+        return self.rows[TRAIN], self.rows[TEST], self.rows[NEW]
 
     def paths(self, folder):
-        """Write the three files; their paths."""
+        """Write the three files; return their paths."""
         train, test, new = self.parts
-        if not self.labelled:
-            new = new.drop(columns=self.label)
+        new = new if self.labeled else new.iloc[:, :-1]
         contents = {
             "train": self.write(train),
             "test": (self.write_test or self.write)(test),
@@ -139,68 +127,33 @@ class Messy:
         }
         paths = [Path(folder, f"{self.name}_{part}{self.ending}") for part in contents]
         for path, content in zip(paths, contents.values(), strict=True):
-            path.write_bytes(content)
+            path.write_bytes(encoded(content))
         return paths
 
 
-def text(
-    rows,
-    delimiter=",",
-    decimal=".",
-    end="\n",
-    na="",
-    *,
-    header=True,
-    quote=False,
-    before="",
-    trail="",
-):
-    """A table of text; quotes stand around names and text, or where they must."""
-    file = io.StringIO(newline="")
-    quoting = csv.QUOTE_NONNUMERIC if quote else csv.QUOTE_MINIMAL
-    writer = csv.writer(file, delimiter=delimiter, quoting=quoting, lineterminator=end)
+def encoded(content):
+    """Return the bytes of a file, which is text in UTF-8 or bytes already."""
+    return content.encode() if isinstance(content, str) else content
+
+
+def text(rows, delimiter=",", decimal=".", end="\n", na="", header=True, quote=False):
+    """Return a table of text; quotes stand around all text, or where they must."""
+
+    def cell(value):
+        if not isinstance(value, str):
+            number = repr(value).removesuffix(".0").replace(".", decimal)
+            return na if value != value else number
+        if quote or any(c in value for c in f'{delimiter}"\n'):
+            return '"' + value.replace('"', '""') + '"'
+        return value
+
     lines = [list(rows.columns)] if header else []
-    for row in rows.astype(object).itertuples(index=False):
-        lines.append([_cell(value, decimal, na) for value in row])
-    writer.writerows(lines)
-    body = file.getvalue()
-    if trail:
-        body = body.replace(end, trail + end)
-    return before + body
+    lines += rows.astype(object).to_numpy().tolist()
+    return "".join(delimiter.join(map(cell, line)) + end for line in lines)
 
 
-def _cell(value, decimal, na):
-    if isinstance(value, float):
-        if np.isnan(value):
-            return _Bare(na)
-        return _Bare(repr(value).removesuffix(".0").replace(".", decimal))
-    return value
-
-
-class _Bare(float):
-    """A number, or the mark of a gap, written as it is given, without quotes."""
-
-    def __new__(cls, text):
-        try:
-            bare = super().__new__(cls, text.replace(",", "."))
-        except ValueError:
-            bare = super().__new__(cls, "nan")
-        bare.text = text
-        return bare
-
-    def __repr__(self):
-        return self.text
-
-    __str__ = __repr__
-
-
-def with_gaps(rows, seed, columns=2, share=0.04):
-    """A copy with some values of the first columns missing."""
-    rng = np.random.default_rng(seed)
-    rows = rows.copy()
-    for name in rows.columns[:columns]:
-        rows.loc[rng.random(len(rows)) < share, name] = np.nan
-    return rows
+def crlf(rows):
+    return text(rows, end="\r\n")
 
 
 def german_excel(rows):
@@ -214,55 +167,37 @@ def unicode_text(rows):
 def r_csv(rows):
     rows = rows.copy()
     rows.insert(0, "", [str(k + 1) for k in rows.index])
-    return text(rows, na="NA", quote=True).encode()
+    return text(rows, na="NA", quote=True)
 
 
 def r_table(rows):
-    lines = text(rows, " ", quote=True, na="NA").splitlines(keepends=True)
-    body = (f'"{k + 1}" {line}' for k, line in zip(rows.index, lines[1:], strict=True))
-    return (lines[0] + "".join(body)).encode()
+    head, *lines = text(rows, " ", quote=True, na="NA").splitlines(keepends=True)
+    numbered = (f'"{k + 1}" {x}' for k, x in zip(rows.index, lines, strict=True))
+    return head + "".join(numbered)
 
 
 def blanks(rows):
     """Numbers in columns of equal width, as Fortran writes them."""
-    lines = (
-        "".join(f"{'?' if value != value else value!s:>13}" for value in row)
-        for row in rows.astype(object).itertuples(index=False)
+    lines = rows.astype(object).to_numpy().tolist()
+    return "".join(
+        "".join(f"{'?' if x != x else x!s:>13}" for x in line) + "\n" for line in lines
     )
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def label_first(rows):
-    """UCI: no header, labels first, a question mark for each gap."""
-    rows = rows[[rows.columns[-1], *rows.columns[:-1]]]
-    return text(rows, na="?", header=False).encode()
+    """UCI: no header, labels first, a question mark for each missing value."""
+    return text(rows[rows.columns[[-1, *range(rows.shape[1] - 1)]]], na="?", header=0)
 
 
 def clinic(rows):
     """Text that says something: sex and ward follow from what the clean table has."""
-    rows = rows.copy()
-    rows["sex"] = np.where(rows.pop("male") > 0, "m", "f")
-    wards = rows[["ward_east", "ward_west"]].to_numpy() @ [1, 2]
-    rows["ward"] = np.array(["North", "East", "West Wing"])[wards.astype(int)]
-    rows = rows.drop(columns=["ward_east", "ward_west"])
-    names = [name for name in rows.columns if name != "diagnosis"]
-    return text(
-        rows[[*names, *(["diagnosis"] if "diagnosis" in rows else [])]]
-    ).encode()
-
-
-def clinic_rows(seed):
-    """Patients, of whom some columns are categories that speak for a class."""
-    rows = drawn(PATIENT, seed)
-    rng = np.random.default_rng(seed)
-    severity = rows["diagnosis"].isin(["moderate", "severe"])
-    label = rows.pop("diagnosis")
-    rows["male"] = (rng.random(len(rows)) < 0.3 + 0.4 * severity).astype(float)
-    ward = np.where(
-        rng.random(len(rows)) < 0.6, severity, rng.integers(0, 3, len(rows))
-    )
-    rows["ward_east"], rows["ward_west"] = (ward == 1) * 1.0, (ward == 2) * 1.0
-    return rows.assign(diagnosis=label)
+    label = {"diagnosis": rows.get("diagnosis")} if "diagnosis" in rows else {}
+    wards = (rows["ward_east"] + 2 * rows["ward_west"]).astype(int)
+    categories = {
+        "sex": np.where(rows["male"] > 0, "m", "f"),
+        "ward": np.array(["North", "East", "West Wing"])[wards],
+    }
+    return text(rows.iloc[:, :4].assign(**categories, **label))
 
 
 def logged(rows):
@@ -272,7 +207,7 @@ def logged(rows):
     rows.insert(0, "part no", [f"P-{k:05d}/A" for k in rows.index])
     rows.insert(1, "taken at", when.strftime("%Y-%m-%d %H:%M"))
     rows.insert(4, "day", when.strftime("%d.%m.%Y"))
-    return text(rows).encode()
+    return text(rows)
 
 
 def remarks(rows):
@@ -281,32 +216,23 @@ def remarks(rows):
     said = {3: "again, please", 250: "see mail", 370: 'belt 2" off'}
     rows.insert(2, "Bemerkung, kurz", [said.get(k, np.nan) for k in rows.index])
     rows.insert(4, "Freigabe", np.nan)
-    return text(rows, ";", ",").encode("utf-8")
+    return text(rows, ";", ",")
 
 
 def blank_rows(rows):
     """Excel saves rows that were once in use as delimiters only."""
-    empty = ";" * (rows.shape[1] - 1) + "\r\n"
-    return (text(rows, ";", end="\r\n") + 3 * empty).encode()
+    return text(rows, ";", end="\r\n") + 3 * (";" * (rows.shape[1] - 1) + "\r\n")
 
 
 def titled(rows):
-    head = "# sensor 5, left ankle\n# firmware 2.1.7\n"
-    return text(rows, before=head).encode()
+    return "# sensor 5, left ankle\n# firmware 2.1.7\n" + text(rows)
 
 
-def excel(rows, title=None):
+def workbook(rows, *above):
     """A workbook, whose first sheet is the table."""
-    from openpyxl import Workbook
-
-    book = Workbook()
-    sheet = book.active
-    if title:
-        sheet.append([title])
-        sheet.append([])
-    sheet.append(list(rows.columns))
-    for row in rows.astype(object).itertuples(index=False):
-        sheet.append([None if value != value else value for value in row])
+    book = openpyxl.Workbook()
+    for line in (*above, list(rows.columns), *rows.astype(object).to_numpy().tolist()):
+        book.active.append([None if value != value else value for value in line])
     book.create_sheet("notes").append(["made by the test bench"])
     file = io.BytesIO()
     book.save(file)
@@ -315,146 +241,105 @@ def excel(rows, title=None):
 
 def thousands(rows):
     """Large numbers as people write them, in quotes since the comma separates."""
-    rows = rows.copy()
-    name = next(
-        n for n in rows.columns if rows[n].dtype == float and rows[n].max() > 1e3
-    )
-    rows[name] = [f"{value:,.1f}" for value in rows[name]]
-    return text(rows).encode()
+    return text(rows.assign(Drehzahl=rows["Drehzahl"].map("{:,.1f}".format)))
 
 
 def units(rows):
     marks = ["1/min", "bar", "°C", "mm/s", ""][: rows.shape[1]]
-    lines = text(rows, ";", ",").splitlines(keepends=True)
-    return "".join([lines[0], ";".join(marks) + "\n", *lines[1:]]).encode()
+    return text(rows, ";", ",").replace("\n", f"\n{';'.join(marks)}\n", 1)
 
 
-def _padded(rows):
-    return text(rows.assign(cultivar=rows["cultivar"].map("{} ".format))).encode()
+def index(rows):
+    return rows.to_csv(lineterminator="\n")
 
 
-def _index(rows):
-    return rows.to_csv(lineterminator="\n").encode()
+def relabeled(form):
+    """Return a writer of tables whose labels have another form."""
+
+    def write(rows):
+        labels = {rows.columns[-1]: rows.iloc[:, -1].map(form.format)}
+        return text(rows.assign(**labels))
+
+    return write
 
 
 # Ways of writing that take any rows, whose last column is text.
 WRITERS = (
     *(german_excel, unicode_text, r_csv, r_table, blanks, label_first, remarks),
-    *(blank_rows, titled, _index),
+    *(blank_rows, titled, index),
 )
+_NUMBERS = dict(zip(ACTIVITY[1], "0123", strict=True))
+_QUOTED = {"sit": 'sit 18"', "stand": "stand\tstill", "walk": "walk, fast"}
 
 
 def messy_files():
-    """All of them."""
-    numbers = {kind: str(k) for k, kind in enumerate(ACTIVITY[1])}
-    quoted = {"sit": 'sit 18"', "stand": "stand\tstill", "walk": "walk, fast"}
-    no_header = {"knows": {"--target": "column_5"}, "target": "class"}
-    found = [
-        Messy("German Excel", ".csv", drawn(MACHINE, 1), german_excel),
-        Messy("Excel, Unicode text", ".txt", drawn(MACHINE, 2), unicode_text),
+    """Return all of them."""
+    cases = (
+        Messy("German Excel", ".csv", MACHINE, german_excel),
+        Messy("Excel, Unicode text", ".txt", MACHINE, unicode_text),
         Messy(
-            "Excel, CSV UTF-8",
-            ".csv",
-            drawn(WINE, 3),
-            lambda rows: text(rows, end="\r\n").encode("utf-8-sig"),
+            *("Excel, CSV UTF-8", ".csv", WINE),
+            lambda rows: crlf(rows).encode("utf-8-sig"),
         ),
-        Messy("R, write.csv", ".csv", with_gaps(drawn(WINE, 4), 4), r_csv),
-        Messy("R, write.table", ".txt", drawn(PATIENT, 5), r_table),
-        Messy("pandas with index", ".csv", drawn(ACTIVITY, 6), _index),
+        Messy("R, write.csv", ".csv", WINE, r_csv, 0.04),
+        Messy("R, write.table", ".txt", PATIENT, r_table),
+        Messy("pandas with index", ".csv", ACTIVITY, index),
         Messy(
-            "UCI .data with ?",
-            ".data",
-            with_gaps(drawn(WINE, 7), 7),
-            label_first,
-            **no_header | {"knows": {"--target": "column_1"}},
-            labelled=True,
+            *("UCI .data with ?", ".data", WINE, label_first, 0.04),
+            **{"target": "class", "knows": {"--target": "column_1"}, "labeled": True},
         ),
         Messy(
-            "UCI .dat in blanks",
-            ".dat",
-            drawn(ACTIVITY, 8).replace({"activity": numbers}),
-            blanks,
-            **no_header,
+            *("UCI .dat in blanks", ".dat", ACTIVITY, blanks, 0, _NUMBERS),
+            **{"target": "class", "knows": {"--target": "column_5"}},
         ),
         Messy(
-            "Tabs and quotes",
-            ".txt",
-            drawn(ACTIVITY, 9).replace({"activity": quoted}),
-            lambda rows: text(rows, "\t", quote=True).encode(),
+            *("Tabs and quotes", ".txt", ACTIVITY),
+            *(lambda rows: text(rows, "\t", quote=True), 0, _QUOTED),
         ),
-        Messy("Categories", ".csv", clinic_rows(10), clinic),
-        Messy("Dates and identifiers", ".csv", drawn(WINE, 11), logged),
+        Messy("Categories", ".csv", PATIENT, clinic),
+        Messy("Dates and identifiers", ".csv", WINE, logged),
         Messy(
-            "-999 for gaps",
-            ".csv",
-            with_gaps(drawn(PATIENT, 12), 12, share=0.08),
-            lambda rows: text(rows.fillna(-999.0)).encode(),
+            *("-999 for gaps", ".csv", PATIENT),
+            *(lambda rows: text(rows.fillna(-999.0)), 0.08),
         ),
         Messy(
-            "Labels 0.0 against 0",
-            ".csv",
-            drawn(ACTIVITY, 13).replace({"activity": numbers}),
-            lambda rows: text(rows).encode(),
-            write_test=lambda rows: text(
-                rows.assign(activity=rows.activity + ".0")
-            ).encode(),
+            *("Labels 0.0 against 0", ".csv", ACTIVITY, text, 0, _NUMBERS),
+            relabeled("{}.0"),
+        ),
+        Messy("Labels with blanks", ".csv", WINE, text, 0, {}, relabeled("{} ")),
+        Messy(
+            *("Delimiter at the end", ".csv", WINE),
+            lambda rows: text(rows, ";").replace("\n", ";\n"),
+        ),
+        Messy("Comments above", ".csv", ACTIVITY, titled),
+        Messy(
+            *("Excel, sep=;", ".csv", MACHINE),
+            lambda rows: b"sep=;\r\n" + german_excel(rows),
+        ),
+        Messy("Excel workbook", ".xlsx", MACHINE, workbook, 0.04),
+        Messy(
+            *("Excel, title above", ".xlsx", WINE),
+            lambda rows: workbook(rows, ["Vineyard survey"], []),
         ),
         Messy(
-            "Labels with blanks",
-            ".csv",
-            drawn(WINE, 14),
-            lambda rows: text(rows).encode(),
-            write_test=_padded,
-        ),
-        Messy(
-            "Delimiter at the end",
-            ".csv",
-            drawn(WINE, 15),
-            lambda rows: text(rows, ";", trail=";").encode(),
-        ),
-        Messy("Comments above", ".csv", drawn(ACTIVITY, 16), titled),
-        Messy(
-            "Excel, sep=;",
-            ".csv",
-            drawn(MACHINE, 17),
-            lambda rows: text(rows, ";", ",", "\r\n", before="sep=;\r\n").encode(
-                "cp1252"
-            ),
-        ),
-        Messy("Excel workbook", ".xlsx", with_gaps(drawn(MACHINE, 18), 18), excel),
-        Messy(
-            "Excel, title above",
-            ".xlsx",
-            drawn(WINE, 19),
-            lambda rows: excel(rows, "Vineyard survey"),
-        ),
-        Messy(
-            "gzip",
-            ".csv.gz",
-            drawn(MACHINE, 20),
+            *("gzip", ".csv.gz", MACHINE),
             lambda rows: gzip.compress(german_excel(rows), mtime=0),
         ),
         Messy(
-            "Pipes of a database",
-            ".txt",
-            with_gaps(drawn(PATIENT, 21), 21),
-            lambda rows: text(rows, "|", na="NULL").encode(),
+            *("Pipes of a database", ".txt", PATIENT),
+            *(lambda rows: text(rows, "|", na="NULL"), 0.04),
         ),
-        Messy("Thousands", ".csv", drawn(MACHINE, 22), thousands),
-        Messy("Units below the header", ".csv", drawn(MACHINE, 23), units),
-        Messy("Remarks", ".csv", drawn(MACHINE, 24), remarks),
-        Messy("Excel, empty rows", ".csv", drawn(WINE, 25), blank_rows),
+        Messy("Thousands", ".csv", MACHINE, thousands),
+        Messy("Units below the header", ".csv", MACHINE, units),
+        Messy("Remarks", ".csv", MACHINE, remarks),
+        Messy("Excel, empty rows", ".csv", WINE, blank_rows),
+        Messy("Macintosh", ".csv", WINE, lambda rows: text(rows, end="\r")),
         Messy(
-            "Macintosh",
-            ".csv",
-            drawn(WINE, 26),
-            lambda rows: text(rows, end="\r").encode(),
+            *("Blanks after commas", ".csv", PATIENT),
+            lambda rows: text(rows).replace(",", ", "),
         ),
-        Messy(
-            "Blanks after commas",
-            ".csv",
-            drawn(PATIENT, 27),
-            lambda rows: text(rows).replace(",", ", ").encode(),
-        ),
+    )
+    return [
+        replace(case, seed=seed, target=case.target or case.domain[2])
+        for seed, case in enumerate(cases, 1)
     ]
-    return [replace(case, target=case.target or case.label) for case in found]

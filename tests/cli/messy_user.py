@@ -6,6 +6,7 @@ there, and tries again. ``python -m tests.cli.messy_user`` counts his commands.
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import sys
@@ -13,38 +14,20 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from heterolda import GaussianLinearDiscriminant
 from tests.cli.messy_files import messy_files
 from tests.helpers.cli import invoke
 
 COMMANDS = ("fit", "predict", "evaluate", "export")
-# What to read, and how; only of these are suggestions taken where a command succeeded.
-_READING = {
-    *("--no-header", "--na", "--delimiter", "--decimal", "--categorical", "--exclude"),
-    *("--missing",),
-}
-_FLAGS = {"--no-header"}
 _LISTS = {"--na", "--categorical", "--exclude"}
+# What to read, and how: only these are taken from the notes of a successful command.
+_READING = _LISTS | {"--no-header", "--delimiter", "--decimal", "--missing"}
 _MOST_TRIES = 8
 
 
 @dataclass
 class Attempt:
-    """What came of one of the four commands.
-
-    Attributes
-    ----------
-    succeeded : bool
-        Whether it did in the end.
-    typed : list of str
-        The commands.
-    said : list of str
-        What each said on the standard error stream.
-    output : str
-        What the last one printed.
-    """
+    """What came of one command: what was typed, what it said, what it printed."""
 
     succeeded: bool = False
     typed: list[str] = field(default_factory=list)
@@ -53,76 +36,67 @@ class Attempt:
 
 
 def suggested(message, knows):
-    """Options and values in a message; a value that it leaves open is known, or quoted.
+    """Return the options in a message; a value that it leaves open is known, or quoted.
 
     Of several values for the same option, the first is the one to try.
     """
-    found = {}
+    options = {}
     for match in re.finditer(r"--[a-z]+(?:-[a-z]+)*", message):
         option = match[0]
-        if option in found:
-            continue
-        if option in _FLAGS:
-            found[option] = None
-            continue
-        value = knows.get(option) or _value(message[match.end() :])
-        if value is None:  # "its columns seem to be separated by ';': name it with ..."
+        if option == "--no-header":
+            options[option] = None
+        elif option not in options:
             quoted = re.search(r"(?<!\w)'([^']+)'", message)
-            value = quoted and quoted[1]
-        if value:
-            found[option] = value
-    return found
+            value = knows.get(option) or _value(message[match.end() :])
+            if value or quoted:  # "seem to be separated by ';': name it with ..."
+                options[option] = value or quoted[1]
+    return options
 
 
-def _value(rest):
-    """The word that follows an option, as a shell would read it."""
-    if not rest.startswith(" "):
+def _value(text):
+    """Return the word that follows an option, as a shell would read it."""
+    if not text.startswith(" "):
         return None
-    lexer = shlex.shlex(rest, posix=True, punctuation_chars=";")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
         word = lexer.get_token() or ""
     except ValueError:
         return None
-    is_quoted = rest.lstrip()[:1] in "'\""
-    word = word if is_quoted else word.rstrip(",.:;)")
-    is_prose = not is_quoted and not re.search(r"[\d_,;|=.?-]", word)
-    known = word in ("em", "drop", "keep", "auto", "tab", "space")
-    return word if word and (known or not is_prose) else None
+    if text.lstrip()[:1] in "'\"":
+        return word
+    word = word.rstrip(",.:;)")
+    is_value = word in ("em", "drop", "keep", "auto", "tab", "space")
+    return word if is_value or re.search(r"[\d_,;|=.?-]", word) else None
 
 
 def attempt(words, knows):
     """Type a command until it succeeds, or says nothing that would be new."""
-    tried, options = Attempt(), {}
-    asked = False
+    tried, options, succeeded_before = Attempt(), {}, False
     while len(tried.typed) < _MOST_TRIES:
         line = [*words, *(w for pair in options.items() for w in pair if w is not None)]
-        result = invoke(*_last_wins(line))
+        if line.count("--target") > 1:  # the first is given up for another
+            at = line.index("--target")
+            del line[at : at + 2]
+        result = invoke(*line)
         tried.typed.append(shlex.join(line))
         tried.said.append(result.stderr)
         tried.output, tried.succeeded = result.stdout, result.exit_code == 0
         new = suggested(result.stderr, knows)
         if tried.succeeded:
-            new = {k: v for k, v in new.items() if k in _READING} if not asked else {}
-            asked = True
-        added = _added(options, new)
-        if added == options:
+            wanted = set() if succeeded_before else _READING
+            new = {option: new[option] for option in new.keys() & wanted}
+            succeeded_before = True
+        more = _added(options, new)
+        if more == options:
             return tried
-        options = added
+        options = more
     tried.succeeded = False
     return tried
 
 
-def _last_wins(line):
-    """A command in which the target that was typed first is given up for another."""
-    if line.count("--target") > 1:
-        at = line.index("--target")
-        line = line[:at] + line[at + 2 :]
-    return line
-
-
 def _added(options, new):
-    """The options so far and the new ones; lists grow."""
+    """Return the options so far and the new ones; lists grow."""
     options = dict(options)
     for option, value in new.items():
         if option in _LISTS and option in options:
@@ -138,58 +112,50 @@ def through(case, folder):
     folder.mkdir()
     train, test, new = case.paths(folder)
     model = folder / "m.json"
-    lines = {
-        "fit": ["fit", train, "--target", case.target, "--out", model],
-        "predict": ["predict", model, new, "--out", folder / "predicted.csv"],
-        "evaluate": ["evaluate", model, test],
-        "export": ["export", model, "--out", folder / "m.h"],
-    }
     done = {}
-    for name in COMMANDS:
-        knows = case.knows if name == "fit" else {}
-        done[name] = attempt([str(word) for word in lines[name]], knows)
+    for words in (
+        ["fit", train, "--target", case.target, "--out", model],
+        ["predict", model, new, "--out", folder / "predicted.csv"],
+        ["evaluate", model, test],
+        ["export", model, "--out", folder / "m.h"],
+    ):
+        name = words[0]
+        done[name] = attempt([*map(str, words)], case.knows if name == "fit" else {})
         if not done[name].succeeded:
             break
     return done
 
 
 def is_right(case, done, folder):
-    """Whether predictions and accuracy are those of the clean table."""
+    """Return whether predictions and accuracy are those of the clean table."""
     train, test, new = case.parts
-    names = list(train.columns[:-1])
-    clean = GaussianLinearDiscriminant(missing="em")
-    if "--missing em" not in done["fit"].typed[-1]:
+    *names, label = train.columns
+    typed = {name: tried.typed[-1] for name, tried in done.items()}
+    if "--missing em" not in typed["fit"]:
         train, test = train.dropna(), test.dropna()
-    clean.fit(train[names].to_numpy(), train[case.label].to_numpy(str))
-    accuracy = clean.score(test[names].to_numpy(), test[case.label].to_numpy(str))
-    found = re.search(r"^accuracy +([\d.]+) %", done["evaluate"].output, re.MULTILINE)
-    written = Path(folder, case.name, "predicted.csv").read_bytes()
-    lines = _decoded(written).splitlines()[1:]
-    if "--missing drop" in done["predict"].typed[-1]:
+    clean = GaussianLinearDiscriminant(missing="em")
+    clean.fit(train[names].to_numpy(), train[label].to_numpy(str))
+    accuracy = clean.score(test[names].to_numpy(), test[label].to_numpy(str))
+    shown = re.search(r"^accuracy +([\d.]+) %", done["evaluate"].output, re.MULTILINE)
+    if "--missing drop" in typed["predict"]:
         new = new.dropna()
-    lines = [line for line in lines if line.strip(";,|\t ")]
-    decided = new.notna().all(axis=1).to_numpy()
-    decided = decided | ("--missing keep" not in done["predict"].typed[-1])
-    expected = clean.predict(new[names].to_numpy()[decided])
-    cells = [line.replace('""', '"').rstrip('"') for line in lines]
-    return (
-        abs(float(found[1]) - 100 * accuracy) < 0.01
-        and len(cells) == len(new)
-        and all(
-            cell.endswith(label.rstrip('"'))
-            for cell, label in zip(np.array(cells)[decided], expected, strict=True)
-        )
-    )
+    expected = clean.predict(new[names].to_numpy())
+    if "--missing keep" in typed["predict"]:
+        expected[new[names].isna().any(axis=1)] = ""
+    answers = _last_column(Path(folder, case.name, "predicted.csv").read_bytes())
+    return abs(float(shown[1]) - 100 * accuracy) < 0.01 and answers == expected.tolist()
 
 
-def _decoded(data):
-    """The text of a file of predictions."""
+def _last_column(data):
+    """Return the predictions in a file, whatever its format."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252")
+        lines = data.decode("utf-16").splitlines()
+    else:
+        text = data.decode("utf-8-sig", "replace")
+        is_utf8 = "\ufffd" not in text
+        lines = (text if is_utf8 else data.decode("cp1252")).splitlines()
+    delimiter = re.search('(.)"?prediction', "\n".join(lines))[1]
+    return [row[-1] for row in csv.reader(lines[1:], delimiter=delimiter) if any(row)]
 
 
 def main(*wanted):
@@ -201,29 +167,22 @@ def main(*wanted):
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:
             done = through(case, folder)
-            cells = [_count(done.get(name)) for name in COMMANDS]
-            number = sum(len(one.typed) for one in done.values())
-            if not all(one.succeeded for one in done.values()):
+            counts = [len(tried.typed) for tried in done.values()]
+            cells = [*map(str, counts), *[""] * (len(COMMANDS) - len(counts))]
+            if not all(tried.succeeded for tried in done.values()):
                 cells.append("fails")
             elif not is_right(case, done, folder):
                 cells.append("wrong")
             else:
-                cells.append(str(number))
-                total, right = total + number, right + 1
+                cells.append(str(sum(counts)))
+                total, right = total + sum(counts), right + 1
             print(f"| {case.title} | {' | '.join(cells)} |", flush=True)
-            if wanted:
-                for one in done.values():
-                    for typed, said in zip(one.typed, one.said, strict=True):
-                        print(f"$ {typed}\n{said}".replace(f"{folder}/", ""))
+            for tried in done.values() if wanted else ():
+                for typed, said in zip(tried.typed, tried.said, strict=True):
+                    print(f"$ {typed}\n{said}".replace(f"{folder}/", ""))
     print(f"\nTogether: {right} files, {total} commands.")
     if right < len(cases):
         print(f"{len(cases) - right} files are not done, or give wrong answers.")
-
-
-def _count(found):
-    if found is None:
-        return ""
-    return f"{len(found.typed)}{'' if found.succeeded else ', fails'}"
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def assert_same(model, reference):
 
 @pytest.mark.parametrize(
     ("kind", "shrinkage"),
-    [("csv", None), ("parquet", "cv"), ("several", None), ("stdin", "cv")],
+    [("csv", "cv"), ("parquet", None), ("several", None), ("stdin", "cv")],
 )
 def test_a_fit_is_that_to_features_of_an_encoder(kind, shrinkage, rng, tmp_path):
     frame = make_rows(rng)
@@ -157,32 +157,25 @@ def test_project_and_cross_validation_take_the_same_features(rng, tmp_path):
     options = ["-t", "kind", "--categorical", "code,city"]
     projected = succeed("project", data, *options, "-o", "-")
     assert projected == succeed("project", plain, "-t", "kind", "-o", "-")
-    for options in (["--cv", "3"], ["--refine"]):
-        shown = succeed(
-            "fit", data, "-t", "kind", "--categorical", "code,city", *options
-        )
-        other = succeed("fit", plain, "-t", "kind", *options)
-        lines = [
-            [line for line in text.splitlines() if "ccuracy" in line or "LDA" in line]
-            for text in (shown, other)
-        ]
-        assert lines[0] == lines[1] != []
+    fits = [
+        succeed("fit", data, *options, "--cv", "3"),
+        succeed("fit", plain, "-t", "kind", "--cv", "3"),
+    ]
+    lines = [[k for k in text.splitlines() if "ccuracy" in k] for text in fits]
+    assert lines[0] == lines[1] != []
 
 
 def test_auto_takes_text_and_not_dates(rng, tmp_path):
     frame = make_rows(rng)
     names = ["x0", "city=Lyon", "city=Nice", "city=other", "x1", "code"]
     for kind in ("csv", "parquet"):
-        found = fit(tmp_path, frame, kind=kind, categorical="auto")
-        assert found.feature_names_in_.tolist() == names
+        model = fit(tmp_path, frame, kind=kind, categorical="auto")
+        assert model.feature_names_in_.tolist() == names
     frame["day"] = [f"2026-{k % 12 + 1:02d}-01" for k in range(len(frame))]
     (data,), _ = write(frame, "csv", tmp_path)
-    given = [*FIT, data, "-t", "kind", "--categorical", "auto"]
-    result = invoke(*given)
+    result = invoke(*FIT, data, "-t", "kind", "--categorical", "auto")
     assert result.exit_code == 1
-    assert "'day' (row 1: '2026-01-01')" in result.stderr
     assert "add --categorical city --exclude day" in result.stderr
-    succeed(*given, "--exclude", "day")
 
 
 def test_rare_levels_and_names_that_clash(rng, tmp_path):
@@ -201,16 +194,6 @@ def test_rare_levels_and_names_that_clash(rng, tmp_path):
     codes = pd.get_dummies(frame["code"].astype(str), prefix="code", prefix_sep="=")
     X = X.drop(columns="code").join(codes[model.feature_names_in_[3:]].astype(float))
     assert_same(model, GaussianLinearDiscriminant().fit(X, frame["kind"]))
-    assert "any other counts as the reference" in succeed(
-        "inspect", tmp_path / "model.json"
-    )
-    # A level in next to all rows says nothing.
-    frame["city"] = "town"
-    (data,), _ = write(frame, "csv", tmp_path)
-    result = invoke(*FIT, data, "-t", "kind", "--categorical", "city")
-    assert result.exit_code == 0
-    assert "left out 'city': nearly all" in result.stderr
-    assert "3 features" in result.stdout
     frame = make_rows(rng).assign(**{"city=Lyon": 1.0})
     (data,), _ = write(frame, "csv", tmp_path)
     result = invoke(*FIT, data, "-t", "kind", "--categorical", "city")
@@ -271,8 +254,6 @@ def test_a_model_says_which_columns_it_needs(rng, tmp_path):
     assert "Needs the columns x0, city, x1, code." in shown
     line = "Categories of city: Paris (the reference), Lyon, Nice; any other counts as "
     assert line + "city=other." in shown
-    frame.rename(columns={"city": "town"}).to_csv(data, index=False)
-    assert "no column is named 'city'" in invoke("predict", path, data).stderr
     # Missing cells, and Parquet, in which numbers are numbers and text stays text.
     new = frame.astype({"code": object})
     new.loc[3, "city"], new.loc[5, "code"] = " ", "NA"
@@ -284,23 +265,3 @@ def test_a_model_says_which_columns_it_needs(rng, tmp_path):
     assert np.flatnonzero(kept["prediction"].isna()).tolist() == [3, 5]
     assert kept["city"].tolist()[:3] == frame["city"].tolist()[:3]
     assert kept["x0"].dtype == float
-
-
-def test_files_are_read_as_those_of_the_fit(rng, tmp_path):
-    """NA strings are remembered, and that columns have no names and how many are."""
-    frame, path, data = make_rows(rng), tmp_path / "m.json", tmp_path / "d.csv"
-    frame = frame[["x0", "x1", "kind"]].astype({"x0": object})
-    frame.loc[3, "x0"] = "?"
-    frame.to_csv(data, index=False, header=False)
-    options = "--no-header", "--na", "?", "--missing", "em", "-o", path
-    succeed(*FIT, data, "-t", "column_3", *options)
-    expected = [row[-1] for row in rows_of(succeed("predict", path, data))[1:]]
-    # The labels may be absent, since that moves no other column.
-    frame[["x0", "x1"]].to_csv(data, index=False, header=False)
-    assert [r[-1] for r in rows_of(succeed("predict", path, data))[1:]] == expected
-    frame[["x0"]].to_csv(data, index=False, header=False)
-    assert "columns might be confused" in invoke("predict", path, data).stderr
-    frame[["kind", "x0", "x1"]].to_csv(data, index=False, header=False)
-    succeed(*FIT, data, "-t", "column_1", *options)
-    frame[["x0", "x1"]].to_csv(data, index=False, header=False)
-    assert "columns might be confused" in invoke("predict", path, data).stderr

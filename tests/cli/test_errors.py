@@ -1,9 +1,6 @@
 """Bad commands: one line, the right status, and nothing left behind."""
 
-import errno
 import gzip
-import json
-import os
 import re
 import shlex
 import sys
@@ -27,7 +24,7 @@ from heterolda import (
 from heterolda.cli.app import app
 from heterolda.cli.fit import Settings
 from heterolda.cli.messages import in_options
-from heterolda.foundations import files, wording
+from heterolda.foundations import wording
 from heterolda.solvers import SOLVERS
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -42,23 +39,16 @@ def tables(good):
         "empty.csv": "",
         "header.csv": good.splitlines()[0] + "\n",
         "one-class.csv": re.sub("(north|east|south)\n", "west\n", good),
-        "few.csv": "x0,kind\n1,west\n2,east\n3,west\n4,east\n",
         "words.csv": good + "1,two,3,west\n",
-        "infinite.csv": good + "1,inf,3,west\n",
         "missing.csv": good + "1,,3,west\n",
         "no-label.csv": good + "1,2,3,\n",
-        "twice.csv": good.replace("x1", "x0", 1),
         "ragged.csv": good + "1,2,3\n",
-        "mixed.csv": good.replace("x1", "größe", 1).encode() + b"1,2,3,S\xfcd\n",
         "noise.csv": bytes(range(256)) * 20,
         "cut.csv.gz": gzip.compress(good.encode() * 50)[:400],
-        "noise.parquet": b"PAR1" + bytes(100) + b"PAR1",
-        "table.xlsx": "PK",
         "others.csv": "x0,x9,kind\n1,2,west\n",
         "taken.csv": good.replace("kind", "prediction", 1),
         "component.csv": good.replace("x1", "component_1", 1),
         "strange.csv": good + "1,2,3,mars\n",
-        "huge.csv": "x0,kind\n1e300,a\n-1e300,a\n1,b\n2,b\n",
     }
 
 
@@ -85,9 +75,6 @@ def folder(tmp_path_factory):
             "parts/a.csv": good,
             "parts/deep/b.csv": good,
             "cut.json": model[: len(model) // 2],
-            "noise.json": bytes(range(256)),
-            "other.json": '{"a": 1}',
-            "version.json": json.dumps(json.loads(model) | {"version": 7}),
             **dict.fromkeys(["run/results.csv", "run/run.json"], "of a study"),
             "sets/liver.csv.gz": "a set",
         }
@@ -113,32 +100,21 @@ SHORT = {
 BAD = r"""
 1 | fit nothing.csv FIT | there is no file 'nothing.csv'
 1 | fit folder FIT | the folder 'folder' has no file that ends in
-1 | fit table.xlsx FIT | table.xlsx cannot be read as an Excel workbook
 1 | fit empty.csv FIT | empty.csv is empty
 1 | fit header.csv FIT | the data have no rows
 1 | fit one-class.csv FIT | at least 2 classes are needed, got 1
 1 | fit words.csv FIT | words.csv: 1 column is not all numbers: 'x1' (row 201: 'two')
-1 | fit infinite.csv FIT | infinite.csv: column 'x1', row 201 is infinite
 1 | fit missing.csv FIT | column 'x1', row 201 is miss.* --missing drop
 1 | fit no-label.csv FIT | no-label.csv: column 'kind', row 201 is miss
-1 | fit twice.csv FIT | twice.csv: several columns are named ['x0']
 1 | fit ragged.csv FIT | ragged.csv: row 201 has 3 cells, but there are 4
-1 | fit mixed.csv FIT | in UTF-8 with bytes of another encoding, such as 0xfc
 1 | fit noise.csv FIT | noise.csv is not a text file
 1 | fit cut.csv.gz FIT | cut.csv.gz cannot be read
-1 | fit noise.parquet FIT | noise.parquet cannot be read
-1 | fit good.csv others.csv FIT | others.csv: its columns are not those of
-1 | fit huge.csv FIT | ^heterolda: (?!X).*(large|overflow|square)
 2 | fit good.csv -t sort | no column is named 'sort'.* column of the labels with --targe
 2 | fit good.csv FIT --columns x0,x7 | no column is named 'x7'
 2 | fit good.csv FIT --columns kind | --columns and the other options
 2 | fit good.csv FIT --columns x0,x1 --exclude x1 | use only one of them
-1 | fit good.csv FIT --sample-weight x0 | good.csv: column 'x0' has negative values
-1 | fit good.csv -t x0 --exclude kind | column 'x0' is a measurement and not a class
 2 | fit good.csv FIT --solver best | '--solver': 'best' is not one of 'global', 'fixed
 2 | fit good.csv FIT --delimiter ;; | --delimiter ;;: must be one character
-2 | fit good.csv FIT --cv 1 | --cv
-2 | fit good.csv FIT --bogus | --bogus
 2 | fit empty.csv FIT --shrinkage much | --shrinkage must be .* range \[0.0, 1.0\], got
 2 | fit empty.csv FIT --shrinkage 0.1,2 | --shrinkage must be two numbers in
 2 | fit good.csv FIT --costs north=3 | write TRUE:DECIDED=COST
@@ -150,7 +126,6 @@ BAD = r"""
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
 2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
 2 | fit empty.csv FIT --priors north=1,east=0 | --priors must be positive
-2 | fit empty.csv FIT --recommended --priors a=1,b=0 | --priors must be positive
 2 | fit good.csv FIT --max-error north=.1 | --max-error is for two
 2 | fit good.csv FIT --confidence .9 | --confidence needs .* add --max-error
 2 | fit empty.csv BOUND 2 | --confidence must be a float in the range
@@ -168,32 +143,21 @@ BAD = r"""
 2 | fitt good.csv | No such command 'fitt'
 2 | fit - good.csv FIT | name no other data with it
 2 | fit good.csv -t kind -o - | --out: name a file, not -
-1 | fit good.csv -t kind -o nowhere/new.json | the folder 'nowhere' does not
 1 | fit good.csv -t kind -o folder | 'folder' is a folder
 1 | compare missing.csv -t kind -o out.png | column 'x1', row 201 is .* --missing drop$
 2 | compare good.csv -t kind -o model.json | --out model.json: name a .png
 1 | project component.csv PROJECT --columns x0 | already a column 'component_1'
-2 | project good.csv PROJECT --id nothing | no column is named 'nothing'
 2 | project good.csv PROJECT --components 4 | --components 4 is more than
-2 | project good.csv PROJECT --shrinkage cv | --shrinkage must be a str among {'aut
 2 | project good.csv -t kind -o n.csv --html parts/../n.csv | replace what --out writes
 2 | predict model.json good.csv -o out.xlsx | which opens in Excel
 1 | predict nothing.json good.csv | nothing.json: No such file or directory
 1 | predict cut.json good.csv | 'cut.json' is not a readable file .* not JSON
-1 | predict noise.json good.csv | 'noise.json' is not a readable file
-1 | predict other.json good.csv | 'other.json' is not a readable file
-1 | predict version.json good.csv | version 7, .* reads only version 1: save
 1 | predict bare.json good.csv | has no feature names: set the attribute
 2 | predict model.json others.csv -o out.csv | no column is named 'x1', 'x2'
-1 | predict model.json missing.csv -o out.csv | column 'x1', row 201 is missing
-1 | predict model.json words.csv -o o.parquet | 'x1' (row 201: 'two')
 1 | predict model.json words.csv | not all numbers.*Correct the file, or add --na two
-1 | predict model.json ragged.csv -o out.csv.gz | ragged.csv: row 201 has 3
 1 | predict model.json taken.csv -o out.csv | already a column 'prediction'
 2 | predict model.json good.csv --id name -o out.csv | no column is named 'name'
 1 | predict projection.json good.csv | projection.json holds a projection
-1 | evaluate good.csv good.csv | 'good.csv' is not a readable file
-1 | evaluate model.json header.csv -t kind | the data have no rows
 1 | evaluate model.json strange.csv -t kind | labels ['mars'] that are not classes
 2 | evaluate model.json good.csv | does not say which column .* --target
 2 | inspect model.json --pair north | write two labels
@@ -213,7 +177,6 @@ BAD = r"""
 2 | predict m.csv good.csv -o m.csv | , which is read: name
 2 | predict model.json good.csv -o twice-soft.csv | , which is read: name
 2 | predict model.json parts -o linked/deep/b.csv | , which is read: name
-2 | predict model.json linked -o parts/a.csv | , which is read: name
 2 | predict model.json 'parts/*.csv' -o parts/a.csv | , which is read: name
 2 | fit soft.csv -t kind -o good.csv | , which is read: name
 2 | compare good.csv -t kind -o soft.png | , which is read: name
@@ -250,22 +213,16 @@ def test_other_files_are_replaced_and_links_followed(folder, tmp_path):
     succeed("predict", "model.json", "good.csv", "-o", link)
     assert link.is_symlink()
     assert old.read_text().startswith("x0,x1,x2,kind,prediction\n")
+    # Another name of the same data is replaced; the data stay.
+    copy, before = tmp_path / "copy.csv", Path("good.csv").read_bytes()
+    copy.write_bytes(before)
+    (tmp_path / "hard.csv").hardlink_to(copy)
+    succeed("predict", "model.json", copy, "-o", tmp_path / "hard.csv")
+    assert copy.read_bytes() == before
     lost.symlink_to("gone/new.csv")
     result = invoke("predict", "model.json", "good.csv", "-o", lost)
     assert result.exit_code == 1
     assert f"'{lost}' is a link to '{tmp_path}/gone/new.csv', and" in result.stderr
-
-
-def test_errors_name_the_file_and_not_a_temporary_one(folder, tmp_path, monkeypatch):
-    def refuse(*paths):
-        reason = os.strerror(errno.EACCES)
-        raise PermissionError(errno.EACCES, reason, *map(str, paths))
-
-    out = tmp_path / "out.csv"
-    monkeypatch.setattr(files.os, "replace", refuse)
-    result = invoke("predict", "model.json", "good.csv", "-o", out)
-    assert result.stderr.endswith(f"{out}: {os.strerror(errno.EACCES)}\n")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_traceback_is_shown_if_asked_for(folder):
@@ -274,26 +231,13 @@ def test_a_traceback_is_shown_if_asked_for(folder):
     assert "Traceback" in shown.stderr
 
 
-@pytest.mark.parametrize(
-    ("parameter", "problem", "options"),
-    [
-        ("priors", "must", "--priors must"),
-        ("X", ": the values", "the values"),
-        ("path", "'a' is not", "'a' is not"),
-        (
-            "max_error",
-            "={'a': 0.1} needs method='error', or use A(method='fisher')",
-            "--max-error a=0.1 needs --method error, or use A(method='fisher')",
-        ),
-        (
-            "n_components",
-            "=7 is many: use columns=..., exclude=['a', 'b c']",
-            "--components 7 is many: use --columns, --exclude 'a,b c'",
-        ),
-    ],
-)
-def test_parameters_are_named_as_options(parameter, problem, options):
-    assert in_options(ParameterError(parameter, problem)) == options
+def test_parameters_are_named_as_options():
+    problem = "={'a': 0.1} needs method='error', or use A(method='fisher')"
+    expected = "--max-error a=0.1 needs --method error, or use A(method='fisher')"
+    assert in_options(ParameterError("max_error", problem)) == expected
+    problem = "=7 is many: use columns=..., exclude=['a', 'b c']"
+    expected = "--components 7 is many: use --columns, --exclude 'a,b c'"
+    assert in_options(ParameterError("n_components", problem)) == expected
 
 
 def test_names_may_have_commas_and_line_breaks():
@@ -318,12 +262,8 @@ def test_the_words_of_options_are_those_of_the_library():
     ("words", "package"),
     [
         ("fit - -t kind", "this needs pyarrow"),
-        ("compare - -t kind", "this needs pyarrow"),
-        ("project - -t kind -o new.csv", "this needs pyarrow"),
         ("predict model.json good.csv", "this needs pyarrow"),
-        ("evaluate model.json -", "this needs pyarrow"),
         ("compare good.csv -t kind -o new.png", "pictures need matplotlib"),
-        ("project good.csv -t kind --html new.html", "pictures need matplotlib"),
         ("inspect model.json --html new.html", "pictures need matplotlib"),
         ("export model.json -o new.onnx", "export to ONNX needs skl2onnx"),
     ],
@@ -360,6 +300,6 @@ def test_help_has_all_options_and_examples_that_are_right(name, monkeypatch, cap
 
 def test_the_help_lists_all_commands():
     shown = succeed("--help")
-    assert shown == succeed() == succeed("-h")
+    assert shown == succeed()
     assert all(name in shown for name in COMMANDS)
     assert succeed("--version") == f"heterolda {heterolda.__version__}\n"

@@ -99,8 +99,6 @@ def test_the_text_says_the_same(frame, path, tmp_path):
     for kind, row in zip(found["classes"], found["confusion"], strict=True):
         counts = r" +".join(f"{int(n)}" for n in row)
         assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
-    piped = succeed("evaluate", path, "-", *TARGET, stdin=data.read_text())
-    assert piped == shown.replace(str(data), "standard input")
 
 
 def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
@@ -116,21 +114,6 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     assert found["n_rows"] == len(part) - 1
     assert found["recall"][3] is None
     assert found["balanced_accuracy"] == pytest.approx(np.mean(found["recall"][:3]))
-
-
-def test_many_classes_show_what_is_confused_most(rng, tmp_path):
-    kinds = [f"k{k:02d}" for k in range(14)]
-    frame = make_frame(rng, 700, kinds)
-    model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
-    heterolda.save(model, tmp_path / "m.json")
-    frame.to_parquet(tmp_path / "d.parquet")
-    shown = succeed("evaluate", tmp_path / "m.json", tmp_path / "d.parquet", *TARGET)
-    counts = confusion_matrix(frame["kind"], model.predict(frame[FEATURES]))
-    np.fill_diagonal(counts, 0)
-    lines = re.findall(r"^(k\d\d) +(k\d\d) +(\d+) +[\d.]+ %$", shown, re.MULTILINE)
-    assert [int(n) for *_, n in lines] == sorted(counts.ravel())[::-1][: len(lines)]
-    for true, given, n in lines:
-        assert counts[kinds.index(true), kinds.index(given)] == int(n)
 
 
 def test_labels_are_found_whatever_their_form(rng, tmp_path):
@@ -152,7 +135,6 @@ def test_labels_are_found_whatever_their_form(rng, tmp_path):
     [
         (range(4), ["0.0", "1.0", "2.0", "3.0"], "which look like the classes 1, 0"),
         ("abcd", ["a", "B", "c", "d"], "'B', which look like the classes 'b' of"),
-        (["0.0", "1.0", "x", "y"], ["0", "1", "x", "y"], "classes '1.0', '0.0' of the"),
     ],
 )
 def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
@@ -160,10 +142,9 @@ def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
     path, model = tmp_path / "d.csv", tmp_path / "m.json"
     frame = make_frame(rng, kinds=list(classes)).drop(columns="id")
     frame.to_csv(path, index=False)
-    succeed("fit", path, "-t", "kind", "-o", model)
+    succeed("fit", path, "-t", "kind", "--no-accuracy", "-o", model)
     expected = succeed("evaluate", model, path)
-    other = dict(zip(map(str, classes), labels, strict=True))
-    frame["kind"] = [other[str(label)] for label in frame["kind"]]
+    frame["kind"] = frame["kind"].map(dict(zip(classes, labels, strict=True)))
     frame.to_csv(path, index=False)
     result = invoke("evaluate", model, path)
     assert said in result.stderr
@@ -171,8 +152,7 @@ def test_labels_that_look_like_classes(rng, tmp_path, classes, labels, said):
 
 
 def test_sums_do_not_depend_on_batches(rng):
-    truth = rng.integers(0, 4, 300)
-    chances = rng.dirichlet(np.ones(4), 300)
+    truth, chances = rng.integers(0, 4, 300), rng.dirichlet(np.ones(4), 300)
     chances[0] = [1, 0, 0, 0]  # in the last bin, and the loss of class 1 stays finite
     truth[0] = 1
     whole, parts = Scores(np.arange(4)), Scores(np.arange(4))
@@ -182,4 +162,3 @@ def test_sums_do_not_depend_on_batches(rng):
     assert np.isfinite(whole.log_loss)
     for name in ("accuracy", "log_loss", "calibration_error", "balanced_accuracy"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
-    assert whole.reliability[-1]["high"] == 1

@@ -40,7 +40,7 @@ def write(frame, path):
     if path.endswith(".parquet"):
         frame.to_parquet(path, index=False)
     else:
-        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path else ",")
+        frame.to_csv(path, index=False)
     return path
 
 
@@ -60,7 +60,7 @@ def assert_same(model, other, frame):
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["tsv", "csv.gz", "parquet", "parts", "stdin"])
+@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "parts", "stdin"])
 def test_files_of_any_kind_give_the_model_of_the_array(frame, tmp_path, kind):
     out, stdin = tmp_path / "model.json", None
     data, head = [tmp_path / f"data.{kind}"], f"data.{kind}: 200 rows"
@@ -100,20 +100,20 @@ def plain(**settings):
 
 SETTINGS = {
     "--solver r-hld-1 --seed 3": plain(solver="r-hld-1", random_state=3),
-    "--shrinkage 0.3,0.1": plain(shrinkage=(0.3, 0.1)),
-    "--shrinkage auto --voting majority": plain(shrinkage="auto", voting="majority"),
-    "--shrinkage cv": plain(shrinkage="cv"),
-    "--priors equal": plain(priors="equal"),
+    "--shrinkage 0.3,0.1 --voting majority": plain(
+        shrinkage=(0.3, 0.1), voting="majority"
+    ),
+    "--shrinkage cv --priors equal --multiclass ova": plain(
+        shrinkage="cv", priors="equal", multiclass="ova"
+    ),
     "--priors north=1,west=4,south=2,east=3": plain(priors=[0.3, 0.1, 0.2, 0.4]),
     "--costs north:south=10,east:west=2.5": plain(
         costs={"north": {"south": 10}, "east": {"west": 2.5}}
     ),
     "--criterion minimax": plain(criterion="minimax"),
-    "--multiclass ova": plain(multiclass="ova"),
     "--refine --class-weight west=4": LocalNeighborhoodSearch(
         plain(), class_weight={"west": 4}
     ),
-    "--recommended": heterolda.recommended(),
     "--recommended --shrinkage 0.3 --priors equal": heterolda.recommended(
         shrinkage=0.3, priors="equal"
     ),
@@ -142,32 +142,26 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
     frame = make_frame(rng, n=60)
     two = frame[frame["kind"].isin(["north", "west"])]
     two = two.assign(w=rng.integers(1, 4, len(two)))
+    X, y, w = two[FEATURES], two["kind"], two["w"]
     data, out = write(two, tmp_path / "d.csv"), tmp_path / "m.json"
     fit = "fit", data, *CHOSEN, "--sample-weight", "w", "--confidence", "0.9"
     bound = "--max-error", "west=0.3", "--seed", "3"
     shown = succeed(*fit, *bound, "-o", out)
     model = BoundedErrorClassifier(
         max_error={"west": 0.3}, confidence=0.9, random_state=3
-    ).fit(two[FEATURES], two["kind"], sample_weight=two["w"])
-    loaded, X = heterolda.load(out), two[FEATURES]
+    ).fit(X, y, sample_weight=w)
+    loaded = heterolda.load(out)
     assert loaded.bound_ == model.bound_
-    assert loaded.fit_record_.n_rows == two["w"].sum()
+    assert loaded.fit_record_.n_rows == w.sum()
     assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
     assert sentence in shown
-    assert "is unknown: fits to fewer rows set fewer aside" in shown
     assert sentence in succeed("inspect", out)
-    west = two["kind"] == "west"
-    wrong = 100 * np.average(
-        (model.predict(X) != two["kind"])[west], weights=two["w"][west]
-    )
-    observed = f"west wrong: {wrong:.1f} % of {two['w'][west].sum()} rows (bound: 30"
+    west = y == "west"
+    wrong = 100 * np.average((model.predict(X) != y)[west], weights=w[west])
+    observed = f"west wrong: {wrong:.1f} % of {w[west].sum()} rows (bound: 30"
     assert observed in succeed("evaluate", out, data, "--sample-weight", "w")
-    succeed("predict", out, data, "-o", tmp_path / "p.csv")
-    predicted = pd.read_csv(tmp_path / "p.csv")["prediction"]
-    assert_array_equal(predicted, model.predict(X))
     result = invoke(*fit, *bound, "--cv", "3")
-    assert "Held-out accuracy (3-fold" in result.stdout
     assert "note: by 3-fold cross-validation, west wrong: " in result.stderr
     result = invoke(*fit, "--max-error", "west=0.2", "--cv", "2")
     assert result.exit_code == 1
@@ -175,16 +169,18 @@ def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
 
 
 def test_weights_are_frequencies_and_missing_rows_can_be_dropped(frame, tmp_path, rng):
-    times = rng.integers(0, 4, len(frame))
-    model = fitted(frame.assign(times=times), tmp_path, "--sample-weight", "times")
-    copies = frame.loc[frame.index.repeat(times)]
-    assert_same(model, plain().fit(copies[FEATURES], copies["kind"]), frame)
+    frame["times"] = rng.integers(0, 4, len(frame))
     holes = frame.copy()
     holes.loc[[3, 50], "x1"] = np.nan
     holes.loc[7, "kind"] = None
-    model = fitted(holes, tmp_path, "--missing", "drop")
-    left = holes.dropna()
-    assert_same(model, plain().fit(left[FEATURES], left["kind"]), frame)
+    options = "--sample-weight", "times", "--missing", "drop"
+    model = fitted(holes, tmp_path, *options)
+    kept = frame.drop([3, 7, 50])
+    copies = kept.loc[kept.index.repeat(kept["times"])]
+    assert_same(model, plain().fit(copies[FEATURES], copies["kind"]), frame)
+    refine = "--missing", "drop", "--refine", "--no-accuracy"
+    said = invoke("fit", tmp_path / "data.csv", *CHOSEN, *refine).stderr
+    assert "note: these settings need all rows at once" in said
 
 
 def figures(line):
@@ -224,35 +220,20 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert "Fitted to 0.csv and 1 more (200 rows, target 'kind') on" in shown
     # The target is known; that of another table can be named.
     text = frame.drop(columns="id").to_csv(index=False)
-    assert succeed("evaluate", path, "-", stdin=text).count("\n") > 5
+    shown = succeed("evaluate", path, "-", stdin=text)
     other = text.replace("kind", "sort")
-    result = invoke("evaluate", path, "-", stdin=other)
-    assert "no column is named 'kind'" in result.stderr
-    succeed("evaluate", path, "-", "--target", "sort", stdin=other)
+    assert succeed("evaluate", path, "-", "--target", "sort", stdin=other) == shown
 
 
-@pytest.mark.parametrize(
-    ("options", "verdict"),
-    [
-        ("--solver fisher", ""),
-        ("--criterion minimax", "LDA aims at the fewest"),
-        ("--refine", "Use|These rows do not"),
-        ("--recommended", "Use|These rows do not"),
-        ("--shrinkage cv", "Use|These rows do not"),
-    ],
-)
-def test_all_settings_are_cross_validated(rng, tmp_path, options, verdict):
+@pytest.mark.parametrize("options", ["--criterion minimax", "--recommended"])
+def test_all_settings_are_cross_validated(rng, tmp_path, options):
     data = write(make_frame(rng, 80, KINDS[:2]), tmp_path / "data.csv")
-    folds = "" if options == "--recommended" else "10-fold "
     lines = succeed("fit", data, *CHOSEN, *options.split()).splitlines()
+    is_minimax = options == "--criterion minimax"
+    folds = "10-fold " if is_minimax else ""
     assert lines[2].startswith(f"Held-out accuracy ({folds}cross-validation, 80 rows)")
+    verdict = "LDA aims at the fewest" if is_minimax else "Use|These rows do not"
     assert re.match(verdict, lines[3])
-
-
-def test_a_search_of_many_rows_is_not_repeated_unasked(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "MOST_NUMBERS", 10)
-    shown = succeed("fit", write(frame, tmp_path / "d.csv"), *CHOSEN, "--refine")
-    assert "unknown: the search takes too long on so many rows." in shown
 
 
 @pytest.mark.parametrize("refine", [False, True])
@@ -313,33 +294,24 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
 def test_of_many_rows_the_recommended_model_takes_a_sample(
     frame, tmp_path, monkeypatch
 ):
-    data = write(frame, tmp_path / "data.csv")
+    data, path = write(frame, tmp_path / "data.csv"), tmp_path / "m.json"
     monkeypatch.setattr(fitting, "MOST_ROWS", 100)
-    models = []
-    for seed in ("0", "0", "1"):
-        path = tmp_path / f"{len(models)}.json"
-        options = "--recommended", "--seed", seed, "--out", path
-        result = invoke("fit", data, *CHOSEN, *options)
-        assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
-        models.append(heterolda.load(path))
-    assert models[0].estimator_.statistics_.weights.sum() == 100
-    assert_array_equal(models[0].coef_, models[1].coef_)
-    assert not np.array_equal(models[0].coef_, models[2].coef_)
+    result = invoke("fit", data, *CHOSEN, "--recommended", "--out", path)
+    assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
+    assert heterolda.load(path).estimator_.statistics_.weights.sum() == 100
 
 
 def test_warnings_are_plain_notes(rng, tmp_path):
     few = make_frame(rng, 20, d=5)
     few["x0"] = few["x0"].where(few.index != 1)
     data = write(few, tmp_path / "few.csv")
+    options = "-t", "kind", "--exclude", "id", "--missing", "drop"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = invoke(
-            "fit", data, "-t", "kind", "--exclude", "id", "--missing", "drop"
-        )
+        result = invoke("fit", data, *options)
     assert result.exit_code == 0
     first, second = result.stderr.splitlines()
     assert first == "note: 1 of 20 rows have missing values and were left out"
-    assert second.startswith("note: there are fewer than 8 rows per feature")
     assert "as with --shrinkage cv; use --shrinkage 0 for none" in second
 
 
@@ -352,20 +324,3 @@ def test_labels_that_are_numbers_can_be_named(tmp_path, rng):
     data, out = write(both, tmp_path / "b.parquet"), tmp_path / "b.json"
     succeed("fit", data, "-t", "kind", "--priors", "true=0.3,False=0.7", "-o", out)
     assert_allclose(heterolda.load(out).priors_, [0.7, 0.3])
-
-
-def test_fewer_rows_than_features(rng, tmp_path):
-    n, d = 48, 130
-    y = np.array(list("abc"))[np.arange(n) % 3]
-    X = rng.normal(size=(n, d)) + 0.4 * (np.arange(d) < 6) * (np.arange(n) % 3)[:, None]
-    frame = pd.DataFrame(X, columns=[f"g{k}" for k in range(d)]).assign(kind=y)
-    data, path = write(frame, tmp_path / "data.parquet"), tmp_path / "model.json"
-    said = succeed("fit", data, "-t", "kind", "-o", path)
-    assert "Held-out accuracy (10-fold cross-validation, 48 rows)" in said
-    assert "--solver fisher" not in said
-    model, whole = heterolda.load(path), plain().fit(X, y)
-    size = np.abs(whole.coef_).max()
-    assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-8 * size)
-    # Of many columns messages name a few.
-    result = invoke("fit", data, "-t", "absent")
-    assert "'g19' and 111 more; name the column" in result.stderr

@@ -61,7 +61,7 @@ def assert_same_model(model, expected):
     ("kind", "shape"),
     [
         *(("arrays", (1200, 4)), ("unknown", (1200, 4)), ("frames", (1200, 4))),
-        *(("memory", (60, 150)), ("frames", (60, 150))),
+        ("memory", (60, 150)),
     ],
 )
 def test_collections_and_memory_give_one_model(scheduler, rng, kind, shape):
@@ -77,27 +77,21 @@ def test_collections_and_memory_give_one_model(scheduler, rng, kind, shape):
     assert_same_model(unweighted, GaussianLinearDiscriminant().fit(X, y))
 
 
-@pytest.mark.parametrize(
-    ("Estimator", "n_classes"),
-    [
-        *((GaussianLinearDiscriminant, 2), (GaussianLinearDiscriminant, 4)),
-        (LocalNeighborhoodSearch, 4),
-    ],
-)
-def test_lazy_input_gives_lazy_results(scheduler, Estimator, n_classes):
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_lazy_input_gives_lazy_results(scheduler, n_classes):
     X, y = data(400, k=n_classes)
     weight = np.arange(len(X)) % 3
-    frame = pd.DataFrame(X, columns=NAMES)
+    single = pd.DataFrame(X, columns=NAMES).astype("f4")
     rows, labels, weights = collections(X, y, weight)["arrays"]
-    single = frame.astype("f4")
-    for model, in_memory, lazy in (
-        (Estimator().fit(frame, y), frame, dd.from_pandas(frame, npartitions=3)),
-        (Estimator().fit(frame, y), single, dd.from_pandas(single, npartitions=3)),
-        (Estimator().fit(X, y), X, rows),
+    model = GaussianLinearDiscriminant().fit(X, y)
+    named = LocalNeighborhoodSearch().fit(single, y)
+    for fitted, in_memory, lazy in (
+        (named, single, dd.from_pandas(single, npartitions=3)),
+        (model, X, rows),
     ):
         for method in METHODS:
-            expected = getattr(model, method)(in_memory)
-            answer = getattr(model, method)(lazy)
+            expected = getattr(fitted, method)(in_memory)
+            answer = getattr(fitted, method)(lazy)
             assert isinstance(answer, da.Array)
             assert (answer.dtype, answer.ndim) == (expected.dtype, expected.ndim)
             if expected.dtype.kind == "f":
@@ -114,12 +108,12 @@ def test_projections_of_lazy_rows_are_lazy(rng):
     X, y = data(400)
     weight = rng.integers(0, 4, len(X)).astype(float)
     expected = HeteroscedasticProjection(2).fit(X, y, weight)
-    for source in collections(X, y, weight).values():
-        projection = HeteroscedasticProjection(2).fit(*source)
-        assert_allclose(projection.scalings_, expected.scalings_, rtol=1e-7, atol=1e-9)
-        answer = projection.transform(source[0])
-        assert isinstance(answer, da.Array)
-        assert_allclose(answer.compute(), expected.transform(X), rtol=1e-7, atol=1e-9)
+    lazy = collections(X, y, weight)["frames"]
+    projection = HeteroscedasticProjection(2).fit(*lazy)
+    assert_allclose(projection.scalings_, expected.scalings_, rtol=1e-7, atol=1e-9)
+    answer = projection.transform(lazy[0])
+    assert isinstance(answer, da.Array)
+    assert_allclose(answer.compute(), expected.transform(X), rtol=1e-7, atol=1e-9)
 
 
 def test_chunks_of_one_class_of_no_rows_and_of_one():
@@ -163,55 +157,42 @@ def test_a_worker_that_dies_does_not_change_the_result(cluster):
 def test_bad_input_is_refused():
     X, y = data(100)
     lazy, labels = da.from_array(X, chunks=(40, 4)), da.from_array(y, chunks=40)
-    model = GaussianLinearDiscriminant()
     plain = pd.DataFrame(X, columns=NAMES)
     frame = dd.from_pandas(plain, npartitions=3)
     column = dd.from_pandas(pd.Series(y), npartitions=3)
-
-    def with_column(values):
-        return dd.from_pandas(plain.assign(b=values), npartitions=3), column
-
-    holes = pd.array([1, None] * 50, dtype="Int64")
-    none = np.where(y == "fig", None, y)
-    for arguments, message in (
-        ((lazy, labels[:50]), "y must have one entry for each of the 100 rows"),
-        ((lazy, labels, labels[:9]), "sample_weight must have one entry"),
-        ((lazy[:, 0], labels), "X must have two dimensions"),
-        ((lazy, lazy), "y must have one dimension"),
-        ((da.where(lazy > 50, np.nan, lazy), labels), "contains NaN"),
-        ((da.ma.masked_greater(lazy, X[3, 0]), labels), "masked"),
-        ((lazy * 1e200, labels), "squares overflow"),
-        ((lazy[:0], labels[:0]), "X has no rows"),
-        ((lazy, da.zeros(100, chunks=40)), "at least 2 classes"),
-        ((lazy, labels, da.full(100, -1.0)), "negative"),
-        ((lazy, none), "missing labels"),
-        ((frame, labels), r"y has \d+ rows in a chunk where X has 3"),
-        ((frame, labels.rechunk(50)), "y has 2 chunks, but X has 3"),
-        (with_column(pd.date_range("2020", periods=100)), "'b' must be .* type date"),
-        (with_column(pd.Categorical(y)), "'b' must be numbers, but is of type categ"),
-        (with_column(holes), "X: column 'b' contains NaN"),
+    dates = plain.assign(b=pd.date_range("2020", periods=100))
+    holes = plain.assign(b=pd.array([1, None] * 50, dtype="Int64"))
+    model = GaussianLinearDiscriminant()
+    for arguments, error, message in (
+        ((lazy, labels[:50]), ValueError, "y must have one entry for each of the 100"),
+        ((lazy, labels, labels[:9]), ValueError, "sample_weight must have one entry"),
+        ((lazy[:, 0], labels), ValueError, "X must have two dimensions"),
+        ((lazy, lazy), ValueError, "y must have one dimension"),
+        ((da.where(lazy > 50, np.nan, lazy), labels), ValueError, "contains NaN"),
+        ((da.ma.masked_greater(lazy, X[3, 0]), labels), ValueError, "masked"),
+        ((lazy * 1e200, labels), ValueError, "squares overflow"),
+        ((lazy[:0], labels[:0]), ValueError, "X has no rows"),
+        ((lazy, da.zeros(100, chunks=40)), ValueError, "at least 2 classes"),
+        ((lazy, labels, da.full(100, -1.0)), ValueError, "negative"),
+        ((lazy, np.where(y == "fig", None, y)), ValueError, "missing labels"),
+        ((frame, labels), ValueError, r"y has \d+ rows in a chunk where X has 3"),
+        ((frame, labels.rechunk(50)), ValueError, "y has 2 chunks, but X has 3"),
+        ((dd.from_pandas(dates, npartitions=3), column), ValueError, "'b' .*type date"),
+        ((dd.from_pandas(holes, npartitions=3), column), ValueError, "'b' contains"),
+        ((frame, y), TypeError, "y must be a dask collection"),
+        ((lazy, dask.delayed(y)), TypeError, "y must be a dask array or data frame"),
+        ((dask.delayed(X), labels), TypeError, "X must be a dask array or data frame"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(error, match=message):
             model.fit(*arguments)
         assert not hasattr(model, "coef_")
-    for arguments, message in (
-        ((frame, y), "y must be a dask collection"),
-        ((lazy, dask.delayed(y)), "y must be a dask array or data frame"),
-        ((dask.delayed(X), labels), "X must be a dask array or data frame"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            model.fit(*arguments)
     with pytest.raises(ValueError, match="shrinkage='cv' cross-validates"):
         GaussianLinearDiscriminant(shrinkage="cv").fit(lazy, labels)
     model.fit(lazy, labels)
     with pytest.raises(ValueError, match="X has 3 features, but"):
         model.predict(lazy[:, :3])
-    for arguments, message in (
-        ((lazy[:0], labels[:0]), "no rows"),
-        ((lazy, da.arange(100, chunks=40)), "y has labels of type int64, but those"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.score(*arguments)
+    with pytest.raises(ValueError, match="y has labels of type int64, but those"):
+        model.score(lazy, da.arange(100, chunks=40))
 
 
 def test_partial_fit_adds_lazy_chunks(rng):
@@ -240,16 +221,3 @@ def test_frames_from_files_keep_their_partitions(tmp_path):
     assert model.score(lazy[["c"]], lazy["y"]) == whole.score(frame[["c"]], y)
     joined = lazy.merge(dd.from_pandas(frame[:300][["a", "b"]], npartitions=2), on="a")
     assert statistics(joined[["c", "d"]], joined["y"]).weights.sum() == 300
-
-
-@pytest.mark.parametrize("kind", ["Int64", "boolean", "bool", "double[pyarrow]"])
-def test_numbers_of_any_type_in_frames(kind, rng):
-    X = np.column_stack([rng.integers(0, 2, 90), rng.normal(size=90)])
-    y = np.arange(90) % 3
-    plain = pd.DataFrame(X, columns=["a", "b"])
-    frame = plain.assign(a=plain["a"].astype(kind), y=pd.array(y, dtype="Int64"))
-    lazy = dd.from_pandas(frame, npartitions=4)
-    model = GaussianLinearDiscriminant().fit(lazy[["a", "b"]], lazy["y"])
-    assert_same_model(model, GaussianLinearDiscriminant().fit(plain, y))
-    answer = model.predict(lazy[["a", "b"]]).compute()
-    assert_array_equal(answer, model.predict(plain))

@@ -46,6 +46,8 @@ def first_rows(data):
 def test_a_workbook_has_the_answers_of_the_same_table_in_csv(rng):
     frame = make_frame(rng, 80, kinds=[10, 20, 30, 40]).round(6)
     frame["remark"] = 'a;b,\n"c"'
+    frame["id"] = [-7.0, 1e15, *map(float, range(78))]  # written without a point
+    frame["x2"] = [f"{x}" if k % 2 else x for k, x in enumerate(frame["x2"])]
     columns = "--target", "kind", "--exclude", "id,remark"
     with a_folder():
         frame.to_csv("data.csv", index=False)
@@ -60,19 +62,15 @@ def test_a_workbook_has_the_answers_of_the_same_table_in_csv(rng):
         assert load("model.json").classes_.tolist() == [10, 20, 30, 40]
     np.testing.assert_array_equal(*models)
     assert reports[0] == reports[1]
-    assert tables[0] == tables[1]
+    (head, *rows), (other_head, *others) = tables
+    assert head == other_head
+    assert [row[0] for row in others] == [f"{x:.0f}" for x in frame["id"]]
+    assert [row[1:] for row in rows] == [row[1:] for row in others]
 
 
-def test_numbers_are_exact_and_whole_ones_have_no_point(rng):
-    values = [0.1 + 0.2, 1e300, 5e-324, -7.0, 2.0**60, 1e15, *rng.normal(size=34)]
-    frame = make_frame(rng, 40)
-    frame["id"] = values
-    with a_folder(**{"data.xlsx": content(rows_with_names(frame))}):
-        succeed(FIT[0], "data.xlsx", *FIT[1:], "model.json")
-        _, *rows = rows_of(succeed("predict", "model.json", "data.xlsx", "--out", "-"))
-    assert [float(row[0]) for row in rows] == values
-    ends = ["-7", "1.152921504606847e+18", "1" + "0" * 15]
-    assert [row[0] for row in rows[3:6]] == ends
+def test_numbers_are_exact(rng):
+    values = [0.1 + 0.2, 1e300, 5e-324, -7.0, 2.0**60, *rng.normal(size=35)]
+    assert first_rows(content([values])) == [values]
 
 
 def test_cells_mean_what_excel_shows():
@@ -118,38 +116,21 @@ def test_dates_are_those_of_another_reader(rng, since_1904):
         assert datetime.datetime.fromisoformat(text) == expected
 
 
-def test_decimal_commas_in_cells_that_are_text(rng):
-    frame = make_frame(rng, 40).round(3)
-    german = frame.astype(object)
-    for k in range(0, 40, 2):  # half of them are numbers, half text
-        german.loc[k, "x0"] = str(frame.loc[k, "x0"]).replace(".", ",")
-    with a_folder():
-        written("data.xlsx", rows_with_names(german))
-        succeed(FIT[0], "data.xlsx", *FIT[1:], "model.json")
-        table = succeed("predict", "model.json", "data.xlsx", "--out", "-")
-    _, *rows = rows_of(table, ";")
-    assert [float(row[1].replace(",", ".")) for row in rows] == list(frame["x0"])
-
-
 def test_sheets_and_their_notes(rng):
     table = rows_with_names(make_frame(rng, 40))
     notes = [["all about", "the data"], ["x0", "a length"]]
     marked = [*map(list, table), [], ["", None, ""]]
     marked[4][3] = "?"
-    for sheets, options, said in [
-        ([notes, table], (), "the sheet 'Sheet2' was read, and not 'Sheet1'"),
-        ([table, table[:9]], (), "the sheet 'Sheet1' was read, and not 'Sheet2'"),
-        ([[]], (), "data.xlsx is empty"),
-        ([[[None], [""]]], (), "data.xlsx is empty"),
-        ([marked], (), "'x2' (row 4: '?')"),
-        ([marked], ("--na", "?", "--missing", "drop"), "1 of 40 rows have missing"),
+    for data, said in [
+        (content(notes, table), "the sheet 'Sheet2' was read, and not 'Sheet1'"),
+        (content(table, table[:9]), "the sheet 'Sheet1' was read, and not 'Sheet2'"),
+        (content([[None], [""]]), "data.xlsx is empty"),
+        (content(table, state="hidden"), "data.xlsx is empty"),
+        (content(marked), "'x2' (row 4: '?')"),
     ]:
-        with a_folder(**{"data.xlsx": content(*sheets)}):
-            result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json", *options)
+        with a_folder(**{"data.xlsx": data}):
+            result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
         assert said in result.stderr
-    with a_folder(**{"data.xlsx": content(table, state="hidden")}):
-        result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
-        assert "data.xlsx is empty" in result.stderr
 
 
 def test_folders_names_and_outputs(rng):

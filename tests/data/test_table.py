@@ -3,7 +3,7 @@
 import pickle
 import subprocess
 import sys
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -76,15 +76,12 @@ def save_parts(frame, folder, kind):
 SOURCES = {
     "reader": lambda f, _: pa.Table.from_pandas(f).to_reader(max_chunksize=70),
     "generator": lambda f, _: iter(pa.Table.from_pandas(f).to_batches(70)),
-    "batch": lambda f, _: pa.RecordBatch.from_pandas(f),
     "dataset": lambda f, folder: ds.dataset(folder),
     "polars": lambda f, _: pl.from_pandas(f),
-    "lazy polars": lambda f, _: pl.from_pandas(f).lazy(),
     "frames": lambda f, _: [f[:200], f[200:200], f[200:]],
     "duckdb": lambda f, _: duckdb.sql("select * from f"),
     "pandas": lambda f, _: f,
     "folder": lambda f, folder: folder,
-    "pattern": lambda f, folder: str(folder / "part-?.parquet"),
     "list": lambda f, folder: sorted(folder.glob("*.parquet"), reverse=True),
 }
 
@@ -101,7 +98,7 @@ def test_any_source_gives_the_statistics_of_the_array(frame, tmp_path, kind):
         assert stats.feature_names.tolist() == ["c", "a"]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "csv.gz"])
+@pytest.mark.parametrize("kind", ["parquet", "csv.gz"])
 def test_files_give_the_statistics_and_the_model_of_the_array(frame, tmp_path, kind):
     frame = frame.drop(columns="times")
     save_parts(frame, tmp_path, kind)
@@ -165,33 +162,30 @@ def test_all_rows_or_a_random_sample_in_their_order(frame):
 
 # Types of columns
 
-LABELS = {
-    "integers": pa.array([3, -1, 20, 3, -1]),
-    "booleans": pa.array([True, False, True, True, False]),
-    "text": pa.array(["x", "a b", "é", "x", "é"]),
-    "whole floats": pa.array([1.0, 4.0, 4.0, 1.0, 1.0]),
-    "view": pa.array([*"abaab"], pa.string_view()),
-    "unsigned": pa.array([*"abaab"]).cast(pa.dictionary(pa.uint8(), pa.string())),
-    "runs": pc.run_end_encode(pa.array([*"abaab"])),
-    "Enum": pl.Series([*"abaab"], dtype=pl.Enum(["b", "unused", "a"])).to_arrow(),
-}
+LABELS = [
+    pa.array([True, False, True, True, False]),
+    pa.array(["x", "a b", "é", "x", "é"]),
+    pa.array([1.0, 4.0, 4.0, 1.0, 1.0]),
+    pa.array([*"abaab"], pa.string_view()),
+    pa.array([*"abaab"]).cast(pa.dictionary(pa.uint8(), pa.string())),
+    pc.run_end_encode(pa.array([*"abaab"])),
+    pl.Series([*"abaab"], dtype=pl.Enum(["b", "unused", "a"])).to_arrow(),
+]
 
 
-@pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_any_type(kind):
-    labels = LABELS[kind].to_pylist()
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels_of_any_type(labels):
     x = [1.0, 2.0, 4.0, 8.0, 16.0]
-    stats = statistics_from_batches(pa.table({"x": x, "kind": LABELS[kind]}), "kind")
-    assert_same(stats, ClassStatistics.from_data(np.c_[x], np.array(labels)))
+    stats = statistics_from_batches(pa.table({"x": x, "kind": labels}), "kind")
+    assert_same(
+        stats, ClassStatistics.from_data(np.c_[x], np.array(labels.to_pylist()))
+    )
 
 
-@pytest.mark.parametrize(
-    "value",
-    [date(2020, 1, 1), datetime(2020, 1, 1), timedelta(1), Decimal(1), b"a", [1], 0.25],
-)
-def test_values_that_are_not_labels(value):
-    source = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array([value, None] * 2)})
-    refused(source, r"'kind' of the labels must be whole numbers, booleans or text")
+def test_values_that_are_not_labels():
+    for value in (date(2020, 1, 1), timedelta(1), Decimal(1), b"a", [1], 0.25):
+        table = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array([value, None] * 2)})
+        refused(table, r"'kind' of the labels must be whole numbers, booleans or text")
 
 
 def test_labels_that_no_type_holds_are_not_confused(tmp_path):
@@ -216,18 +210,14 @@ def test_a_column_that_numbers_the_rows_is_not_a_target(frame):
     refused(numbered, r"'kind' has \d+ different labels in the first \d+ rows")
 
 
-BITS = np.arange(50) % 3 % 2
-KINDS = pa.int8(), pa.uint64(), pa.float16(), pa.bool_(), pa.decimal128(21, 2)
-NUMBERS = {str(kind): pa.array(1.0 * BITS).cast(kind) for kind in KINDS}
-NUMBERS["dictionary"] = pa.array(1.0 * BITS).dictionary_encode()
-NUMBERS["runs"] = pc.run_end_encode(pa.array(1.0 * BITS))
-
-
-@pytest.mark.parametrize("kind", NUMBERS)
-def test_numbers_of_any_type(kind):
-    y = np.arange(50) % 2
-    stats = statistics_from_batches(pa.table({"a": NUMBERS[kind], "y": y}), "y")
-    assert_same(stats, ClassStatistics.from_data(BITS[:, None], y))
+def test_numbers_of_any_type():
+    bits, y = np.arange(50) % 3 % 2, np.arange(50) % 2
+    kinds = pa.int8(), pa.uint64(), pa.float16(), pa.bool_(), pa.decimal128(21, 2)
+    numbers = pa.array(1.0 * bits)
+    columns = [*map(numbers.cast, kinds), pc.run_end_encode(numbers)]
+    for column in (*columns, numbers.dictionary_encode()):
+        stats = statistics_from_batches(pa.table({"a": column, "y": y}), "y")
+        assert_same(stats, ClassStatistics.from_data(bits[:, None], y))
 
 
 def test_a_text_column_that_is_whole_at_first_and_not_later(tmp_path):
@@ -275,13 +265,11 @@ def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
 
 FILES = {  # a file after good ones, and its error
     "half": (lambda f, data: data[: len(data) // 2], " cannot be read"),
-    "empty": (lambda f, data: b"", " cannot be read"),
     "renamed": (lambda f, _: f.rename(columns={"b": "B"}), r": its.*\['B', 'b'\]"),
     "text": (lambda f, _: f.assign(b="x"), ": 1 column is not .*: 'b' .row 1: 'x'"),
     "labels": (lambda f, _: f.assign(kind=1), ": column 'kind' of the labels is text"),
     "infinite": (lambda f, _: f.assign(a=np.inf), ": column 'a', row 1 is infinite"),
     "large": (lambda f, _: f.assign(a=1e200), ": .* of column 'a' are so large"),
-    "other": (lambda f, _: f.drop(columns="kind"), ": no column is named 'kind'; it h"),
 }
 
 
