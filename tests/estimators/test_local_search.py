@@ -12,8 +12,6 @@ from sklearn.svm import SVC
 
 from helpers.problems import count_errors, literal_search
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
-from heterolda.estimators.placement import host_of
-from heterolda.foundations.arrays import device_of, to_host
 
 STARTS = [
     GaussianLinearDiscriminant(solver="fixed-point", voting="majority"),
@@ -85,10 +83,12 @@ def test_four_classes_are_the_literal_algorithm(four, own):
 
 
 @pytest.mark.parametrize("start", STARTS, ids=names(STARTS))
-def test_any_linear_classifier_is_a_start(four, start):
+def test_any_linear_classifier_is_a_start(four, start, capsys):
     X, y = four
     for rows in (np.isin(y, ["a", "c"]), np.isin(y, ["a", "b", "c", "dd"])):
-        search = LocalNeighborhoodSearch(start, max_iter=50).fit(X[rows], y[rows])
+        search = LocalNeighborhoodSearch(start, max_iter=50, verbose=1)
+        search.fit(X[rows], y[rows])
+        assert capsys.readouterr().out.startswith("[1/")
         assert np.all(search.n_errors_ <= search.n_errors_start_)
         alone = start if hasattr(start, "voting") else OneVsOneClassifier(start)
         alone = clone(alone).fit(X[rows], y[rows])
@@ -155,8 +155,8 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         assert_allclose(found, truth * own / np.sum(truth * own))
 
 
-def test_class_weight_of_the_start_keeps_its_labels(make_classes):
-    costs = {"a": 1.0, "b": 3.0, "c": 20.0}
+def test_settings_of_the_start_keep_their_labels(make_classes):
+    costs, priors = {"a": 1.0, "b": 3.0, "c": 20.0}, np.array([0.2, 0.3, 0.5])
     for labels in (["a", "b", "c"], ["b", "c"]):
         X, y = make_classes(n_classes=len(labels))
         y = np.array(labels)[y]
@@ -168,24 +168,11 @@ def test_class_weight_of_the_start_keeps_its_labels(make_classes):
             alone = LogisticRegression(class_weight={k: costs[k] for k in two})
             alone.fit(X[rows], y[rows])
             assert_allclose(search.coef_[[k]], alone.coef_, rtol=1e-4)
-
-
-@pytest.mark.parametrize("frozen", [False, True])
-def test_rows_on_a_device_have_the_same_rules(make_classes, rng, device, frozen):
-    X, y = make_classes(n_classes=4, n=60, d=3, spread=0.8)
-    weight = rng.integers(0, 3, len(y)) * 1.0
-    there = here = LocalNeighborhoodSearch(max_iter=60)
-    if frozen:
-        start = GaussianLinearDiscriminant().fit(device.put(X), device.put(y))
-        there, here = (
-            LocalNeighborhoodSearch(FrozenEstimator(one), max_iter=60)
-            for one in (start, host_of(start))
-        )
-    there = clone(there).fit(*map(device.put, (X, y, weight)))
-    here = here.fit(X, y, weight)
-    for name in ("coef_", "intercept_", "n_errors_", "n_errors_start_", "classes_"):
-        value = getattr(there, name)
-        assert device_of(value) == device
-        assert_array_equal(to_host(value), getattr(here, name))
-    assert_array_equal(host_of(there).predict(X), here.predict(X))
-    assert device_of(there.estimator_.coef_) == device
+    X, y = make_classes(n_classes=3)
+    start = LinearDiscriminantAnalysis(priors=priors)
+    search = LocalNeighborhoodSearch(start, max_iter=1).fit(X, y)
+    for k, pair in enumerate(search.pairs_):
+        rows = np.isin(y, pair)
+        alone = LinearDiscriminantAnalysis(priors=priors[pair] / priors[pair].sum())
+        errors = np.sum(alone.fit(X[rows], y[rows]).predict(X[rows]) != y[rows])
+        assert search.n_errors_start_[k] == errors
