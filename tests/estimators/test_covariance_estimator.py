@@ -24,11 +24,12 @@ class Fixed(BaseEstimator):
     def fit(self, X, y=None):
         self.covariance_ = np.cov(X.T) if self.covariance is None else self.covariance
         if self.location is not None:
-            self.location_ = self.location
+            median = isinstance(self.location, str)
+            self.location_ = np.median(X, axis=0) if median else self.location
         return self
 
 
-@pytest.mark.parametrize("estimator", [LedoitWolf(), Fixed()])
+@pytest.mark.parametrize("estimator", [LedoitWolf(), Fixed(location="median")])
 def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, rng):
     X, y = make_classes(4)
     weight = rng.integers(0, 3, len(y))  # weights are copies
@@ -55,23 +56,6 @@ def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, r
     points = [m.with_operating_point("minimax").coef_ for m in (model, expected)]
     assert_allclose(*points, rtol=1e-5)
     assert_allclose(model.frontier_[3].auc, expected.frontier_[3].auc, rtol=1e-6)
-
-
-def test_robust_moments_resist_outliers(make_classes, rng):
-    X, y = make_classes(4, n=200, spread=3)
-    bad = X.copy()
-    for k in range(4):  # a tenth of each class moves far away, together
-        few = np.flatnonzero(y == k)[:20]
-        bad[few] += 15 * X.std(axis=0) * rng.choice([-1, 1], 3)
-    clean, plain = (ClassStatistics.from_data(rows, y) for rows in (X, bad))
-    deviations = np.sqrt(np.einsum("kii->ki", clean.covariances()))
-    assert np.any(np.abs(plain.means - clean.means) > 0.5 * deviations)
-    model = GLD(covariance_estimator=ROBUST).fit(bad, y)
-    means = model.statistics_.means
-    assert np.all(np.abs(means - clean.means) < 0.5 * deviations)
-    ratio = np.einsum("kii->ki", model.statistics_.covariances()) / deviations**2
-    assert np.all((ratio > 0.5) & (ratio < 2))
-    assert model.score(X, y) > GLD(guard=False).fit(X, y).score(X, y) - 0.05
 
 
 @pytest.mark.parametrize(

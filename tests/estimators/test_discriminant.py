@@ -34,19 +34,6 @@ def four(make_classes):
     return make_classes(n_classes=4, n=80, d=3)
 
 
-def test_attributes_of_four_classes(four):
-    for solver in SOLVERS:
-        model = GLD(solver=solver, random_state=0)
-        assert model.fit(*four) is model
-        pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-        assert_array_equal(model.pairs_, pairs)
-        assert model.coef_.shape == (6, 3)
-        for name in ("intercept_", "bayes_error_", "gap_", "trivial_", "n_iter_"):
-            assert getattr(model, name).shape == (6,)
-        assert np.all(np.isnan(model.gap_)) == (solver != "global")
-        assert np.all(model.n_iter_ >= 1)
-
-
 @pytest.mark.parametrize("shrinkage", [None, 1.0, (0.4, 0.3), "cv"])
 def test_moments_are_those_of_the_shrunk_classes(four, shrinkage):
     X, y = four
