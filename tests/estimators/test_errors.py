@@ -202,6 +202,8 @@ def test_partial_fit_and_statistics():
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             model.partial_fit(X, TWO, classes=classes)
+    with pytest.raises(ParameterError, match="depend on all rows, not only on a chunk"):
+        gld(missing="em").partial_fit(HOLES, TWO, classes=[0, 1])
     model.partial_fit(X, TWO, classes=[0, 1])
     with pytest.raises(ValueError, match="differs from the classes of the first call"):
         model.partial_fit(X, TWO, classes=[0, 1, 2])
