@@ -1,8 +1,7 @@
-"""Ensembles that weigh rows anew or draw some of them, around our classifier."""
+"""Boosting, which weighs rows again, around our classifier."""
 
 import numpy as np
 import pytest
-from imblearn.ensemble import EasyEnsembleClassifier, RUSBoostClassifier
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
@@ -14,13 +13,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def rows(rng, n_classes, rare=None):
-    """Classes behind one another with curved borders; the last may be rare."""
+def rows(rng, n_classes):
+    """Classes behind one another with curved borders."""
     X = rng.normal(size=(1200, 2))
     height = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=len(X))
     shares = np.arange(1, n_classes) / n_classes
-    if rare is not None:
-        shares = (1 - rare) * np.arange(1, n_classes) / (n_classes - 1)
     return X, np.searchsorted(np.quantile(height, shares), height)
 
 
@@ -42,13 +39,3 @@ def test_adaboost_goes_on_until_no_rule_beats_chance(rng, n_classes):
     # Weights that sum to one are taken as frequencies of a mean of one.
     total = first.statistics_.weights.sum()
     assert total == pytest.approx(len(X))
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("ensemble", [RUSBoostClassifier, EasyEnsembleClassifier])
-def test_rare_classes_are_found(rng, ensemble, n_classes):
-    X, y = rows(rng, n_classes, rare=0.05)
-    plain = GaussianLinearDiscriminant(guard=False).fit(X, y)
-    model = ensemble(estimator=plain, n_estimators=5, random_state=0).fit(X, y)
-    recall = [np.mean(m.predict(X)[y == y.max()] == y.max()) for m in (plain, model)]
-    assert recall[1] > recall[0] + 0.1

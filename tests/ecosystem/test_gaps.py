@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
+from heterolda import GaussianLinearDiscriminant
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.TrivialRuleWarning"
@@ -44,11 +44,3 @@ def test_meta_estimators_take_rows_with_gaps(outer, with_gaps):
     X, y = with_gaps
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     assert outer.fit(frame, y).score(frame, y) > 0.5  # of four classes
-
-
-def test_components_need_complete_rows(with_gaps):
-    X, y = with_gaps
-    complete = ~np.isnan(X).any(axis=1)
-    projection = HeteroscedasticProjection().fit(X[complete], y[complete])
-    with pytest.raises(ValueError, match=r"X contains NaN, .*: fill such"):
-        projection.transform(X)

@@ -10,12 +10,9 @@ from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
@@ -57,10 +54,9 @@ def two(rng):
     ("inside", "bounded"),
     [
         (None, "well"),
-        (make_pipeline(StandardScaler(), LogisticRegression()), "ill"),
+        (LogisticRegression(), "ill"),
         (LinearSVC(), "well"),
         (KNeighborsClassifier(20), "ill"),  # few distinct scores
-        (KNeighborsClassifier(20), "well"),
     ],
 )
 def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
@@ -128,63 +124,19 @@ def test_the_bound_holds_for_rows_with_missing_values(two, rng, monkeypatch):
     assert np.mean(again.predict(X[ill]) == "well") < 0.15
 
 
-def draw_gaussian(rng, n):
-    """Rows of the bounded class, of the other, and the true error rate of a rule."""
-    X0 = rng.normal(size=(n, 2)) * [1, 2]
-    X1 = rng.normal(size=(n // 2, 2)) * [0.5, 1] + [1.5, 1]
-    scale = np.array([1.0, 2.0])
-    return X0, X1, lambda coef, c: ndtr(c / np.linalg.norm(coef * scale))
-
-
-SKEWED = np.random.default_rng(5).lognormal(size=(40_000, 2))
-
-
-def draw_skewed(rng, n):
-    X0, X1 = rng.lognormal(size=(n, 2)), rng.lognormal(0.8, 0.5, size=(n // 2, 2))
-    return X0, X1, lambda coef, c: np.mean(SKEWED @ coef + c > 0)
-
-
-def draw_discrete(rng, n):
-    """Four values, so that many rows tie at any threshold."""
-    p = [0.5, 0.3, 0.12, 0.08]
-    X0, X1 = rng.choice(4, (n, 1), p=p), rng.choice(4, (n // 2, 1), p=p[::-1])
-    values = np.arange(4)
-    return X0, X1, lambda coef, c: np.dot(p, values * coef[0] + c > 1e-12)
-
-
-def share_violated(draw, inside, n_draws, rng, bounded, q=0.1, n=100):
-    """Share of fits whose error rate of the bounded class exceeds the bound."""
-    violated, side = 0, 1 - 2 * bounded
-    for _ in range(n_draws):
-        X0, X1, error = draw(rng, n)
-        X, y = np.vstack([X0, X1]), np.repeat([bounded, 1 - bounded], [n, n // 2])
-        model = BoundedErrorClassifier(
-            inside, max_error={bounded: q}, random_state=int(rng.integers(2**31))
-        ).fit(X, y)
-        zero, *units = np.vstack([np.zeros(X.shape[1]), np.eye(X.shape[1])])
-        offset = model.decision_function([zero])[0]
-        coef = model.decision_function(units) - offset
-        violated += error(side * coef, side * offset) > q
-    return violated / n_draws
-
-
 @SMALL
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-@pytest.mark.parametrize("n_draws", [40, pytest.param(400, marks=pytest.mark.check)])
-@pytest.mark.parametrize(
-    ("draw", "inside", "bounded"),
-    [
-        (draw_gaussian, None, 0),
-        (draw_discrete, None, 1),
-        (draw_skewed, None, 1),
-        (draw_skewed, LogisticRegression(), 0),
-    ],
-)
-def test_bound_is_violated_no_more_often_than_promised(
-    draw, inside, bounded, n_draws, rng
-):
-    share = share_violated(draw, inside, n_draws, rng, bounded)
-    assert share <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_draws)
+def test_the_bound_is_violated_no_more_often_than_promised(rng):
+    violated = 0
+    for _ in range(60):
+        X = np.vstack([rng.normal(size=(100, 2)) * [1, 2], rng.normal(1, 1, (50, 2))])
+        model = BoundedErrorClassifier(
+            max_error={0: 0.1}, random_state=int(rng.integers(2**31))
+        ).fit(X, np.repeat([0, 1], [100, 50]))
+        offset, *units = model.decision_function([[0, 0], [1, 0], [0, 1]])
+        coef = np.array(units) - offset
+        violated += ndtr(offset / np.linalg.norm(coef * [1, 2])) > 0.1
+    assert violated / 60 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
 
 
 def test_direction_is_the_best_at_the_error_rate_to_expect(two):
@@ -204,29 +156,22 @@ def test_direction_is_the_best_at_the_error_rate_to_expect(two):
         assert_allclose(other.estimator_.priors_, 0.5)
 
 
-def test_weights_are_copies(two, rng):
+def test_weights_are_whole_numbers_or_of_one_size(two, rng):
     X, y = two
+    plain, model = (BoundedErrorClassifier(max_error={"ill": 0.1}) for _ in range(2))
+    plain.fit(X, y)
+    assert model.fit(X, y, sample_weight=y.size * [0.1]).bound_ == plain.bound_
     weight = rng.integers(0, 4, len(y)).astype(float)
-    copies = np.repeat(np.arange(len(y)), weight.astype(int))
-    one = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
-    two = BoundedErrorClassifier(max_error=0.1).fit(X[copies], y[copies])
-    assert one.bound_ == two.bound_
-    assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
-    same = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=y.size * [0.1])
-    assert same.bound_ == BoundedErrorClassifier(max_error=0.1).fit(X, y).bound_
-    # Of the other class any weights will do.
-    weight[y == "ill"] *= 0.3
-    BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=weight)
+    weight[y == "ill"] *= 0.3  # of the other class any weights will do
+    BoundedErrorClassifier(max_error={"well": 0.1}).fit(X, y, sample_weight=weight)
     text = "whole numbers .* rows of class 'ill', .* other class may be any"
     with pytest.raises(ParameterError, match=text):
-        BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X, y, sample_weight=weight)
+        model.fit(X, y, sample_weight=weight)
     with pytest.raises(ParameterError, match="rows of both classes"):
-        one.fit(X, y, sample_weight=y == "ill")
-    assert not hasattr(one, "threshold_")
+        model.fit(X, y, sample_weight=y == "ill")
+    assert not hasattr(model, "threshold_")
     with pytest.raises(ValueError, match="KNeighborsClassifier cannot be fitted with"):
-        BoundedErrorClassifier(KNeighborsClassifier(), max_error=0.1).fit(
-            X, y, sample_weight=np.ones(len(y))
-        )
+        model.set_params(estimator=KNeighborsClassifier()).fit(X, y, np.ones(len(y)))
 
 
 def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
@@ -247,13 +192,10 @@ def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
         model.fit(X[:410:40], y[:410:40])
     with pytest.raises(ValueError, match=r"classes \['ill', 'well'\], but y has"):
         model.fit(rows, np.where(labels == "ill", "ill", "fit"))
-    model.set_params(estimator=FrozenEstimator(LogisticRegression()))
-    with pytest.raises(NotFittedError):
-        model.fit(rows, labels)
 
 
 @SMALL
-def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
+def test_the_number_of_rows_asked_for_is_enough_and_no_less(two):
     X, y = two
     for share, total in ((0.5, 118), (0.7, 85)):
         model = BoundedErrorClassifier(max_error={"ill": 0.05}, set_aside=share)
@@ -262,10 +204,6 @@ def test_number_of_rows_that_is_asked_for_is_enough_and_no_less(two):
         text = f"needs {total} rows of class 'ill', 59 of them held out, but there are"
         with pytest.raises(ParameterError, match=text):
             model.fit(X[401 - total :], y[401 - total :])
-
-
-def test_rules_that_always_choose_the_bounded_class_are_warned_of(two):
-    X, y = two
     model = BoundedErrorClassifier(DummyClassifier(), max_error={"well": 0.05})
     with pytest.warns(TrivialRuleWarning, match="to 'well', which is bounded"):
         model.fit(X, y)

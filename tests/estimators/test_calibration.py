@@ -1,11 +1,20 @@
-"""Log-odds on the sides of rules, and the temperature of probabilities."""
+"""Probabilities that rows agree with: log-odds beside rules, and one temperature."""
+
+import tracemalloc
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.estimators.calibration import Sides
 from heterolda.estimators.temperature import best_temperature
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.SmallClassWarning"
+)
+GLD = GaussianLinearDiscriminant
 
 
 def log_odds_of(scores, second, weight=None):
@@ -30,7 +39,7 @@ def naive_side(x, right):
     return best([0.5, slope], 0.5 * share / share.sum(), False)
 
 
-def test_sides_are_logistic_regressions(rng):
+def test_sides_are_logistic_regressions_in_which_weights_are_copies(rng):
     second = rng.random(300) < 0.4
     scores = rng.normal(np.where(second, 1, -1), 1)
     offset, slope = log_odds_of(scores, second)
@@ -41,6 +50,10 @@ def test_sides_are_logistic_regressions(rng):
         expected = naive_side(np.abs(scores[rows]), right)
         at = offset[k] + slope[k] * typical
         assert_allclose(at, expected[0] + expected[1] * typical, rtol=0.05)
+    copies = rng.integers(1, 4, 300)
+    weighted = log_odds_of(scores, second, copies.astype(float))
+    repeated = log_odds_of(np.repeat(scores, copies), np.repeat(second, copies))
+    assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-9)
 
 
 def test_sides_are_bounded_whatever_is_held_out():
@@ -55,16 +68,89 @@ def test_sides_are_bounded_whatever_is_held_out():
             assert offset.max() + slope.max() * size < 8 + 1e-4 * size
 
 
-def test_weights_are_copies(rng):
-    scores, second = rng.normal(size=30), rng.random(30) < 0.5
-    copies = rng.integers(1, 4, 30)
-    one = log_odds_of(scores, second, copies.astype(float))
-    two = log_odds_of(np.repeat(scores, copies), np.repeat(second, copies))
-    assert_allclose(one, two, rtol=1e-6, atol=1e-9)
+def mislabeled(rng, n=200, d=3, k=3):
+    """Classes far apart, of which some rows have a wrong label: nothing is sure."""
+    y = np.repeat(np.arange(k), n)
+    X = 4.0 * np.eye(k, d)[y] + rng.normal(size=(len(y), d))
+    wrong = rng.random(len(y)) < 0.05
+    return X, np.where(wrong, rng.integers(k, size=len(y)), y)
 
 
-def test_without_errors_the_temperature_stays_above_zero(rng):
+def tempered_loss(model, X, y, temperature, weight=None):
+    """Log loss at another temperature than the model's."""
+    log_p = model.predict_log_proba(X) * (model.temperature_ / temperature)
+    log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
+    return -np.average(log_p[np.arange(len(y)), y], weights=weight)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"multiclass": "ova"},
+        {"voting": "majority", "priors": [0.6, 0.3, 0.1]},
+        {"costs": [[0, 4, 4], [1, 0, 1], [2, 2, 0]]},
+    ],
+)
+def test_the_temperature_maximizes_the_likelihood_of_rows(rng, settings):
+    X, y = mislabeled(rng)
+    model = GLD(**settings).fit(X, y)
+    priors = np.bincount(y)
+    if "costs" in settings:  # they multiply the priors
+        priors = priors * [4, 1, 2]
+    weight = (settings.get("priors", priors) / np.bincount(y))[y]
+    best = minimize_scalar(
+        lambda log_t: tempered_loss(model, X, y, np.exp(log_t), weight),
+        bounds=(0, 5),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    assert model.temperature_ > 1.05
+    assert_allclose(model.temperature_, np.exp(best.x), rtol=1e-5)
+
+
+def test_few_rows_are_left_out(rng):
+    """Rows of their own would say that the model may be as sure as it is."""
+    X, y = rng.normal(size=(90, 20)), np.repeat([0, 1, 2], 30)
+    X[:, :3] += 0.8 * y[:, None]
+    Z, z = rng.normal(size=(3000, 20)), np.repeat([0, 1, 2], 1000)
+    Z[:, :3] += 0.8 * z[:, None]
+    for settings in ({"shrinkage": 0}, {}):
+        model = GLD(**settings).fit(X, y)
+        assert model.temperature_ > 1.1
+        own = tempered_loss(model, Z, z, 1.0)
+        assert tempered_loss(model, Z, z, model.temperature_) < own - 0.02
     p = rng.dirichlet(np.full(4, 0.2), 200)
-    rows = p, p.argmax(axis=1), np.ones(200)
+    rows = p, p.argmax(axis=1), np.ones(200)  # without an error
     found = [best_temperature(*rows, 0.1, doubt) for doubt in (0.01, 0.001, 0.0)]
     assert found[0] > found[1] > found[2] == 0.1
+
+
+def test_models_without_rows_or_guard_have_none_and_others_keep_theirs(rng):
+    X, y = mislabeled(rng)
+    incomplete = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    for model in (
+        GLD(guard=False).fit(X, y),
+        GLD(solver="fisher").fit(X, y),
+        GLD(missing="em").fit(incomplete, y),
+        GLD().fit_statistics(ClassStatistics.from_data(X, y)),
+        GLD().partial_fit(X, y, classes=[0, 1, 2]),
+    ):
+        assert model.temperature_ == 1.0
+    model = GLD(missing="em").fit(X, y)
+    few = model.for_features([0, 1, 2])
+    for other in (few, model.with_operating_point("minimax")):
+        assert other.temperature_ == model.temperature_ > 1.05
+    for rows in (X, incomplete):
+        p = model.predict_proba(rows)
+        assert_allclose(few.predict_proba(rows), p, rtol=1e-9)
+
+
+def test_many_rows_in_single_precision_are_not_copied():
+    rng = np.random.default_rng(0)
+    y = np.arange(200_000) % 5
+    X = (rng.normal(size=(len(y), 50)) * (1 + y[:, None])).astype(np.float32)
+    tracemalloc.start()
+    GLD().fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes

@@ -4,37 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, clone
-from sklearn.covariance import (
-    LedoitWolf,
-    MinCovDet,
-)
+from sklearn.covariance import LedoitWolf, MinCovDet
 
-import heterolda
-from heterolda import ClassStatistics, ParameterError
+from heterolda import ClassStatistics, ModelMisfitWarning, ParameterError
 from heterolda import GaussianLinearDiscriminant as GLD
 
 ROBUST = MinCovDet(random_state=0)
-
-
-def by_hand(estimator, X, y):
-    """The statistics of an estimator that is fitted class by class."""
-    fits = [clone(estimator).fit(X[y == k]) for k in np.unique(y)]
-    return ClassStatistics.from_moments(
-        *np.unique(y, return_counts=True),
-        [getattr(one, "location_", X[y == k].mean(0)) for k, one in enumerate(fits)],
-        [one.covariance_ for one in fits],
-    )
-
-
-def outliers(X, y, rng):
-    """A tenth of each class moved far away, together."""
-    X = X.copy()
-    for k in np.unique(y):
-        few = np.flatnonzero(y == k)[: np.count_nonzero(y == k) // 10]
-        X[few] += 15 * X.std(axis=0) * rng.choice([-1, 1], X.shape[1])
-    return X
 
 
 class Fixed(BaseEstimator):
@@ -47,61 +24,41 @@ class Fixed(BaseEstimator):
     def fit(self, X, y=None):
         self.covariance_ = np.cov(X.T) if self.covariance is None else self.covariance
         if self.location is not None:
-            self.location_ = self.location
+            median = isinstance(self.location, str)
+            self.location_ = np.median(X, axis=0) if median else self.location
         return self
 
 
-@pytest.mark.parametrize("estimator", [LedoitWolf(), Fixed()])
-def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes):
+@pytest.mark.parametrize("estimator", [LedoitWolf(), Fixed(location="median")])
+def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, rng):
     X, y = make_classes(4)
+    weight = rng.integers(0, 3, len(y))  # weights are copies
+    rows = np.repeat(np.arange(len(y)), weight)
+    kept, labels = X[rows], y[rows]
     before = vars(estimator).copy()
     settings = {"guard": False, "priors": [0.1, 0.2, 0.3, 0.4]}
-    model = GLD(covariance_estimator=estimator, **settings).fit(X, y)
-    expected = GLD(**settings).fit_statistics(by_hand(estimator, X, y))
+    model = GLD(covariance_estimator=estimator, **settings).fit(X, y, weight)
+    assert vars(estimator) == before  # it was a copy that was fitted
+    fits = [clone(estimator).fit(kept[labels == k]) for k in range(4)]
+    means = [kept[labels == k].mean(axis=0) for k in range(4)]
+    moments = ClassStatistics.from_moments(
+        *np.unique(labels, return_counts=True),
+        [getattr(fit, "location_", m) for fit, m in zip(fits, means, strict=True)],
+        [fit.covariance_ for fit in fits],
+    )
+    expected = GLD(**settings).fit_statistics(moments)
     assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
     assert_allclose(model.intercept_, expected.intercept_, rtol=1e-6, atol=1e-8)
-    assert_allclose(model.statistics_.scatters, expected.statistics_.scatters)
+    assert_allclose(model.statistics_.scatters, moments.scatters)
     assert model.statistics_.estimated_by == type(estimator).__name__
-    assert vars(estimator) == before  # it was a copy that was fitted
-    found, other = model.predict_proba(X), expected.predict_proba(X)
-    assert_allclose(found, other, rtol=1e-4, atol=1e-4)
-    point = model.with_operating_point("minimax")
-    assert_allclose(
-        point.coef_, expected.with_operating_point("minimax").coef_, rtol=1e-5
-    )
+    p = model.predict_proba(X)
+    assert_allclose(p, expected.predict_proba(X), rtol=1e-4, atol=1e-4)
+    points = [m.with_operating_point("minimax").coef_ for m in (model, expected)]
+    assert_allclose(*points, rtol=1e-5)
     assert_allclose(model.frontier_[3].auc, expected.frontier_[3].auc, rtol=1e-6)
-
-
-@pytest.mark.parametrize("guard", [True, False])
-def test_robust_moments_resist_outliers(guard, make_classes, rng):
-    X, y = make_classes(4, n=200, spread=3)
-    bad = outliers(X, y, rng)
-    clean = ClassStatistics.from_data(X, y)
-    model = GLD(covariance_estimator=ROBUST, guard=guard).fit(bad, y)
-    deviations = np.sqrt(np.einsum("kii->ki", clean.covariances()))
-    means = model.statistics_.means
-    assert np.all(np.abs(means - clean.means) < 0.5 * deviations)
-    plain = ClassStatistics.from_data(bad, y)
-    assert np.any(np.abs(plain.means - clean.means) > 0.5 * deviations)
-    ratio = np.einsum("kii->ki", model.statistics_.covariances()) / deviations**2
-    assert np.all((ratio > 0.5) & (ratio < 2))
-    assert model.score(X, y) > GLD(guard=False).fit(X, y).score(X, y) - 0.05
-
-
-def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
-    X, y = make_classes(4, n=20, d=2)
-    weight = rng.integers(0, 3, len(y)).astype(float)
-    model = GLD(covariance_estimator=ROBUST)
-    weighted = clone(model).fit(X, y, weight)
-    rows = np.repeat(np.arange(len(y)), weight.astype(int))
-    repeated = clone(model).fit(X[rows], y[rows])
-    assert_array_equal(weighted.statistics_.scatters, repeated.statistics_.scatters)
-    assert_allclose(weighted.coef_, repeated.coef_)
-    for wrong in (weight + 0.5, weight * 1e50 + 1):
-        with pytest.raises(
-            ParameterError, match=r"whole numbers.*covariance_estimator"
-        ):
-            model.fit(X, y, wrong)
+    (first,) = model.frontier_[3:4]
+    assert first.auc == model.frontier_[3].auc
+    assert repr(model.frontier_) == "<frontiers of 6 pairs of classes>"
 
 
 @pytest.mark.parametrize(
@@ -109,10 +66,7 @@ def test_whole_weights_are_copies_and_others_are_refused(make_classes, rng):
     [
         (Fixed(np.eye(2)), r"invalid moments of class 'a': .*must have shape"),
         (Fixed(-np.eye(3)), "class 'a' is indefinite"),
-        (
-            Fixed(np.eye(3), np.full(3, np.inf)),
-            "invalid moments of class 'a': .*infinity",
-        ),
+        (Fixed(np.eye(3), np.full(3, np.inf)), "class 'a': .*infinity"),
     ],
 )
 def test_estimators_that_cannot_be_used(estimator, message, make_classes):
@@ -140,14 +94,13 @@ def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):
         return np.count_nonzero((scores > 0) != (y[rows] == j))
 
     for k in range(6):
-        ours, other = errors(free, k), errors(fisher, k)
-        assert model.guarded_[k] == (ours > 1.03 * other)
+        assert model.guarded_[k] == (errors(free, k) > 1.03 * errors(fisher, k))
         expected = fisher if model.guarded_[k] else free
         assert_allclose(model.coef_[k], expected.coef_[k], rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:the classes are not Gaussian")
-def test_it_says_where_an_estimator_discards_what_tells_classes_apart(rng):
+def test_estimators_that_discard_what_tells_classes_apart_are_named(rng):
     # Four classes, each with 30 % of its rows far away on one side and the others next
     # to zero on the other side: for the determinant the far ones are outliers.
     y = np.arange(800) % 4
@@ -155,7 +108,7 @@ def test_it_says_where_an_estimator_discards_what_tells_classes_apart(rng):
     far = rng.random((800, 1)) < 0.3
     X = np.where(far, 10, -0.1) * direction + 0.3 * rng.normal(size=(800, 3))
     weight = rng.integers(0, 3, size=800)
-    with pytest.warns(heterolda.ModelMisfitWarning, match="MinCovDet misc") as caught:
+    with pytest.warns(ModelMisfitWarning, match="MinCovDet misc") as caught:
         model = GLD(covariance_estimator=ROBUST).fit(X, y, weight)
     (warning,) = (one for one in caught if "MinCovDet misc" in str(one.message))
     assert warning.filename == __file__
@@ -163,4 +116,3 @@ def test_it_says_where_an_estimator_discards_what_tells_classes_apart(rng):
     assert model.score(X, y, weight) < fisher.score(X, y, weight)
     for silent in ({"guard": False}, {"criterion": "minimax"}):
         GLD(covariance_estimator=ROBUST, **silent).fit(X, y, weight)
-    GLD(covariance_estimator=LedoitWolf()).fit(X, y, weight)

@@ -2,6 +2,7 @@
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
@@ -17,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
-    FixedPoint,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
@@ -45,15 +45,12 @@ OF_SETTINGS = [
     ({"priors": [1.0]}, "priors must have one entry"),
     ({"priors": [1e-320, 1e300]}, "differ too much for float64"),
     ({"priors": {0: 1}}, "priors must have each of the classes 0, 1 once, got 0"),
-    ({"priors": {0: 1, 1: 2, 7: 3}}, "priors must have each of the classes 0, 1 once"),
     ({"priors": "even"}, "'priors' parameter .* {'equal'}"),
     ({"shrinkage": 1.5}, "'shrinkage' parameter"),
     ({"shrinkage": (0.5, 1.5)}, "shrinkage must be two numbers"),
     ({"solver": "newton"}, "solver must be one of"),
-    ({"solver": FixedPoint}, "a settings object such as"),
     ({"criterion": "best"}, "'criterion' parameter"),
     (NP, "needs max_error"),
-    (NP | {"max_error": {0: 0.1, 1: 0.1}}, "needs max_error"),
     (NP | {"max_error": {7: 0.1}}, "label 7, which is not among"),
     (NP | {"max_error": {0: 1}}, "strictly between 0 and 1"),
     (NP | {"max_error": {0: 0.1}, "costs": {}}, "costs: only for criterion='bay"),
@@ -62,7 +59,6 @@ OF_SETTINGS = [
     ({"costs": [[0, -1], [1, 0]]}, "must not be negative"),
     ({"costs": {0: {1: 0}, 1: {0: 0}}}, "zero both ways"),
     ({"costs": [[1, 2], [1, 0]]}, r"correct predictions \(the diagonal\) must be zero"),
-    ({"costs": [[0, np.inf], [1, 0]]}, "costs contains NaN or infinity"),
     ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
     ({"costs": {0: {"b": 3}}}, r"labels 'b' that are not among"),
     ({"priors": [1e-200, 1], "costs": {0: {1: 1e-200}}}, "costs times priors of"),
@@ -96,6 +92,15 @@ LNS, SLD = LocalNeighborhoodSearch, SmoothedLinearDiscriminant
 HP, BEC = HeteroscedasticProjection, BoundedErrorClassifier
 HOLES = np.where(X > 2, np.nan, X)
 ZEROS = np.zeros(80)
+FRAME = pd.DataFrame(X, columns=[*"abc"])
+NAMED, BROKEN = (LogisticRegression().fit(FRAME, FOUR) for _ in range(2))
+BROKEN.coef_[0, 0] = np.nan
+
+
+def frozen(start):
+    return LNS(FrozenEstimator(start))
+
+
 # Estimators of four classes by default, with other data for some.
 OF_ESTIMATORS = [
     (gld(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
@@ -121,7 +126,6 @@ OF_ESTIMATORS = [
     (gld(), {"y": np.array([1, "a"] * 40, object)}, "of type int and str", TypeError),
     (gld(), {"y": np.array([1, 2] * 40, object)}, "of type int: convert", TypeError),
     (LNS(step=0), {}, "'step'"),
-    (LNS(class_weight="equal"), {}, "'class_weight'"),
     (LNS(class_weight={"e": 2.0}), {}, r"labels \['e'\] that are not among"),
     (LNS(class_weight={"a": -1.0}), {}, "class_weight must be positive"),
     (LNS(class_weight={"a": 1e101}), {}, "at most 1e"),
@@ -133,7 +137,20 @@ OF_ESTIMATORS = [
         TypeError,
     ),
     (LNS(LinearRegression()), {}, "must be a linear classifier, got Lin", TypeError),
-    (LNS(FrozenEstimator(LinearSVC())), {}, "not fitted"),
+    (frozen(LinearSVC()), {}, "not fitted"),
+    (frozen(LogisticRegression().fit(X[:, :2], FOUR)), {}, "2 features, but X has 3"),
+    (frozen(NAMED), {"X": FRAME[["b", "a", "c"]]}, "same columns in the same order"),
+    (
+        frozen(NAMED),
+        {"X": FRAME, "y": TWO},
+        r"fitted to classes \['a', 'b', 'c', 'd'\]",
+    ),
+    (
+        frozen(gld(multiclass="ova", solver="fisher").fit(X, FOUR)),
+        {},
+        "4 rules for 4 classes",
+    ),
+    (frozen(BROKEN), {}, "not finite"),
     (LNS(), {"X": csr_array(X)}, r"[Ss]parse", TypeError),
     (LNS(), {"X": HOLES}, r"use Gaussian.*\(missing='em'\)"),
     (LNS(), {"sample_weight": 0}, "zero for all rows of classes"),
@@ -144,21 +161,15 @@ OF_ESTIMATORS = [
         "cannot be fitted with sample_weight",
     ),
     (SLD(width=0), {}, "'width' parameter"),
-    (SLD(shrinkage=(0.1, 2)), {}, "shrinkage"),
-    (SLD(priors=[1, 2]), {}, "priors"),
     (SLD(), {"X": da.from_array(X)}, "needs rows in memory", TypeError),
-    (HP(0), {}, "n_components"),
     (HP(4), {}, "number of features, 3"),
     (HP(2, method="fisher"), {"y": TWO}, "at most 1 direction"),
-    (HP(priors=[0.5, 0.5]), {}, "priors"),
     (HP(3), {"X": X * [1, 1, 0]}, "2 directions in which rows vary"),
-    (HP(), {"X": HOLES}, "use Gaussian"),
     (HP(), {"y": None}, "requires y"),
     (BEC(max_error=0.1), {}, "y has 4 classes: merge all but the"),
     (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "must bound one of the two classes"),
     (BEC(max_error={7: 0.1}), {"y": TWO}, "7, which is not among the classes"),
     (BEC(max_error={0: 1.0}), {"y": TWO}, "must be a number strictly between 0 and 1"),
-    (BEC(max_error={0: 5e-324}), {"y": TWO}, "held out, but there are 40"),
     (BEC(max_error=0.4), {"X": HOLES, "y": TWO}, "missing='em'"),
     (
         BEC(FrozenEstimator(LogisticRegression()), max_error=0.1),
@@ -191,6 +202,8 @@ def test_partial_fit_and_statistics():
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             model.partial_fit(X, TWO, classes=classes)
+    with pytest.raises(ParameterError, match="depend on all rows, not only on a chunk"):
+        gld(missing="em").partial_fit(HOLES, TWO, classes=[0, 1])
     model.partial_fit(X, TWO, classes=[0, 1])
     with pytest.raises(ValueError, match="differs from the classes of the first call"):
         model.partial_fit(X, TWO, classes=[0, 1, 2])
@@ -205,6 +218,32 @@ def test_partial_fit_and_statistics():
     model.fit_statistics(stats)
     with pytest.raises(ValueError, match="1 class"):
         model.fit_statistics(ClassStatistics.from_data(X[:, :2], ZEROS))
-    with pytest.raises(ValueError, match=r"4 features, but .* is expecting 3"):
-        model.predict(np.ones((2, 4)))
     assert len(model.predict(X)) == len(X)  # what was refused has changed nothing
+
+
+OF_ROWS = [
+    (np.ones((2, 4)), r"4 features, but .* is expecting 3"),
+    (np.where(X > 2, np.inf, X), "infinity"),
+    (HOLES, r"X contains NaN.*missing='em'"),
+]
+
+
+def test_rows_to_predict():
+    plain, model = (gld(missing=one).fit(X, TWO) for one in ("error", "em"))
+    projection = HP().fit(X, TWO)
+    for rows, message in OF_ROWS:
+        for method in ("predict", "predict_proba", "decision_function"):
+            with pytest.raises(ValueError, match=message):
+                getattr(plain, method)(rows)
+        if rows is HOLES:
+            assert model.predict(rows).shape == (80,)
+            with pytest.raises(ValueError, match=r"X contains NaN, .*: fill such"):
+                projection.transform(rows)
+            continue
+        with pytest.raises(ValueError, match=message):
+            model.predict(rows)
+    with pytest.raises(ValueError, match="X has 2 columns, but there are 3 comp"):
+        HP(3).fit(X, FOUR).inverse_transform(X[:, :2])
+    for wrong in ([], [True] * 2, ["a"], [7], [[0, 1]], [-1]):
+        with pytest.raises(ValueError, match="features must be a mask of 3 features"):
+            plain.for_features(wrong)

@@ -7,12 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda.statistics.samples as samples
-from heterolda import (
-    ClassStatistics,
-    Fisher,
-    GaussianLinearDiscriminant,
-    ModelMisfitWarning,
-)
+from heterolda import ClassStatistics, ModelMisfitWarning
+from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.data import fit_batches
 from heterolda.estimators import guard
 
@@ -29,22 +25,20 @@ def with_dummy(rng, n=1000, shares=(0.01, 0.0)):
     return X, y
 
 
-def discriminant(**settings):
-    return GaussianLinearDiscriminant(**settings)
-
-
 @pytest.mark.parametrize("shares", [(0.01, 0.0), (0.1, 0.002)])
 def test_a_rare_dummy_does_no_harm(rng, shares):
     """The model once predicted one class for nearly all rows, and said 23 % errors."""
     X, y = with_dummy(rng, shares=shares)
     new, truth = with_dummy(rng, n=20_000, shares=shares)
-    with pytest.warns(ModelMisfitWarning, match=r"^the classes are not Ga") as caught:
-        model = discriminant().fit(X, y)
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "rare"])
+    with pytest.warns(ModelMisfitWarning, match=r"features \['rare'\]") as caught:
+        GLD().fit(frame, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    pure, lda = discriminant(guard=False).fit(X, y), discriminant(solver="fisher")
+    with pytest.warns(ModelMisfitWarning, match=r"features \[3\]"):
+        model = GLD().fit(X, y)
+    pure, lda = GLD(guard=False).fit(X, y), GLD(solver="fisher")
     lda.fit(X, y)
-    assert "features [3]" in str(caught[0].message)
     assert model.guarded_.tolist() == [True]
     assert_allclose(model.coef_, lda.coef_, rtol=1e-9)
     assert model.score(new, truth) > pure.score(new, truth) + 0.03
@@ -53,9 +47,6 @@ def test_a_rare_dummy_does_no_harm(rng, shares):
     assert model.bayes_error_[0] > pure.bayes_error_[0]
     bound = pure.bayes_error_[0] * (1 - pure.gap_[0])
     assert_allclose(model.bayes_error_[0] * (1 - model.gap_[0]), bound)
-    names = pd.DataFrame(X, columns=["a", "b", "c", "rare"])
-    with pytest.warns(ModelMisfitWarning, match=r"features \['rare'\]"):
-        discriminant().fit(names, y)
 
 
 def naive_errors(X, y, weight, model, k, few):
@@ -115,9 +106,9 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     monkeypatch.setattr(
         guard, "_count_left_out", lambda *given: votes.append(count(*given)) or votes[0]
     )
-    discriminant().fit(X, y, weight)
+    GLD().fit(X, y, weight)
     (verdict,) = verdicts
-    model = discriminant(guard=False).fit(X, y, weight)
+    model = GLD(guard=False).fit(X, y, weight)
     few = model.statistics_.weights < 5 * 3
     assert few.any() == len(votes) == (n == 32)
     for lost in votes:  # no more rows of small classes than there are
@@ -138,53 +129,40 @@ def test_many_small_classes_are_judged_together(rng):
     means = 0.6 * rng.normal(size=(K, d))
     y, new = np.repeat(np.arange(K), n), np.repeat(np.arange(K), 500)
     X, Z = (means[c] + rng.normal(size=(len(c), d)) for c in (y, new))
-    model = discriminant().fit(X, y)
+    model = GLD().fit(X, y)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert model.guarded_.all()
     assert_array_equal(model.predict(Z), lda.predict(Z))
-    assert discriminant(guard=False).fit(X, y).score(Z, new) < lda.score(Z, new) - 0.03
+    assert GLD(guard=False).fit(X, y).score(Z, new) < lda.score(Z, new) - 0.03
     # Unequal covariances: the same rows of each class say enough for the optimum.
     spread = np.where((np.arange(d) + np.arange(K)[:, None]) % 2, 0.3, 1.5)
     X, Z = (means[c] + spread[c] * rng.normal(size=(len(c), d)) for c in (y, new))
-    model, lda = discriminant().fit(X, y), lda.fit(X, y)
+    model, lda = GLD().fit(X, y), lda.fit(X, y)
     assert not model.guarded_.all()
     assert model.score(Z, new) > lda.score(Z, new)
 
 
 @ignore_misfit
-@pytest.mark.parametrize("k", [2, 4])
-def test_all_ways_to_the_rows_give_the_same_model(rng, k, tmp_path, monkeypatch):
+def test_all_ways_to_the_rows_give_the_same_model(rng, tmp_path, monkeypatch):
     da = pytest.importorskip("dask.array")
     monkeypatch.setattr(samples, "_LEAST", 50)
     monkeypatch.setattr(samples, "_NUMBERS", 1)
     X = np.round(rng.standard_t(2, size=(900, 3)), 1)
-    y = rng.integers(k, size=900)
+    y = rng.integers(4, size=900)
     X[y == 0] += 1
     X[:, 2] = rng.random(900) < 0.05 * (y == 1)
-    whole = discriminant().fit(X, y)
+    whole = GLD().fit(X, y)
     assert whole.guarded_.any()
     order = rng.permutation(900)
     frame = pd.DataFrame(X[order]).add_prefix("x").assign(kind=y[order])
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    others = {
-        "permuted": discriminant().fit(X[order], y[order]),
-        "dask": discriminant().fit(da.from_array(X, chunks=(250, 3)), y),
-        "files": fit_batches(discriminant(), tmp_path / "rows.csv", "kind"),
-    }
-    for model in others.values():
-        assert_array_equal(model.guarded_, whole.guarded_)
-        assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
-    # Pairs in batches of one, as where there are many features and classes.
-    with monkeypatch.context() as patch:
-        patch.setattr("heterolda.solvers._BATCH_BYTES", 1)
-        batched = discriminant().fit(X, y)
-    assert_array_equal(batched.guarded_, whole.guarded_)
-    assert_allclose(batched.coef_, whole.coef_, rtol=1e-8)
-    # Neither do units, offsets and rotations matter.
-    A = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [1e3, 1.0, 1e-3]
-    monkeypatch.setattr(samples, "_LEAST", 900)
-    whole, moved = discriminant().fit(X, y), discriminant().fit(X @ A + 7, y)
-    assert_array_equal(moved.guarded_, whole.guarded_)
+    for other in (
+        GLD().fit(X[order], y[order]),
+        GLD().fit(da.from_array(X, chunks=(250, 3)), y),
+        fit_batches(GLD(), tmp_path / "rows.csv", "kind"),
+    ):
+        assert_array_equal(other.guarded_, whole.guarded_)
+        assert_allclose(other.coef_, whole.coef_, rtol=1e-8)
 
 
 @ignore_misfit
@@ -192,30 +170,26 @@ def test_where_it_applies(rng):
     """Only to the rules of least error under the model, and only where rows are."""
     X, y = with_dummy(rng)
     statistics = ClassStatistics.from_data(X, y)
-    pure = discriminant(guard=False).fit(X, y)
+    pure = GLD(guard=False).fit(X, y)
     assert not pure.guarded_.any()
     for model in (
-        discriminant().fit_statistics(statistics),
-        discriminant().partial_fit(X, y, classes=[0, 1]),
-        discriminant().fit(X, y).with_operating_point(),
+        GLD().fit_statistics(statistics),
+        GLD().partial_fit(X, y, classes=[0, 1]),
+        GLD().fit(X, y).with_operating_point(),
     ):
         assert not model.guarded_.any()
         assert_allclose(model.coef_, pure.coef_, rtol=1e-9)
-    for settings in ({"solver": Fisher()}, {"criterion": "minimax"}):
-        assert not discriminant(**settings).fit(X, y).guarded_.any()
+    assert not GLD(criterion="minimax").fit(X, y).guarded_.any()
     # With shrinkage the rival is Fisher's rule without it.
-    plain = discriminant(solver="fisher").fit(X, y)
+    plain = GLD(solver="fisher").fit(X, y)
     for amount in (0.05, (0.05, 0.9)):
-        shrunk = discriminant(shrinkage=amount).fit(X, y)
+        shrunk = GLD(shrinkage=amount).fit(X, y)
         assert shrunk.guarded_.all()
         assert_allclose(shrunk.coef_, plain.coef_, rtol=1e-9)
-        w, cov = shrunk.coef_[0], statistics.covariances(amount)
-        deviations = np.sqrt(np.einsum("i,kij,j->k", w, cov, w))
-        assert_allclose(shrunk._committee.planes.deviations[0], deviations, rtol=1e-9)
     # Errors count by priors and costs: with these the model's rule is the better one.
     costs = [[0, 1], [1000, 0]]
-    assert not discriminant(costs=costs).fit(X, y).guarded_.any()
-    assert not discriminant(priors=[1e-3, 1 - 1e-3]).fit(X, y).guarded_.any()
+    assert not GLD(costs=costs).fit(X, y).guarded_.any()
+    assert not GLD(priors=[1e-3, 1 - 1e-3]).fit(X, y).guarded_.any()
 
 
 @ignore_misfit
@@ -223,9 +197,9 @@ def test_where_it_applies(rng):
 def test_one_against_all_others(rng):
     X, y = with_dummy(rng, n=1500)
     y[rng.random(1500) < 0.3] = 2
-    model = discriminant(multiclass="ova").fit(X, y)
-    pure = discriminant(multiclass="ova", guard=False).fit(X, y)
-    fisher = discriminant(multiclass="ova", solver="fisher").fit(X, y)
+    model = GLD(multiclass="ova").fit(X, y)
+    pure = GLD(multiclass="ova", guard=False).fit(X, y)
+    fisher = GLD(multiclass="ova", solver="fisher").fit(X, y)
     assert model.guarded_.any()
     for k, label in enumerate(model.classes_):
         wrong = [
@@ -237,14 +211,10 @@ def test_one_against_all_others(rng):
         assert_allclose(model.coef_[k], used.coef_[k])
 
 
-# Classes that cannot stand alone.
-
-
 @pytest.mark.parametrize("multiclass", ["ovo", "ova"])
 def test_weights_that_round_make_no_errors(kernels, rng, multiclass):
     y = np.arange(120) % 3
     X = rng.normal(size=(120, 3)) * (1 + y[:, None]) + 40 * np.eye(3)[y]
-    for _ in range(5):
-        weight = rng.uniform(0.5, 2.0, len(y))
-        model = GaussianLinearDiscriminant(multiclass=multiclass).fit(X, y, weight)
-        assert not model.guarded_.any()
+    weight = rng.uniform(0.5, 2.0, len(y))
+    model = GLD(multiclass=multiclass).fit(X, y, weight)
+    assert not model.guarded_.any()

@@ -71,22 +71,30 @@ def test_models_are_refitted_without_each_fold(model, make_classes, rng):
     assert found.accuracy == pytest.approx(np.average(ours == labels, weights=weight))
 
 
-def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):
+def test_rows_with_missing_values_are_judged_by_em_for_both(make_classes, rng):
+    X, y = make_classes(3, n=60)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = GLD(missing="em", guard=False).fit(X, y)
+    found, right = held_out(model, X, y, n_folds=4)
+    assert found.method == "4-fold cross-validation (EM for both)"
+    folds = deal(X, y, np.ones(180), 4)
+    lda = GLD(missing="em", solver="fisher", shrinkage=1)
+    for ours, expected in zip(right, (model, lda), strict=True):
+        for k in range(4):
+            again = clone(expected).fit(X[folds != k], y[folds != k])
+            hits = again.predict(X[folds == k]) == y[folds == k]
+            assert np.mean(hits != ours[folds == k]) < 0.03
+
+
+def test_small_classes_count_as_wrong_or_cannot_be_judged(make_classes):
     X, y = make_classes(3, n=60)
     few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[0])
-    for settings in (
-        {},
-        {"priors": "equal"},
-        {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)},
-    ):
+    for settings in ({}, {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)}):
         with pytest.warns(SmallClassWarning):
             model = GLD(**settings).fit(X[few], y[few])
         _, right = held_out(model, X[few], y[few])
         assert not right[:, -1].any()
         assert right[:, :-1].mean() > 0.5
-
-
-def test_a_fold_without_a_fit_is_named(make_classes):
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
     model = GLD(shrinkage=0).fit(X[few], y[few])
@@ -98,27 +106,24 @@ def test_a_fold_without_a_fit_is_named(make_classes):
         held_out(bounded, X, y, n_folds=2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_folds_of_files_are_those_of_their_statistics(make_classes, rng, weighted):
+def test_folds_of_files_are_those_of_their_statistics(make_classes, rng):
     X, y = make_classes(4, n=300)
-    weight = rng.integers(1, 4, len(y)).astype(float) if weighted else None
+    weight = rng.integers(1, 4, len(y)).astype(float)
     model = GLD().fit(X, y, weight)
     folds = fold_of(row_hashes(X), 6)
     parts = [
-        ClassStatistics.from_data(
-            X[folds == k], y[folds == k], None if weight is None else weight[folds == k]
-        )
-        for k in range(6)
+        ClassStatistics.from_data(X[part], y[part], weight[part])
+        for part in (folds == k for k in range(6))
     ]
     found = held_out_parts(model, parts, RowSample.from_arrays(X, y, weight))
     right = np.zeros((2, len(y)), bool)
     for k in range(6):
         rest, out = folds != k, folds == k
-        some = None if weight is None else weight[rest]
-        one = clone(model).fit(X[rest], y[rest], some)
-        lda = PooledLDA(ClassStatistics.from_data(X[rest], y[rest], some))
+        given = X[rest], y[rest], weight[rest]
+        one = clone(model).fit(*given)
+        lda = PooledLDA(ClassStatistics.from_data(*given))
         right[:, out] = [m.predict(X[out]) == y[out] for m in (one, lda)]
     accuracy, lda_accuracy = (np.average(one, weights=weight) for one in right)
     assert found.accuracy == pytest.approx(accuracy)
     assert found.lda_accuracy == pytest.approx(lda_accuracy)
-    assert found.n_rows == (len(y) if weight is None else weight.sum())
+    assert found.n_rows == weight.sum()

@@ -13,8 +13,7 @@ from heterolda.statistics import moments
 D = 120
 SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
 SHRINKAGES = [None, "auto", "cv", 0.3, 1.0, (0.5, 0.2), (0.5, 0), 0]
-BARE = [(0.5, 0), 0]
-KINDS = ["plain", "low rank", "binary", "constant", "apart", "copies", "single row"]
+KINDS = ["plain", "low rank", "constant", "apart", "copies", "single row"]
 
 
 def draw(rng, n=50, n_classes=2, kind="plain"):
@@ -25,8 +24,6 @@ def draw(rng, n=50, n_classes=2, kind="plain"):
     X += shift[y]
     if kind == "low rank":
         X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, D)) + shift[y]
-    elif kind == "binary":
-        X = (X > 1).astype(float)
     elif kind == "constant":  # numbers of which the mean is another number
         X[:, :9] = rng.normal(size=9)
     elif kind == "apart":
@@ -40,46 +37,44 @@ def draw(rng, n=50, n_classes=2, kind="plain"):
     return X, y
 
 
-def fitted(X, y, weight=None, **parameters):
-    settings = {"guard": False, "random_state": 0} | parameters
-    with warnings.catch_warnings(action="ignore"):
-        return GaussianLinearDiscriminant(**settings).fit(X, y, weight)
-
-
 @pytest.fixture
-def both(monkeypatch):
-    """A model, and the same by matrices of all features."""
+def check(monkeypatch):
+    """Fit a model, also by matrices of all features, and compare both."""
 
-    def fit(X, y, weight=None, **parameters):
-        monkeypatch.setattr(moments, "NARROW", 100)
-        wide = fitted(X, y, weight, **parameters)
-        monkeypatch.setattr(moments, "NARROW", 10**9)
-        full = fitted(X, y, weight, **parameters)
+    def check(X, y, weight=None, rules=True, **parameters):
+        settings = {"guard": False, "random_state": 0} | parameters
+        models = []
+        for narrow in (100, 10**9):
+            monkeypatch.setattr(moments, "NARROW", narrow)
+            with warnings.catch_warnings(action="ignore"):
+                model = GaussianLinearDiscriminant(**settings).fit(X, y, weight)
+            models.append(model)
+        wide, full = models
         assert full.statistics_.factors is None
-        return wide, full
+        assert (wide.statistics_.factors is None) == (len(X) >= D)
+        for name in ("bayes_error_", "error_rates_", "risk_"):
+            ours, theirs = getattr(wide, name), getattr(full, name)
+            np.testing.assert_allclose(ours, theirs, atol=1e-8, err_msg=name)
+        np.testing.assert_array_equal(wide.trivial_, full.trivial_)
+        if parameters["shrinkage"] == "cv":
+            chosen, expected = wide.shrinkage_, full.shrinkage_
+            assert chosen.to_diagonal == expected.to_diagonal
+            np.testing.assert_allclose(chosen.to_pooled, expected.to_pooled)
+        if rules and parameters["shrinkage"] not in (0, (0.5, 0)):
+            # Also far from all rows, where features have variance.
+            units = np.sqrt(full.statistics_.squares.mean(axis=0))
+            units += 1e-3 * np.ptp(full.statistics_.means, axis=0)
+            for ours, theirs in zip(wide.coef_, full.coef_, strict=True):
+                size = np.abs(theirs * units).max()
+                np.testing.assert_allclose(
+                    ours * units, theirs * units, atol=1e-6 * size
+                )
 
-    return fit
-
-
-def assert_same_errors(wide, full):
-    for name in ("bayes_error_", "error_rates_", "risk_"):
-        ours, theirs = getattr(wide, name), getattr(full, name)
-        np.testing.assert_allclose(ours, theirs, atol=1e-8, err_msg=name)
-    np.testing.assert_array_equal(wide.trivial_, full.trivial_)
-
-
-def assert_same_rules(wide, full):
-    """Also far from all rows, where features have variance."""
-    units = np.sqrt(full.statistics_.squares.mean(axis=0)) + 1e-3 * np.ptp(
-        full.statistics_.means, axis=0
-    )
-    for ours, theirs in zip(wide.coef_, full.coef_, strict=True):
-        size = np.abs(theirs * units).max()
-        np.testing.assert_allclose(ours * units, theirs * units, atol=1e-6 * size)
+    return check
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_are_those_of_matrices(rng, both, kind):
+def test_errors_are_those_of_matrices(rng, check, kind):
     """Two classes and four, in one vote and the other, by one solver or another."""
     for turn, shrinkage in enumerate(SHRINKAGES, KINDS.index(kind)):
         if kind == "single row" and shrinkage == 0:
@@ -87,58 +82,27 @@ def test_errors_are_those_of_matrices(rng, both, kind):
         solver = "global" if turn % 2 else SOLVERS[turn // 2 % 6]
         X, y = draw(rng, 40, 2 + 2 * (turn % 2), kind)
         votes = "ova" if turn % 3 == 0 else "ovo"
-        how = {"solver": solver, "shrinkage": shrinkage, "multiclass": votes}
-        wide, full = both(X, y, **how)
-        assert wide.statistics_.factors is not None
-        assert_same_errors(wide, full)
-        if shrinkage == "cv":
-            chosen, expected = wide.shrinkage_, full.shrinkage_
-            assert chosen.to_diagonal == expected.to_diagonal
-            np.testing.assert_allclose(chosen.to_pooled, expected.to_pooled)
-        if shrinkage not in BARE and kind not in ("low rank", "apart"):
-            assert_same_rules(wide, full)
+        settings = {"solver": solver, "shrinkage": shrinkage, "multiclass": votes}
+        check(X, y, rules=kind not in ("low rank", "apart"), **settings)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
+def test_operating_points_and_weights(rng, check):
+    """The same answers from d / 10 to 2 d rows; weights may exceed the features."""
+    for parameters in (
         {"priors": [0.2, 0.5, 0.3]},
         {"costs": [[0, 1, 2], [3, 0, 1], [1, 4, 0]]},
         {"criterion": "minimax"},
         {"criterion": "neyman-pearson", "max_error": {0: 0.05}},
-    ],
-)
-def test_operating_points_are_those_of_matrices(rng, both, parameters):
-    n_classes = 2 if "max_error" in parameters else 3
-    X, y = draw(rng, 40, n_classes)
-    for shrinkage in ("auto", (0.5, 0.2)):
-        wide, full = both(X, y, shrinkage=shrinkage, **parameters)
-        assert_same_errors(wide, full)
-        assert_same_rules(wide, full)
-
-
-def test_from_few_rows_to_many(rng, both):
-    """The same answers from d / 10 to 2 d rows; weights may exceed the features."""
+    ):
+        X, y = draw(rng, 40, 2 if "max_error" in parameters else 3)
+        for shrinkage in ("auto", (0.5, 0.2)):
+            check(X, y, shrinkage=shrinkage, **parameters)
     for n in (D // 10, D - 1, D, 2 * D):
         X, y = draw(rng, n, 3)
         weight = rng.choice([0.0, 1.0, 2.5, 4.0], size=n)
         weight[:9] = 1.0
         for shrinkage, given in (("auto", weight), ("cv", None), ("cv", weight)):
-            wide, full = both(X, y, given, shrinkage=shrinkage)
-            assert_same_errors(wide, full)
-            assert (wide.statistics_.factors is None) == (n >= D)
-
-
-def peak(action):
-    """Largest memory that an action takes on top of what there is, and its result."""
-    start()
-    try:
-        reset_peak()
-        before = get_traced_memory()[0]
-        result = action()
-        return get_traced_memory()[1] - before, result
-    finally:
-        stop()
+            check(X, y, given, rules=False, shrinkage=shrinkage)
 
 
 @pytest.mark.check
@@ -149,14 +113,21 @@ def test_memory_is_a_small_multiple_of_the_data(rng, tmp_path):
     X[y == 1, :50] += 1.0
     path = tmp_path / "model.json"
     model = GaussianLinearDiscriminant(shrinkage="cv")
-    actions = {
-        "fit": lambda: model.fit(X, y),
-        "predict": lambda: model.predict_proba(X),
-        "save": lambda: heterolda.save(model, path, include_statistics=False),
-        "load": lambda: heterolda.load(path),
-        "save statistics": lambda: model.statistics_.save(tmp_path / "few.npz"),
-        "load statistics": lambda: ClassStatistics.load(tmp_path / "few.npz"),
-    }
-    for name, action in actions.items():
-        size, _ = peak(action)
-        assert size < 4 * X.nbytes, f"{name}: {size / X.nbytes:.1f}"
+    for action in (
+        lambda: model.fit(X, y),
+        lambda: model.predict_proba(X),
+        lambda: heterolda.save(model, path, include_statistics=False),
+        lambda: heterolda.load(path),
+        lambda: model.statistics_.save(tmp_path / "few.npz"),
+        lambda: ClassStatistics.load(tmp_path / "few.npz"),
+    ):
+        start()
+        try:
+            reset_peak()
+            before = get_traced_memory()[0]
+            action()
+            assert get_traced_memory()[1] - before < 4 * X.nbytes
+        finally:
+            stop()
+    with pytest.raises(AttributeError, match="use statistics_"):
+        _ = model.covariance_

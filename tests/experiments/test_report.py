@@ -2,8 +2,6 @@
 
 import base64
 import re
-import subprocess
-import sys
 from html import escape
 
 import numpy as np
@@ -47,21 +45,6 @@ def test_the_page_is_self_contained_and_complete(page, tmp_path, rng):
     with style.context(["dark_background", {"text.usetex": True, "font.size": 20}]):
         other = write_report(one.parent, tmp_path / "other.html")
     assert other.read_bytes() == one.read_bytes()
-
-
-def test_the_report_without_matplotlib_says_what_to_install(page):
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from heterolda.cli import main; main()"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, "report", page.parent],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 1
-    message = "heterolda: pictures need matplotlib: pip install matplotlib\n"
-    assert run.stderr == message
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path, page):

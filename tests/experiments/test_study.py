@@ -23,11 +23,10 @@ from heterolda.cli.app import app
 from heterolda.experiments import datasets as loader
 from heterolda.experiments.datasets import (
     CATALOGUE,
-    dataset_source,
     load_dataset,
     resolve_datasets,
 )
-from heterolda.experiments.results import Row, read_results
+from heterolda.experiments.results import read_results
 from heterolda.experiments.study import METHODS, Study, Task, resolve_methods
 
 IRIS = load_iris(return_X_y=True)
@@ -94,15 +93,6 @@ def test_drawn_sets_have_the_printed_parameters_and_follow_their_seed(
     assert not np.array_equal(again, X)
 
 
-@pytest.mark.check
-def test_real_files_load_and_are_what_the_catalogue_says(data_dir):
-    for name in resolve_datasets(["all"]):
-        assert dataset_source(name, data_dir) is not None
-        X, y = load_dataset(name, data_dir)
-        assert np.all(np.isfinite(X))
-        assert len(y) == CATALOGUE[name].n
-
-
 def test_data_that_are_not_there_or_wrong(tmp_path, monkeypatch):
     def offline(**options):
         raise URLError("no connection")
@@ -150,8 +140,6 @@ def test_names_resolve_in_the_order_of_the_tables():
     assert resolve_methods(["svm", "gld", "c-hld", "svm"]) == ["c-hld", "svm", "gld"]
     assert resolve_methods(["all"]) == list(METHODS)
     assert resolve_methods(["paper"])[-1] == "svm"
-    shown = re.sub(r"[│╭╰─╮╯]", " ", invoke("reproduce", "--help").stdout)
-    assert ", ".join(METHODS) in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("name", ["D1", "iris"])
@@ -205,26 +193,12 @@ def test_own_data_and_methods(tmp_path):
     with pytest.warns(UserWarning, match=r"fails failed on .* too hard \(3 folds"):
         results = study.run(tmp_path, progress=lambda *step: steps.append(step))
     assert results.datasets == ["mine, all", "wine"]
-    assert set(results.cells) == {
-        (d, m) for d in results.datasets for m in ("svm", "gld")
-    }
+    assert {method for _, method in results.cells} == {"svm", "gld"}
     iris = Study(["iris"], ["gld"], folds=3).run(tmp_path / "iris")
     ours, theirs = results.cells["mine, all", "gld"], iris.cells["iris", "gld"]
     assert [r.n_correct for r in ours.rows] == [r.n_correct for r in theirs.rows]
     assert steps[0] == ("mine, all, trial 1 of 1", 1 / 6)
     assert steps[-1] == ("wine, trial 1 of 1", 1)
-
-
-def test_mistakes_come_before_the_work(tmp_path):
-    for datasets, methods, folds, message in [
-        ({"mine": IRIS}, {"mine": None}, 10, "unknown method 'mine'"),
-        (["mine"], ["lda"], 10, "unknown data set 'mine'"),
-        ({"a\nb": IRIS}, ["lda"], 10, "not a name that can be printed"),
-        (["iris"], ["lda"], 51, "largest class has 50 rows"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            Study(datasets, methods, folds=folds).run(tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 # Processes
@@ -281,28 +255,23 @@ def test_a_run_that_is_ended_goes_on_to_the_same_results(tmp_path, end):
 
 
 def test_a_folder_is_extended(tmp_path):
-    small().run(tmp_path)
-    before = (tmp_path / "results.csv").read_text()
-    results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
-    assert (tmp_path / "results.csv").read_text().startswith(before)
-    assert len(results.rows) == 2 * 2 * 2 * 2
-    assert all(cell.complete for cell in results.cells.values())
-    assert len(small().run(tmp_path).rows) == len(results.rows)
-    more = small(["c-hld"]).run(tmp_path)
-    assert not more.cells["iris", "c-hld"].complete  # 2 folds, others have 4
-
-
-def test_a_line_cut_in_the_middle_is_computed_again(tmp_path):
     first = small().run(tmp_path).rows
     path = tmp_path / "results.csv"
-    path.write_bytes(path.read_bytes()[:-9])
+    path.write_bytes(path.read_bytes()[:-9])  # a line cut in the middle is made again
     assert len(read_results(tmp_path).rows) == 1
     assert [r.n_correct for r in small().run(tmp_path).rows] == [
         r.n_correct for r in first
     ]
+    before = path.read_text()
+    results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
+    assert path.read_text().startswith(before)
+    assert len(results.rows) == 2 * 2 * 2 * 2
+    assert all(cell.complete for cell in results.cells.values())
+    more = small(["c-hld"]).run(tmp_path)
+    assert not more.cells["iris", "c-hld"].complete  # 2 folds, others have 4
 
 
-def test_other_folds_seeds_and_versions(tmp_path):
+def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
     small().run(tmp_path)
     for key, old in {"folds": 2, "seed": 0}.items():
         with pytest.raises(ValueError, match=f"holds results with {key} = {old}"):
@@ -311,13 +280,8 @@ def test_other_folds_seeds_and_versions(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(run | {"versions": {}}))
     with pytest.warns(UserWarning, match="other versions"):
         small().run(tmp_path)
-
-
-def test_foreign_files_are_refused_and_kept(tmp_path):
-    small().run(tmp_path)
     for name, content, message in [
         ("results.csv", "my notes", "not a file of results"),
-        ("results.csv", f"{','.join(Row._fields)}\niris,lda\n", "line 2: it has 2"),
         ("run.json", "{", "not the description"),
         ("run.json", "{}", "lacks 'folds'"),
         ("run.json", "[]", "not a JSON object"),
@@ -340,11 +304,7 @@ def test_foreign_files_are_refused_and_kept(tmp_path):
         ("--methods QDA", 2, "unknown method 'QDA'"),
         ("--methods os:Nothing", 2, "--methods os:Nothing: cannot make"),
         ("--data iris.csv", 2, "--data and --target belong together"),
-        (
-            "--data iris.csv -t y --datasets iris",
-            2,
-            "two data sets have the name 'iris",
-        ),
+        ("--data iris.csv -t y --datasets iris", 2, "two data sets have the name"),
         ("--methods sklearn.svm:SVC,sklearn.svm:SVC", 2, "two methods have the name"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
         ("--datasets iris --out file/out", 1, "heterolda: cannot write results to"),
@@ -356,43 +316,38 @@ def test_errors_end_with_one_line(arguments, status, message, tmp_path, monkeypa
     result = invoke("reproduce", *arguments.split())
     assert result.exit_code == status
     assert message in result.stderr
-    assert "Traceback" not in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_data_sets_are_listed_with_what_is_available(tmp_path):
-    (tmp_path / "liver.csv.gz").write_bytes(b"")
-    result = invoke("datasets", "--details", "--data-dir", tmp_path)
-    assert result.exit_code == 0
+def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\nclass Mine(GaussianNB): pass\n"
+        "class Fails(GaussianNB):\n    def fit(self, X, y):\n        raise ValueError\n"
+    )
+    Path("liver.csv.gz").touch()
+    listed = invoke("datasets", "--details", "--data-dir", tmp_path)
+    assert listed.exit_code == 0
     for line in (
         r"^iris .* yes: in scikit-learn$",
         r"^liver +\(c\) .* yes: file$",
         r"^letters .* no: needs a file, or OpenML",
-        r"CC BY 4.0",
     ):
-        assert re.search(line, result.stdout, re.MULTILINE)
-
-
-def test_only_methods_that_fail_now_are_an_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("own_failure.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\n"
-        "class Fails(GaussianNB):\n    def fit(self, X, y):\n        raise ValueError\n"
-    )
-    options = "--datasets", "iris", "--folds", 2, "--jobs", 1, "--methods"
-    failed = invoke("reproduce", *options, "lda,own_failure:Fails")
-    assert failed.exit_code == 1
-    assert "note: Fails failed on iris: ValueError" in failed.stderr
-    assert invoke("reproduce", *options, "lda").exit_code == 0
-
-
-def test_the_command_takes_own_data_and_methods(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("own_methods.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\nclass Mine(GaussianNB): pass\n"
-    )
+        assert re.search(line, listed.stdout, re.MULTILINE)
     assert invoke("datasets", "--write", "iris", "--out", "mine.csv").exit_code == 0
-    options = "--data mine.csv --target class --methods lda,own_methods:Mine --folds 3"
-    result = invoke("reproduce", *options.split(), "--datasets", "wine", "--jobs", 1)
+    options = [
+        "--data",
+        "mine.csv",
+        "--target",
+        "class",
+        "--folds",
+        "3",
+        "--jobs",
+        "1",
+        "--datasets",
+        "wine",
+    ]
+    result = invoke("reproduce", *options, "--methods", "lda,own:Mine")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^ +lda +Mine", result.stdout, re.MULTILINE)
     assert re.search(r"^mine +ours +98.00\*", result.stdout, re.MULTILINE)
@@ -400,3 +355,8 @@ def test_the_command_takes_own_data_and_methods(tmp_path, monkeypatch):
     page = invoke("report", "heterolda-results")
     assert page.exit_code == 0, page.stderr
     assert Path(page.stdout.strip()).is_file()
+    # Only methods that fail now are an error.
+    failed = invoke("reproduce", *options, "--methods", "lda,own:Fails")
+    assert failed.exit_code == 1
+    assert "note: Fails failed on mine: ValueError" in failed.stderr
+    assert invoke("reproduce", *options, "--methods", "lda").exit_code == 0

@@ -40,17 +40,13 @@ def of(rows, *key):
 
 
 def test_the_papers_figures_are_quoted():
-    """Spot checks of each printed table, by the paper's rows."""
+    """One figure of each table; all tables name the same data sets."""
     for table, dataset, method, figure in [
-        (2, "liver", "algorithm-1", 0.9838),
         (2, "zernike", "r-hld-2", 0.0048),
         (3, "wine_white", "c-hld", 46.59),
-        (3, "pendigits", "svm", 97.84),
         (4, "shuttle", "svm", 4623.138),
-        (4, "liver", "r-hld-1", 0.1415),
         (2, "D1", "algorithm-2", None),  # Table 2 has no such column
         (3, "iris", "pairwise-lda", None),
-        (3, "letters", "gld", None),
         (3, "D2-0.53", "algorithm-1", 78.37),
     ]:
         assert paper.printed_figure(table, dataset, method) == figure
@@ -171,11 +167,8 @@ def test_a_corrupt_line_is_named(tmp_path, rows):
         ("D1,lda,0,0,90,10", "it has 6 fields instead of 11"),
         ("D1,lda,0,0,90,ten,9,,0.1,0.1,", "'ten'"),
         ("D1,lda,0,0,90,10,11,,0.1,0.1,", "out of range"),
-        ("D1,lda,0,0,90,0,0,,0.1,0.1,", "out of range"),
         ("D1,lda,0,0,90,10,9,,-1,0.1,", "out of range"),
-        ("D1,lda,0,0,90,10,9,,,0.1,", "out of range"),
         ("D1,lda,0,0,90,10,9,1.5,0.1,0.1,", "out of range"),
-        ("D1,lda,-1,0,90,10,9,,0.1,0.1,", "out of range"),
         (",lda,0,0,90,10,9,,0.1,0.1,", "names no data set"),
         ("D2,gld,0,0,4800,1200,9,,0.1,0.1,", "the same fold is on an earlier line"),
     ]:
@@ -216,17 +209,14 @@ def test_friedman_and_nemenyi_agree_with_demsar():
     assert found.cliques == [(0, 2), (2, 3)]
 
 
-@pytest.mark.parametrize(
-    ("alpha", "values"),
-    [
-        (0.05, [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]),
-        (0.10, [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920]),
-    ],
-)
-def test_critical_values_are_those_of_demsars_table_5(alpha, values):
-    for k, q in enumerate(values, start=2):
-        found = critical_difference(k, 10, alpha) / np.sqrt(k * (k + 1) / 60)
-        assert found == pytest.approx(q, abs=1.1e-3)
+def test_critical_values_are_those_of_demsars_table_5():
+    for alpha, values in {
+        0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
+        0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
+    }.items():
+        for k, q in enumerate(values, start=2):
+            found = critical_difference(k, 10, alpha) / np.sqrt(k * (k + 1) / 60)
+            assert found == pytest.approx(q, abs=1.1e-3)
 
 
 def test_comparisons_of_equals_of_two_and_of_too_few():

@@ -1,6 +1,5 @@
 """C headers and ONNX graphs decide as the classifiers do, up to rounding."""
 
-import warnings
 from copy import copy
 from dataclasses import replace
 
@@ -26,9 +25,7 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     SmoothedLinearDiscriminant,
-    recommended,
 )
-from heterolda.experiments.datasets import CATALOGUE, load_dataset
 from heterolda.export.rules import describe
 
 N = 10_000
@@ -51,27 +48,7 @@ def test_labels_are_those_of_predict_beyond_rounding(name, exporter, rng):
     assert len(np.unique(place)) == len(model.classes_)
 
 
-@pytest.mark.check
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_public_sets(name, data_dir, tmp_path):
-    X, y = load_dataset(name, data_dir)
-    some = slice(None, None, len(X) // 2000 + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about data that fit no model
-        model = GaussianLinearDiscriminant().fit(X, y)
-        smoothed = recommended(width=0.5).fit(X[some], y[some])
-    for form in FORMS:
-        exporter = Exporter(*form, tmp_path)
-        place = exporter.check(model, X, 0 if exporter.single else 0.9)
-        # The classes of segmentation are singular: single precision loses 1.4 % there.
-        share = 0.98 if exporter.single else 0.9999
-        assert np.mean(model.classes_[place] == model.predict(X)) > share
-        place = exporter.places(smoothed, X[some])
-        expected = smoothed.predict(X[some])
-        assert np.mean(smoothed.classes_[place] == expected) > 0.999
-
-
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
+@pytest.mark.parametrize("name", ["d1", "digits-ova"])
 def test_data_far_from_zero_lose_only_what_their_format_loses(name, exporter, rng):
     """In single precision 1e4 + x keeps 3 digits of x; the scores keep all of them."""
     X, y = data(name.partition("-")[0])
@@ -101,7 +78,7 @@ def test_transformed_features(kind, exporter, rng):
     np.testing.assert_array_equal(label, model.predict(exact[clear]))
 
 
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "powers"])
+@pytest.mark.parametrize("name", ["d1", "digits", "powers"])
 def test_rows_that_are_not_finite_have_no_class(name, exporter):
     model = transformed(4) if name == "powers" else fitted(name)
     powers = getattr(model, "transformation_", None)
@@ -151,8 +128,8 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
         exporter.write(model)
 
 
-def test_scores_next_to_none_still_decide_one_vs_all(exporter, rng):
-    model = scaled("digits-ova", 1e-14)
+def test_scores_of_any_size_decide_one_vs_all(exporter, rng):
+    model = scaled("digits-ova", 1e-14)  # next to none
     X = random_rows(model, 2000, rng)
     scores = X @ model.coef_.T + model.intercept_
     sure, positive = np.abs(scores) > exporter.errors(model, X), scores > 0
@@ -160,11 +137,7 @@ def test_scores_next_to_none_still_decide_one_vs_all(exporter, rng):
     assert several.sum() > 10
     place = exporter.places(model, X[several])
     assert positive[several][np.arange(several.sum()), place].all()
-
-
-@pytest.mark.parametrize("name", ["digits-ova", "line-ova"])
-def test_scores_beyond_their_limits_decide_one_vs_all(name, exporter, rng):
-    for factor in (10, 1e4):
+    for factor, name in ((10, "digits-ova"), (1e4, "line-ova")):  # beyond their limits
         model = scaled(name, factor)
         exporter.check(model, random_rows(model, 2000, rng), 0.1)
 

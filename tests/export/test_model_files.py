@@ -71,11 +71,9 @@ FOUR_CLASSES = {
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "gaps": GLD(missing="em", shrinkage="cv", priors=BY_LABEL),
     "paper": LNS(max_iter=30),
-    "weights": LNS(GLD(shrinkage=0.1), max_iter=20, class_weight={0: 2.5, 3: 1}),
     "powers": SmoothedLinearDiscriminant(0.5),
     "smoothed": recommended(priors=BY_LABEL),
     "projection": HP(2, priors=BY_LABEL),
-    "only a projection": make_pipeline(HP(2)),
     "twice": make_pipeline(HP(3), HP(2, method="chernoff"), LNS(max_iter=20)),
     "frames": make_pipeline(HP(3), HP(2), recommended()).set_output(transform="pandas"),
 }
@@ -83,8 +81,6 @@ TWO_CLASSES = {
     "two": GLD(),
     "two ova": GLD(multiclass="ova"),
     "neyman-pearson": GLD(criterion="neyman-pearson", max_error={1: 0.05}),
-    "paper two": LNS(max_iter=20),
-    "powers two": SmoothedLinearDiscriminant(0.5, n_jobs=2),
     "bounded": BoundedErrorClassifier(max_error={1: 0.2}, confidence=0.9),
     "bounded gaps": BoundedErrorClassifier(
         GLD(missing="em", costs={0: {1: 5}}), max_error={1: 0.2}, confidence=0.9
@@ -164,26 +160,20 @@ def test_a_loaded_model_is_the_same_in_every_bit(make_classes, path, name):
     assert same(clone(loaded), clone(model))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
+def test_labels_keep_their_values_and_types(make_classes, path):
+    X, y = make_classes(4)
+    for labels in (
         np.array([1, 2**64 - 1, 3, 0], "u8"),
-        np.array([-1.0, 2, 3, 0]),
         np.array([1, 2, 3, 0], "f2"),
         np.array([7, 5, 9, 1], ">i4"),
         np.array(["d", "a", "ü\n", '"c']),
         np.array(["x", "y", "zz", "w" * 90], dtype=object),
-    ],
-    ids=str,
-)
-def test_labels_keep_their_values_and_types(make_classes, path, labels):
-    X, y = make_classes(4)
-    model = GLD().fit(X, labels[y])
-    loaded = copy_of(model, path)
-    native = model.classes_.dtype.newbyteorder("=")
-    assert loaded.classes_.dtype == loaded.predict(X).dtype == native
-    assert np.array_equal(loaded.classes_, model.classes_)
-    assert np.array_equal(loaded.predict(X), model.predict(X))
+    ):
+        model = GLD().fit(X, labels[y])
+        loaded = copy_of(model, path)
+        native = model.classes_.dtype.newbyteorder("=")
+        assert loaded.classes_.dtype == loaded.predict(X).dtype == native
+        assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
 def test_parameters_are_plain_when_loaded(make_classes, path):
@@ -260,9 +250,7 @@ def test_few_rows_of_many_features_are_kept_as_factors(path, rng):
     np.testing.assert_allclose(points[0].coef_, points[1].coef_, atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    "name", ["auto", "smoothed", "gaps", "bounded gaps", "projection", "frames"]
-)
+@pytest.mark.parametrize("name", ["smoothed", "gaps", "bounded gaps", "frames"])
 def test_without_statistics_a_model_predicts_and_says_what_it_lacks(
     name, make_classes, path
 ):
@@ -396,9 +384,9 @@ def test_a_file_is_written_whole_or_not_at_all(make_classes, path, monkeypatch):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_files_are_json_that_people_can_read_without_rows_of_data(make_classes, path):
+def test_files_are_readable_and_hold_no_rows_of_data(make_classes, path):
     X, y = make_classes(4)
-    model = GLD(solver="fisher").fit(X, y)
+    model = recommended().fit(X, y)
     heterolda.save(model, path)
     text = path.read_text(encoding="utf-8")
     document = json.loads(text, parse_constant=pytest.fail)
@@ -406,9 +394,7 @@ def test_files_are_json_that_people_can_read_without_rows_of_data(make_classes, 
     lines = [line.strip().rstrip(",") for line in text.splitlines()]
     for row in model.coef_.tolist():
         assert json.dumps(row) in lines
-    assert document["model"]["rules"]["gap"] == [None] * 6
-    heterolda.save(recommended().fit(X, y), path)
-    numbers = set(re.findall(r"-?\d+\.\d{6,}(?:e-?\d+)?", path.read_text()))
+    numbers = set(re.findall(r"-?\d+\.\d{6,}(?:e-?\d+)?", text))
     assert len(numbers) > 100
     assert not numbers & {repr(value) for value in X.ravel().tolist()}
 
@@ -428,29 +414,21 @@ HOSTILE = {
     "binary": (bytes(range(256)) * 4000, "UTF-8"),
     "pickle": (pickle.dumps({"format": "heterolda-model"}), "UTF-8"),
     "lists": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
-    "deep model": (HEAD + b"[" * 900 + b"]" * 900 + b"}", "estimator"),
     "keys": (b'{"1":0' + b',"1":0' * 100_000 + b"}", "format"),
-    "many lists": (HEAD + b"[" + b"[]," * 300_000 + b"[]]}", "estimator"),
     "NaN": (HEAD + b"NaN}", "estimator"),
     "digits": (HEAD + b"1" * 10**6 + b"}", "estimator"),
-    "array": (b"[1, 2]", "format"),
     "other": (b'{"format": "other", "version": 1}', "format"),
     "trailing": (HEAD + b"{}} {}", "Extra data"),
-    "no model": (HEAD + b"null}", "model.estimator"),
     "no keys": (b'{"format": "heterolda-model", "version": 1}', "lacks heterolda"),
     "more": (HEAD + b'{}, "extra": 1}', "unknown key 'extra'"),
-    **{
-        f"version {version}": (HEAD.replace(b"1", version, 1), "reads only version 1")
-        for version in (b'"1"', b"true", b"7", b"[]")
-    },
+    "version 7": (HEAD.replace(b"1", b"7", 1) + b"{}}", "reads only version 1"),
+    "version": (HEAD.replace(b"1", b"true", 1) + b"{}}", "reads only version 1"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_cheaply(path, name):
     content, reason = HOSTILE[name]
-    if name.startswith("version"):
-        content += b"{}}"
     path.write_bytes(content)
     tracemalloc.start()
     try:
@@ -506,47 +484,30 @@ EDITS = {
         ("parameters", [], "parameters must be an object"),
         ("parameters.solver", "newton", "solver must be one of"),
         ("parameters.solver", {"Global": {"gap": 9.0}}, "gap must be"),
-        ("parameters.solver", {"os.system": {}}, "must be one of"),
-        ("parameters.solver", {"Fisher": {"x": 1}}, "unknown key 'x'"),
         ("parameters.solver", nested_solver(300), "nested too deeply"),
-        ("parameters.solver", {"not_kept": "Mine()"}, "solver must be"),
-        ("parameters.shrinkage", 2, "'shrinkage' parameter"),
-        ("parameters.priors", {}, "must be one of"),
         ("parameters.priors", {"map": [[[], 1]]}, "have labels"),
         ("parameters.random_state", 2**70, "random_state"),
         ("classes_.labels", [0, 1, 3, 2], "sorted and distinct"),
         ("classes_.labels", list(range(100_000)), "must have 100000 entries"),
         ("classes_.labels", [0], "two or more"),
-        ("classes_.labels", [], "one entry or more"),
         ("classes_.labels", [0, 1, 2, 2**63], "labels of int64"),
-        ("classes_.labels", [False, 1, 2, 3], "labels of int64"),
         ("classes_", {"type": "float64", "labels": [0.0, 1.0, 2.0, np.inf]}, "float64"),
-        ("classes_.type", "str", "must be valid text"),
         ("classes_", {"type": "str", "labels": [*"abc", "d" * 2**23]}, "too long"),
         ("classes_", {"type": "str", "labels": [*"abc", "d\0"]}, "labels of str"),
-        ("classes_", {"type": "S1", "labels": [*"abcd"]}, "must be one of"),
-        ("n_features_in_", 0, "integer from 1"),
         ("n_features_in_", 10**12, TOO_MANY),
         ("feature_names_in_", ["a", "b", 3], "must be valid text"),
         ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
         ("rules.coef.0.0", float("inf"), "finite"),
         ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
-        ("rules.coef.0.0", True, "numbers only"),
         ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
-        ("rules.n_iter.0", 1.5, "integers only"),
         ("rules.error.0", 1.5, "from 0 to 1"),
         ("rules.status.0", "lucky", "must be one of"),
         ("rules.deviations.0.0", 0, "no probabilities"),
         ("votes.voting", None, "not those of 4 classes"),
         ("statistics_", "AAAA*AAA", "statistics_: "),
-        ("statistics_", "AAAA", "not an .npz file"),
         ("votes.temperature", 0, "temperature must be"),
         ("votes.log_odds", ODDS, "slope"),
-        ("priors_.0", 0.0, "from 4.9"),
-        ("risk_.0", -1.0, "from 0 to"),
         ("shrinkage_", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
-        ("fitted_with.criterion", "best", "criterion"),
-        ("guarded_.0", 1, "true or false"),
     ],
     "ova": [("votes.voting", "weighted", "not those of 4 classes")],
     "paper": [
@@ -555,19 +516,12 @@ EDITS = {
         ("estimator_.model.estimator", "LocalNeighborhoodSearch", "must be one of"),
         ("parameters.estimator", {"frozen": None}, "frozen, and not saved"),
         ("parameters.estimator", {"GaussianLinearDiscriminant": {}}, "lacks solver"),
-        ("parameters.step", 2, "step"),
-        ("n_errors_.0", -1, "from 0"),
         ("history_", [], "one entry or more"),
     ],
     "powers": [
         ("estimator_.model.classes_.labels", [0, 1, 2, 4], "other classes"),
-        ("parameters.width", 2, "width"),
-        ("transformation_.centre", [0.0], "entries"),
         ("transformation_.scale.1", 0.0, "finite numbers from"),
         ("transformation_.lambdas.1", 4.5, "from -2 to 4"),
-        ("priors_.0", 0.0, "from 4.9"),
-        ("width_", 1.5, "from 0 to 1"),
-        ("held_out_error_", "NaN", "a number"),
         ("path_.0.weight", 1.5, "from 0 to 1"),
     ],
     "bounded": [
@@ -575,23 +529,13 @@ EDITS = {
         ("estimator_.model.rules.intercept", [-1.7e308], "threshold_"),
     ],
     "frames": [
-        ("verbose", 1, "true or false"),
-        ("steps", [], "one entry or more"),
         ("steps.1.name", "heteroscedasticprojection-1", "steps: "),
         ("steps.1.name", "a__b", "steps: "),
-        ("steps.1.name", "memory", "steps: "),
-        ("steps.0.model.parameters.method", "best", "'method' parameter"),
         ("steps.0.model.n_features_in_", 10**12, TOO_MANY),
-        ("steps.0.model.output", "numpy", "must be one of"),
         (
             "steps.0.model.scalings_",
             [[1e308] * 3] * 3,
             "scalings_ has numbers that are",
-        ),
-        (
-            "steps.0.model.loadings_",
-            [[1e308] * 3] * 3,
-            "loadings_ has numbers that are",
         ),
         ("steps.0.model.explained_.0", -0.1, "from 0 to"),
     ],
@@ -649,18 +593,15 @@ def test_parts_of_another_model_are_refused(make_classes):
 def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     text = GUIDE.read_text(encoding="utf-8")
     trusted = re.findall(r'^\.\.\.     "(heterolda[\w.]+)",$', text, re.M)
-    needed = set()
-    for name in (*FOUR_CLASSES, *TWO_CLASSES):
-        model, X = fitted(name, make_classes)
-        data = skops.io.dumps(model)
-        needed.update(skops.io.get_untrusted_types(data=data))
-        check_predictions(skops.io.loads(data, trusted=trusted), model, X)
+    models = [fitted(name, make_classes) for name in (*FOUR_CLASSES, *TWO_CLASSES)]
     X, y = make_classes(2)
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
     judgement = Judgement("leave-one-out", 80.0, 0.9, 0.8, 0.01)
     city = Category("city", "Paris", ("Lyon",))
     search.fit_record_ = FitRecord("y", "data", "2026", 80.0, judgement, (city,))
-    data = skops.io.dumps(search)
-    needed.update(skops.io.get_untrusted_types(data=data))
-    assert same(skops.io.loads(data, trusted=trusted), search)
+    needed = set()
+    for model, rows in [*models, (search, X)]:
+        data = skops.io.dumps(model)
+        needed.update(skops.io.get_untrusted_types(data=data))
+        check_predictions(skops.io.loads(data, trusted=trusted), model, rows)
     assert sorted(needed) == trusted

@@ -7,7 +7,6 @@ import skl2onnx
 from onnx.reference import ReferenceEvaluator
 from skl2onnx.common.data_types import Int64TensorType
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -71,9 +70,8 @@ def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, graphs, 
     np.testing.assert_allclose(p, expected[:20], rtol=1e-9, atol=1e-300)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_probabilities_of_transformed_features(n_classes, rng):
-    model = transformed(n_classes)
+def test_probabilities_of_transformed_features(rng):
+    model = transformed(4)
     for dtype, tolerance in (("float64", 1e-11), ("float32", 1e-6)):
         X = rows_for_transformed(model, 2000, rng).astype(dtype)
         exact = X.astype(np.float64)
@@ -84,7 +82,7 @@ def test_probabilities_of_transformed_features(n_classes, rng):
         np.testing.assert_allclose(p[clear], expected, atol=10 * tolerance)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-majority", "digits-ova"])
 @pytest.mark.parametrize("factor", [1e-14, 1e4])
 def test_log_odds_have_their_limits(name, factor, rng):
     """Next to none, they still decide; beyond any measure, they are finite."""
@@ -100,7 +98,7 @@ def test_log_odds_have_their_limits(name, factor, rng):
     np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova", "four-smoothed"])
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
 def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, graphs, rng):
     """Single precision makes many probabilities equal that are not."""
     model = fitted(name)
@@ -127,9 +125,7 @@ def test_old_and_new_opsets(opset, rng):
     np.testing.assert_array_equal(run_graph(graph, X)[0], model.predict(X))
 
 
-@pytest.mark.parametrize(
-    "labels", [["", "a", "b", "?"], [-(2**63), 0, 1, 2], ["x", "é", "日本", "a b"]]
-)
+@pytest.mark.parametrize("labels", [["", "é", "日本", "?"], [-(2**63), 0, 1, 2]])
 def test_incomplete_rows_have_a_label_of_no_class_in_any_runtime(labels, make_classes):
     """A label that stands for no class may be that of one."""
     X, y = make_classes(4)
@@ -164,7 +160,7 @@ def test_labels_that_are_numbers_become_integers(labels, make_classes):
         np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-9)
 
 
-def test_skl2onnx_converts_with_its_own_options(rng):
+def test_skl2onnx_converts_with_its_own_options_and_types(rng):
     model = fitted("digits")
     X = random_rows(model, 30, rng).astype(np.float32)
     label, maps = run_graph(skl2onnx.to_onnx(model, X[:1]), X)
@@ -172,6 +168,14 @@ def test_skl2onnx_converts_with_its_own_options(rng):
     assert list(maps[0]) == model.classes_.tolist()
     p = [list(row.values()) for row in maps]
     np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-5)
+    types = [("X", Int64TensorType([None, X.shape[1]]))]
+    graph = skl2onnx.convert_sklearn(
+        model, initial_types=types, options={"zipmap": False}
+    )
+    X = np.rint(X).astype(np.int64)
+    np.testing.assert_array_equal(run_graph(graph, X)[0], model.predict(X))
+    label, p = run_graph(to_onnx(model), X[:0].astype(np.float32))
+    assert (label.shape, p.shape) == ((0,), (0, len(model.classes_)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -198,13 +202,11 @@ def test_components_far_from_zero_lose_only_what_their_format_loses(dtype):
 @pytest.mark.parametrize(
     "steps",
     [
-        [HeteroscedasticProjection(3), GaussianLinearDiscriminant(shrinkage=0.1)],
         [
             HeteroscedasticProjection(9, method="chernoff"),
             HeteroscedasticProjection(3),
             SmoothedLinearDiscriminant(0.5),
         ],
-        [StandardScaler(), HeteroscedasticProjection(3), KNeighborsClassifier()],
         [StandardScaler(), HeteroscedasticProjection(2)],
     ],
     ids=lambda steps: type(steps[-1]).__name__,
@@ -225,21 +227,6 @@ def test_projections_in_pipelines(steps, dtype):
         np.testing.assert_allclose(outputs[0], model.transform(rows), **tolerance)
     theirs = run_graph(skl2onnx.to_onnx(model, rows[:1], options=options), rows)
     np.testing.assert_array_equal(theirs[0], outputs[0])
-
-
-def test_whole_features_and_no_rows():
-    X, _ = data("four")
-    model = fitted("four-smoothed")
-    types = [("X", Int64TensorType([None, X.shape[1]]))]
-    graph = skl2onnx.convert_sklearn(
-        model, initial_types=types, options={"zipmap": False}
-    )
-    label, p = run_graph(graph, X.astype(np.int64))
-    np.testing.assert_array_equal(label, model.predict(X))
-    assert p.dtype == np.float32
-    label, p = run_graph(to_onnx(model), X[:0].astype(np.float32))
-    assert label.shape == (0,)
-    assert p.shape == (0, 4)
 
 
 def test_the_file_is_the_graph_and_wrong_arguments_are_refused(tmp_path, make_classes):
