@@ -110,25 +110,25 @@ def gaussian_classes(shape: Shape, dtype=np.float64):
     counts = sizes if isinstance(shape.classes, int) else shape.classes
     y = rng.permutation(np.repeat(np.arange(k), counts))
     if n < d:
-        common, centres = rng.normal(size=(5, d)), rng.normal(size=(k, d)) / 5
+        common, centers = rng.normal(size=(5, d)), rng.normal(size=(k, d)) / 5
         X = np.empty((n, d), dtype)
         for row, label in zip(X, y, strict=True):
-            row[:] = rng.normal(size=d) + rng.normal(size=5) @ common + centres[label]
+            row[:] = rng.normal(size=d) + rng.normal(size=5) @ common + centers[label]
         return X, y
     factors = rng.normal(size=(k, d, d)) / np.sqrt(4 * d)
     if shape.kind != "flat":
         factors += np.eye(d)
-    centres = rng.normal(size=(k, d)) / np.sqrt(d)
+    centers = rng.normal(size=(k, d)) / np.sqrt(d)
     if shape.kind == "pixels":
         for c in range(k):
             constant = rng.choice(d, d // 10, replace=False)
-            factors[c][:, constant] = centres[c, constant] = 0.0
+            factors[c][:, constant] = centers[c, constant] = 0.0
     X = np.empty((n, d), dtype)
     for start in range(0, n, 4096):
         labels = y[start : start + 4096]
         block = rng.normal(size=(len(labels), d))
         for c in np.unique(labels):
             mine = labels == c
-            block[mine] = block[mine] @ factors[c] + centres[c]
+            block[mine] = block[mine] @ factors[c] + centers[c]
         X[start : start + 4096] = block
     return X, y

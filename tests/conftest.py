@@ -170,8 +170,8 @@ def make_classes(rng):
     def make(n_classes=4, n=60, d=3, spread=1.5):
         y = np.repeat(np.arange(n_classes), n)
         shapes = rng.normal(size=(n_classes, d, d))
-        centres = spread * rng.normal(size=(n_classes, d))
-        X = (rng.normal(size=(len(y), 1, d)) @ shapes[y])[:, 0] + centres[y]
+        centers = spread * rng.normal(size=(n_classes, d))
+        X = (rng.normal(size=(len(y), 1, d)) @ shapes[y])[:, 0] + centers[y]
         order = rng.permutation(len(y))
         return X[order], y[order]
 

@@ -32,7 +32,7 @@ def hlda_loss(classes: WhitenedClasses, A: Array) -> tuple[float, Array]:
 
     .. math:: \sum_k p_k \ln |A' S_k A| - \ln |A' T A|
 
-    with the covariance T of all rows remains to be minimised [1]_.
+    with the covariance T of all rows remains to be minimized [1]_.
 
     References
     ----------

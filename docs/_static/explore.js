@@ -316,7 +316,7 @@
             return [radius * Math.cos(angle), radius * Math.sin(angle)];
         });
     });
-    let colours = [];
+    let colors = [];
 
     function drawDots({ coef, intercept }) {
         pen.clearRect(0, 0, WORLD.width * unit, WORLD.height * unit);
@@ -338,7 +338,7 @@
                     crosses.lineTo(px + 2.6, py - 2.6);
                 }
             }
-            pen.fillStyle = pen.strokeStyle = colours[k];
+            pen.fillStyle = pen.strokeStyle = colors[k];
             pen.globalAlpha = 0.38;
             pen.fill(dots);
             pen.globalAlpha = 0.9;
@@ -555,9 +555,9 @@
         redraw();
     }
 
-    function recolour() {
+    function recolor() {
         const style = getComputedStyle(host);
-        colours = ["--class-a", "--class-b"].map((name) => style.getPropertyValue(name));
+        colors = ["--class-a", "--class-b"].map((name) => style.getPropertyValue(name));
         redraw();
     }
 
@@ -623,12 +623,12 @@
     }
 
     globalThis.addEventListener("hashchange", load);
-    new MutationObserver(recolour).observe(document.documentElement,
+    new MutationObserver(recolor).observe(document.documentElement,
         { attributeFilter: ["data-theme"] });
     new ResizeObserver(resize).observe(one(".explore-main"));
     show(fromPreset(PRESETS[0]));
     load();
-    recolour();
+    recolor();
     resize();
     Object.assign(globalThis.heteroldaExplore, { update, current: () => now,
         frames: () => nFrames, handles });

@@ -194,8 +194,8 @@ def test_the_card_in_a_browser(page, browser):
 
     def brightness(key):
         style = f"return getComputedStyle(document.body).{key}"
-        colour = browser.execute_script(style)
-        return np.mean([int(v) for v in re.findall(r"\d+", colour)[:3]])
+        color = browser.execute_script(style)
+        return np.mean([int(v) for v in re.findall(r"\d+", color)[:3]])
 
     for scheme in ("light", "dark"):
         set_scheme(browser, scheme)

@@ -111,7 +111,7 @@ def test_the_table_of_coefficients(four, tmp_path):
     other = LocalNeighborhoodSearch(LogisticRegression(), max_iter=3).fit(X, y)
     for model in (other, heterolda.load(path)):
         table = model.summary()
-        assert table["standardised"].isna().all()
+        assert table["standardized"].isna().all()
         assert_array_equal(table["coefficient"], model.coef_.ravel())
 
 

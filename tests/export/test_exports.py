@@ -82,7 +82,7 @@ def test_transformed_features(kind, exporter, rng):
 def test_rows_that_are_not_finite_have_no_class(name, exporter):
     model = transformed(4) if name == "powers" else fitted(name)
     powers = getattr(model, "transformation_", None)
-    row = data(name.partition("-")[0])[0][0] if powers is None else powers.centre
+    row = data(name.partition("-")[0])[0][0] if powers is None else powers.center
     rows = np.repeat(row[None], 5, axis=0)
     rows[1, 2], rows[2, 0], rows[3, -1] = np.nan, np.inf, -np.inf
     place = exporter.places(model, rows)

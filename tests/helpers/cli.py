@@ -47,8 +47,8 @@ def make_frame(rng, n=200, kinds=KINDS, d=3):
     """Classes of unequal covariance, shuffled, with a text column of identifiers."""
     y = np.arange(n) % len(kinds)
     shapes = rng.normal(size=(len(kinds), d, d))
-    centres = 1.5 * rng.normal(size=(len(kinds), d))
-    X = (rng.normal(size=(n, 1, d)) @ shapes[y])[:, 0] + centres[y]
+    centers = 1.5 * rng.normal(size=(len(kinds), d))
+    X = (rng.normal(size=(n, 1, d)) @ shapes[y])[:, 0] + centers[y]
     frame = pd.DataFrame(X, columns=names(d))
     frame.insert(0, "id", [f"{k:05d}" for k in range(n)])
     frame["kind"] = np.array(kinds)[y]

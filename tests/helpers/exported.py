@@ -185,7 +185,7 @@ def rows_for_transformed(model, n, rng):
     given, d = model.transformation_, model.n_features_in_
     z = rng.normal(size=(n, d)) * 10 ** rng.uniform(-2, 1, (n, 1))
     z[0], z[1] = 1e7, -1e7  # counts as no farther than others
-    return given.centre + given.scale * z
+    return given.center + given.scale * z
 
 
 def certain_if_transformed(model, X, tolerance):

@@ -74,7 +74,7 @@ def count_errors(X, first, weight, v):
 
 
 def literal_search(X, first, weight, v, step, max_iter, patience):
-    """Algorithm 2 as it stands in the paper: every neighbour evaluated from scratch."""
+    """Algorithm 2 as it stands in the paper: every neighbor evaluated from scratch."""
     if weight is not None:
         multiples, unit = grid_weights(weight)
         weight = unit * multiples
@@ -82,14 +82,14 @@ def literal_search(X, first, weight, v, step, max_iter, patience):
     history = [count_errors(X, first, weight, current)]
     best, fewest, stalled = current, history[0], 0
     while len(history) < max_iter and stalled < patience and fewest > 0:
-        neighbours = []
+        neighbors = []
         for i in range(len(current)):
             for sign in (1, -1):
-                neighbour = current.copy()
-                neighbour[i] = current[i] + sign * (step * abs(current[i]))
-                neighbours.append(neighbour)
-        errors = [count_errors(X, first, weight, u) for u in neighbours]
-        current = neighbours[np.argmin(errors)]
+                neighbor = current.copy()
+                neighbor[i] = current[i] + sign * (step * abs(current[i]))
+                neighbors.append(neighbor)
+        errors = [count_errors(X, first, weight, u) for u in neighbors]
+        current = neighbors[np.argmin(errors)]
         history.append(min(errors))
         stalled += 1
         if history[-1] < fewest:
@@ -104,9 +104,9 @@ def random_problem(rng):
         rng.choice([rng.integers(2, 150), rng.integers(150, 900)]),
     )
     first = rng.random(n) < rng.uniform(0.2, 0.8)
-    centre = rng.normal(size=d) * rng.choice([0.3, 1.0])
-    X = rng.normal(size=(n, d)) + np.where(first[:, None], centre, -centre)
-    v = np.append(rng.normal() * rng.choice([0, 0.1, 1]), centre + rng.normal(size=d))
+    center = rng.normal(size=d) * rng.choice([0.3, 1.0])
+    X = rng.normal(size=(n, d)) + np.where(first[:, None], center, -center)
+    v = np.append(rng.normal() * rng.choice([0, 0.1, 1]), center + rng.normal(size=d))
     kind = rng.choice(["plain", "integers", "all integers", "scaled", "offset"])
     if "integers" in kind:
         X = np.round(rng.choice([1, 3]) * X)

@@ -119,7 +119,7 @@ def golden_section(f, a, b, tolerance):
     return min((fc, c), (fd, d))
 
 
-def minimise(f, grid, brackets=3):
+def minimize(f, grid, brackets=3):
     """Scan the grid and refine the best local minima.
 
     The width of a bracket shrinks to 1e-15 of itself, which leaves an error of about
@@ -247,7 +247,7 @@ def optimum(g):
     low, high = ends_of_arc(alpha)
     steps = [(high - low) * x for x in geometric(1e-26, 0.5, 110)]
     grid = [low + x for x in steps] + [high - x for x in steps[-2::-1]]
-    error, theta, minima = minimise(lambda x: error_of(g, *rule_on_arc(g, x)), grid)
+    error, theta, minima = minimize(lambda x: error_of(g, *rule_on_arc(g, x)), grid)
 
     # Beyond an end whose pole has no component of delta the admissible rules go on
     # along the eigenvectors of the pole.
@@ -267,7 +267,7 @@ def optimum(g):
             w = w_end + V[:, pole] * eta
             return error_of(g, w, dot(w, g.m1) - b * deviation(g.S1, w) ** 2)
 
-        value, _, _ = minimise(beyond, [size * x for x in geometric(1e-8, 1e8, 60)])
+        value, _, _ = minimize(beyond, [size * x for x in geometric(1e-8, 1e8, 60)])
         if value < error:
             error, theta = value, None
 

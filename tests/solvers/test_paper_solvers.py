@@ -37,7 +37,7 @@ class Pair:
 
 
 def lda(pair):
-    """Equation (7) with the pooled covariance of (8), normalised."""
+    """Equation (7) with the pooled covariance of (8), normalized."""
     pooled = (pair.n1 * pair.S1 + pair.n2 * pair.S2) / (pair.n1 + pair.n2)
     inverse = np.linalg.pinv(pooled)
     w = inverse @ (pair.m1 - pair.m2)

@@ -71,7 +71,7 @@ def test_weights_are_copies_and_order_does_not_matter(rng, classes, monkeypatch,
     other = PowerTransformation.fit(X[rows], codes[rows])
     assert np.any(model.lambdas != 1)
     assert_array_equal(model.lambdas, other.lambdas)
-    assert_allclose(model.centre, other.centre, rtol=1e-12)
+    assert_allclose(model.center, other.center, rtol=1e-12)
     assert_allclose(model.scale, other.scale, rtol=1e-12)
 
 
@@ -97,7 +97,7 @@ def test_any_finite_number_stays_finite_and_in_order(rng):
     far = np.array([largest, 1e200, 1e7, 100, 1, 1e-5, 5e-324])
     every = np.concatenate([-far, [0], far[::-1]])[:, None] + np.zeros(X.shape[1])
     with np.errstate(over="ignore"):
-        near = model.centre + model.scale * np.linspace(-9, 9, 999)[:, None]
+        near = model.center + model.scale * np.linspace(-9, 9, 999)[:, None]
     rows = np.sort(np.concatenate([every, X, np.clip(near, -largest, largest)]), axis=0)
     values = model.apply(rows)
     assert np.isfinite(values).all()

@@ -302,7 +302,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     def summary(self):
         r"""Return the coefficients of all rules as a pandas DataFrame.
 
-        The standardised weight of a feature is its coefficient times its standard
+        The standardized weight of a feature is its coefficient times its standard
         deviation within the two classes, from their scatters :math:`T` and total
         weights :math:`W`:
 
@@ -321,7 +321,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             - "class 1" and "class 2": the labels of the pair;
             - "feature": its name or, without names, its index;
             - "coefficient": as in `coef_`; positive values favor class 2;
-            - "standardised": the weight above. NaN without class statistics: in a model
+            - "standardized": the weight above. NaN without class statistics: in a model
               loaded from a file without them, and in a search that starts from another
               classifier.
         """
@@ -344,7 +344,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
                 "class 2": [labels[k] for k in second],
                 "feature": names[order].ravel(),
                 "coefficient": np.take_along_axis(self.coef_, order, 1).ravel(),
-                "standardised": np.take_along_axis(weights, order, 1).ravel(),
+                "standardized": np.take_along_axis(weights, order, 1).ravel(),
             }
         )
 

@@ -81,7 +81,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         Number that divides the logarithms of coupled probabilities, to fit the held-out
         rows; 1 with two classes.
     transformation_ : PowerTransformation or None
-        Transformation of the features, with the `centre`, `scale` and power (`lambdas`)
+        Transformation of the features, with the `center`, `scale` and power (`lambdas`)
         of each; None if features are left as they are. `coef_` and `intercept_` refer
         to the transformed features, ``transformation_.apply(X)``; all methods take
         untransformed features.

@@ -283,7 +283,7 @@ class _Source:
         self._add("score")
 
     def _add_powers(self, powers: PowerTransformation) -> None:
-        center, scale = powers.centre, powers.scale
+        center, scale = powers.center, powers.scale
         suffix = "f" if self.dtype == "float" else ""
         if suffix and (scale < np.finfo(np.float32).tiny).any():
             raise ValueError(_TOO_LARGE)

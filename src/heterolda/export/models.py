@@ -139,7 +139,7 @@ _CANDIDATE = {
     "weight": number(0, 1),
 }
 _POWERS = {
-    "centre": array("features"),
+    "center": array("features"),
     "scale": array("features", low=_TINY),
     "lambdas": array("features", low=LEAST_POWER, high=MOST_POWER),
 }

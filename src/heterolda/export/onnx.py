@@ -303,7 +303,7 @@ def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
 
 def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
     """Return features by `PowerTransformation.apply`."""
-    z = ((x - given.centre) / given.scale).clip(-FARTHEST, FARTHEST)
+    z = ((x - given.center) / given.scale).clip(-FARTHEST, FARTHEST)
     size = graph("Log", graph("Abs", z) + 1.0)
     sides = []
     for power in (2 - given.lambdas, given.lambdas):

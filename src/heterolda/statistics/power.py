@@ -51,7 +51,7 @@ class PowerTransformation:
     :math:`|z| \le 10`, is constant beyond, and is :math:`z` for :math:`\lambda = 1`.
     """
 
-    centre: Array  # mean c of each feature, with outliers clipped
+    center: Array  # mean c of each feature, with outliers clipped
     scale: Array  # deviation s, with outliers clipped; 1 if it is 0
     lambdas: Array  # powers, between -2 and 4
 
@@ -68,7 +68,7 @@ class PowerTransformation:
         neither on the order nor on copies of rows.
         """
         weight = np.ones(len(X)) if weight is None else weight
-        centre, scale = _units(X, weight / weight.sum())
+        center, scale = _units(X, weight / weight.sum())
         if len(X) > _MOST_ROWS:
             sample = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
             X, codes, weight = X[sample], codes[sample], weight[sample]
@@ -79,10 +79,10 @@ class PowerTransformation:
         if len(order):
             X, codes, weight = X[order], codes[order], weight[order]
             for part in blocks(len(lambdas), max(1, _BLOCK // len(X))):
-                z = _in_units(X[:, part], centre[part], scale[part])
+                z = _in_units(X[:, part], center[part], scale[part])
                 z = np.ascontiguousarray(z.T)
                 lambdas[part] = _likeliest(z, codes, weight)
-        return cls(centre, scale, lambdas)
+        return cls(center, scale, lambdas)
 
     def without_powers(self) -> PowerTransformation:
         """Return the transformation that only clips outliers."""
@@ -91,16 +91,16 @@ class PowerTransformation:
     def has_outliers(self, X: NDArray[Any]) -> bool:
         """Return whether any value would be clipped."""
         with np.errstate(over="ignore"):
-            return bool(np.any(np.abs(X - self.centre) > FARTHEST * self.scale))
+            return bool(np.any(np.abs(X - self.center) > FARTHEST * self.scale))
 
     def apply(self, X: Any) -> Any:
         """Return rows of transformed features; finite if X is."""
         if not is_numpy(X):
-            units = put_like(self.centre, X), put_like(self.scale, X)
+            units = put_like(self.center, X), put_like(self.scale, X)
             return _powers(_in_units(X, *units), put_like(self.lambdas, X))
         result = np.empty(X.shape)
         for rows in blocks(len(X), max(1, _BLOCK // X.shape[1])):
-            z = _in_units(X[rows], self.centre, self.scale)
+            z = _in_units(X[rows], self.center, self.scale)
             result[rows] = _powers(z, self.lambdas)
         return result
 
@@ -127,10 +127,10 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
     return middle + half * mean, np.where(scale > 0, scale, 1.0)
 
 
-def _in_units(X: Any, centre: Any, scale: Any) -> Any:
+def _in_units(X: Any, center: Any, scale: Any) -> Any:
     """Return standardized and clipped values."""
     with np.errstate(over="ignore"):
-        z = (X - centre) / scale
+        z = (X - center) / scale
     return xp_of(z).clip(z, -FARTHEST, FARTHEST)
 
 
