@@ -212,6 +212,7 @@ def test_weights_are_copies(two, rng):
     two = BoundedErrorClassifier(max_error=0.1).fit(X[copies], y[copies])
     assert one.bound_ == two.bound_
     assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-9)
+    assert_allclose(one.estimator_.priors_, two.estimator_.priors_)
     same = BoundedErrorClassifier(max_error=0.1).fit(X, y, sample_weight=y.size * [0.1])
     assert same.bound_ == BoundedErrorClassifier(max_error=0.1).fit(X, y).bound_
     # Of the other class any weights will do.
@@ -270,3 +271,14 @@ def test_rules_that_always_choose_the_bounded_class_are_warned_of(two):
     with pytest.warns(TrivialRuleWarning, match="to 'well', which is bounded"):
         model.fit(X, y)
     assert set(model.predict(X[y == "ill"])) == {"well"}
+
+
+def test_infinite_scores_are_ordered_like_others(two):
+    class Sure(LinearSVC):
+        def decision_function(self, X):
+            return np.inf * super().decision_function(X)
+
+    X, y = two
+    X[y == "well"] += 5
+    model = BoundedErrorClassifier(Sure(), max_error={"ill": 0.1}).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.95

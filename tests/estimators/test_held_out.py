@@ -86,6 +86,13 @@ def test_a_class_that_is_absent_without_its_fold_counts_as_wrong(make_classes):
         assert right[:, :-1].mean() > 0.5
 
 
+def test_there_are_no_more_folds_than_distinct_rows(make_classes):
+    X, y = make_classes(2, n=4)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    found, _ = held_out(GLD(shrinkage=0.5, guard=False).fit(X, y), X, y)
+    assert found.method == "8-fold cross-validation"
+
+
 def test_a_fold_without_a_fit_is_named(make_classes):
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
