@@ -549,6 +549,7 @@ EDITS = {
         ("guarded_.0", 1, "true or false"),
     ],
     "ova": [("votes.voting", "weighted", "not those of 4 classes")],
+    "two": [("votes.voting", "weighted", "not those of 2 classes")],
     "paper": [
         ("estimator_.frozen", None, "true or false"),
         ("estimator_.model.classes_.labels", [0, 1, 2, 4], "other classes"),
