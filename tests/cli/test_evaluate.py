@@ -162,3 +162,6 @@ def test_sums_do_not_depend_on_batches(rng):
     assert np.isfinite(whole.log_loss)
     for name in ("accuracy", "log_loss", "calibration_error", "balanced_accuracy"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+    # Rows of weight zero count for nothing.
+    parts.add(truth, chances, np.zeros(300))
+    assert parts.accuracy_interval == pytest.approx(whole.accuracy_interval)

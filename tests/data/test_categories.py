@@ -44,6 +44,7 @@ def test_levels_are_counted_by_weight():
     n = len(city)
     frame = pd.DataFrame({"city": city, "one": "a", "y": np.arange(n) % 4})
     frame["w"] = 1.0
+    frame = pd.concat([frame, frame.iloc[[0] * 400].assign(w=0.0)], ignore_index=True)
     for weight, expected in (
         (None, Category("city", "Paris", ("Lyon", "Nice"), ("Brest", "Metz"), "other")),
         ("w", Category("city", "Lyon", ("Nice", "Paris"), ("Brest", "Metz"), None)),

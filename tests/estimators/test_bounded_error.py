@@ -162,6 +162,10 @@ def test_weights_are_whole_numbers_or_of_one_size(two, rng):
     plain.fit(X, y)
     assert model.fit(X, y, sample_weight=y.size * [0.1]).bound_ == plain.bound_
     weight = rng.integers(0, 4, len(y)).astype(float)
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    model.fit(X, y, sample_weight=weight)
+    plain.fit(X[copies], y[copies])
+    assert_allclose(model.estimator_.priors_, plain.estimator_.priors_)
     weight[y == "ill"] *= 0.3  # of the other class any weights will do
     BoundedErrorClassifier(max_error={"well": 0.1}).fit(X, y, sample_weight=weight)
     text = "whole numbers .* rows of class 'ill', .* other class may be any"
@@ -208,3 +212,14 @@ def test_the_number_of_rows_asked_for_is_enough_and_no_less(two):
     with pytest.warns(TrivialRuleWarning, match="to 'well', which is bounded"):
         model.fit(X, y)
     assert set(model.predict(X[y == "ill"])) == {"well"}
+
+
+def test_infinite_scores_are_ordered_like_others(two):
+    class Sure(LinearSVC):
+        def decision_function(self, X):
+            return np.inf * super().decision_function(X)
+
+    X, y = two
+    X[y == "well"] += 5
+    model = BoundedErrorClassifier(Sure(), max_error={"ill": 0.1}).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.95

@@ -66,6 +66,8 @@ def test_sides_are_bounded_whatever_is_held_out():
             # At most about one error in twice as many rows, at the median distance.
             size = np.median(np.abs(scores))
             assert offset.max() + slope.max() * size < 8 + 1e-4 * size
+    # Like `predict`, a score of zero decides for the first class.
+    assert Sides.of(np.zeros(1), np.zeros(1, bool), np.ones(1)).right[0].sum() == 1
 
 
 def mislabeled(rng, n=200, d=3, k=3):

@@ -1,5 +1,7 @@
 """Few rows: shrinkage, thresholds and errors that left-out rows choose."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +17,7 @@ from heterolda import (
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.thresholds import Thresholds
 from heterolda.solvers import Global
+from heterolda.solvers.left_out import LeftOut
 from heterolda.statistics.rows import Rows
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
@@ -158,7 +161,7 @@ def test_other_criteria_go_by_left_out_scores(tmp_path):
         heterolda.load(tmp_path / "model.json").with_operating_point("minimax")
 
 
-def test_left_out_scores_are_in_units_of_the_moved_rules():
+def test_left_out_scores_are_in_units_of_the_moved_rules(monkeypatch):
     X, y = make(24)
     model = GaussianLinearDiscriminant().fit(X, y)
     problem = PairProblem.of(model, model.statistics_, model.shrinkage_)
@@ -167,3 +170,14 @@ def test_left_out_scores_are_in_units_of_the_moved_rules():
         for pair, place in np.argwhere(model.pairs_ == k):
             mean = np.average(values[:, pair], weights=weights)
             assert_allclose(mean, moved.means[pair, place], rtol=1e-9)
+    # One row of each class, which shows no spread, sets no threshold.
+    of_arcs = LeftOut.of_arcs
+
+    def of_one_row(self, *args):
+        for record in of_arcs(self, *args):
+            first = np.arange(record.score.shape[1]) == 0
+            yield replace(record, score=np.where(first, record.score, np.nan))
+
+    monkeypatch.setattr(LeftOut, "of_arcs", of_one_row)
+    rows = Rows(X, y, None, model.classes_)
+    assert not Thresholds.of(problem, rows)[0].known.any()

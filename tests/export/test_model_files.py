@@ -510,6 +510,7 @@ EDITS = {
         ("shrinkage_", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
     ],
     "ova": [("votes.voting", "weighted", "not those of 4 classes")],
+    "two": [("votes.voting", "weighted", "not those of 2 classes")],
     "paper": [
         ("estimator_.frozen", None, "true or false"),
         ("estimator_.model.classes_.labels", [0, 1, 2, 4], "other classes"),

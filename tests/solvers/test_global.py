@@ -2,14 +2,22 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 
 from helpers.problems import error_of_rule, random_covariance, random_pairs
-from heterolda import GaussianLinearDiscriminant, Global
-from heterolda.solvers import SOLVERS, Moments, Pencil, Status
+from heterolda import (
+    ClassStatistics,
+    Fisher,
+    FixedPoint,
+    GaussianLinearDiscriminant,
+    Global,
+    solvers,
+)
+from heterolda.solvers import SOLVERS, Moments, Pencil, Status, all_pairs, compiled
 from heterolda.solvers import solve as solve_moments
 from heterolda.solvers.arc import Arc
+from heterolda.solvers.compiled import work_of_pair
 from heterolda.solvers.global_search import (
     branch_and_bound,
     proven_bound,
@@ -148,3 +156,30 @@ def test_a_class_of_one_value_far_away(rng):
         assert model.bayes_error_[0] == model.bayes_error_[2] == 0
         assert (model.gap_ <= 1e-3).all()
         assert (model.predict(X)[y == 1] == 1).all()
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("d", [2, 30])  # one after the other; in Krylov spaces
+@pytest.mark.parametrize("solver", [Global(), Fisher(), FixedPoint()])
+def test_batches_threads_and_their_progress_change_no_rule(
+    make_classes, monkeypatch, solver, d
+):
+    X, y = make_classes(5, n=80, d=d)
+    stats = ClassStatistics.from_data(X, y)
+    given = stats.means, stats.covariances(), stats.weights, stats.weights
+    moments = Moments(*given, all_pairs(5))
+    whole = solve_moments(moments, solver)
+    shown = []
+    monkeypatch.setattr(solvers, "_BATCH_BYTES", 3 * 16 * d * d)
+    monkeypatch.setattr(solvers, "_BATCH_WORK", 3 * work_of_pair(d))
+    monkeypatch.setattr(compiled, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(
+        solvers,
+        "progress_of",
+        lambda text, seconds: lambda share: shown.append((text, share)),
+    )
+    rules = solve_moments(moments, solver)
+    for name in ("coef", "intercept", "error", "gap", "status"):
+        assert_allclose(getattr(rules, name), getattr(whole, name), rtol=1e-9)
+    text = f"solving 10 pairs of classes with {d} features"
+    assert shown == [(text, share) for share in (0.3, 0.6, 0.9, 1.0)]

@@ -100,6 +100,16 @@ def test_weights_are_copies():
     weighted, copied = em(X, y, weight), em(X[copies], y[copies])
     assert_allclose(weighted.means, copied.means, rtol=1e-6, atol=1e-6)
     assert_allclose(weighted.scatters, copied.scatters, rtol=1e-5, atol=1e-4)
+    rows = IncompleteRows.from_arrays(X, y, weight, 2)
+    assert_allclose(rows.scaled(3.0).totals, 3 * rows.totals)
+
+
+def test_tiny_units_change_nothing():
+    X, y = incomplete(2)
+    unit = 2.0**-60
+    stats, tiny = em(X, y), em(unit * X, y)
+    assert_allclose(tiny.means / unit, stats.means, rtol=1e-6)
+    assert_allclose(tiny.scatters / unit**2, stats.scatters, rtol=1e-6)
 
 
 def test_what_one_class_lacks_comes_from_the_others():

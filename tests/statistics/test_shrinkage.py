@@ -62,6 +62,12 @@ def test_what_is_chosen(rng):
     model = GaussianLinearDiscriminant(shrinkage="cv")
     X, y = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6)), np.repeat(range(4), 15)
     assert model.fit(X, y).shrinkage_.to_pooled.min() > 0.6
+    # Its strength is a candidate, and the same for classes of any size.
+    X, y = draw(rng)
+    share = model.fit(X, y).shrinkage_.to_pooled
+    strength = share * (np.bincount(y) - 1) / (1 - share) / 3
+    best = STRENGTHS[scores(X, y).max(axis=1).argmax()]
+    assert_allclose(strength, best)
     X, y = draw(rng, (2000, 2000, 2000, 2000), 3)
     assert model.fit(X, y).shrinkage_.to_pooled.max() < 0.01
     X, y = rng.normal(size=(40, 20)), np.repeat(range(4), 10)

@@ -153,6 +153,16 @@ def test_components_are_white_within_classes_and_explained(rng, method):
         assert np.isclose(found.explained[0], best, atol=0.02)
 
 
+def test_lda_comes_first_and_then_the_best_axes_of_the_method(rng):
+    moments = random_classes(rng)
+    lda = find_subspace(*moments, 3, "fisher").scalings
+    for method in ("error", "chernoff"):
+        found = find_subspace(*moments, 4, method, to_pooled=1).scalings
+        assert np.allclose(np.abs(found[:, :3]), np.abs(lda))
+        axis = find_subspace(*moments, 4, method, to_pooled=0.9).scalings[:, 0]
+        assert np.allclose(found @ np.linalg.lstsq(found, axis)[0], axis)
+
+
 def test_loadings_are_the_best_linear_prediction(rng):
     X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4)) + 5
     y = rng.integers(0, 3, 300)
