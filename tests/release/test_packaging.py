@@ -138,7 +138,7 @@ def test_the_wheel_has_the_package_and_nothing_else(dist):
     assert "make demo" in readme
     source, tag = project()["urls"]["Source"], f"v{told['Version']}"
     assert f"({source}/raw/{tag}/docs/images/idea.png)" in readme
-    assert f"({source}/blob/{tag}/docs/getting_started.md)" in readme
+    assert f"({source}/blob/{tag}/docs/getting_started.md#install)" in readme
     assert not re.findall(r"\]\((?!https://)", readme)
 
 
