@@ -41,9 +41,6 @@ NO_DEVIATION = 1e-7
 # Means this many deviations apart differ even if the deviation is itself only rounding
 # noise; Phi(-20) is below any error of interest.
 REAL_SEPARATION = 40.0
-# Shifts of constant features, in units of their range, are compared to this many
-# decimals, which leaves two digits for rounding of the means.
-SHIFT_DECIMALS = 12
 # Asymmetry and negative eigenvalues up to this are accepted in a correlation matrix,
 # which a user may have rounded to half of the digits.
 ROUGH_COVARIANCE = 1e-8
