@@ -99,17 +99,15 @@ class Block:
         patience: int,
         until: int,
     ) -> None:
-        """Iterate on this block alone, up to iteration `until`.
+        """Iterate up to iteration `until`.
 
-        With `until` zero, only compute the changes of the errors: a caller with several
-        blocks adds them and moves. `leniency` is the share of unnecessary rows that the
-        C form may touch before it sorts the rows again.
+        `leniency` is the share of unnecessary rows that the C form may touch before it
+        sorts the rows again.
         """
         with np.errstate(all="ignore"):
             while state[FEWEST] > 0 and state[STALLED] < patience:
                 self._find_changes(v, step, changes)
-                if until > 0:
-                    move(v, changes, step, state, log)
+                move(v, changes, step, state, log)
                 if state[ITERATIONS] >= until:
                     break
 

@@ -454,8 +454,7 @@ static void move(double *v, const int64_t *changes, int64_t d, double step, Stat
     state->iterations++;
 }
 
-/* Iterate up to iteration `until`; if it is zero, only compute the changes of the errors.
-   Returns the number of rows touched. */
+/* Iterate up to iteration `until`. Returns the number of rows touched. */
 static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
                    State *state, int64_t *log_errors, int64_t *log_moves)
 {
@@ -474,8 +473,7 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
         if (b->moves == 0)
             b->at_first = touched;
         b->excess += touched - b->at_first;
-        if (how->until > 0)
-            move(v, changes, b->data.d, how->step, state, log_errors, log_moves);
+        move(v, changes, b->data.d, how->step, state, log_errors, log_moves);
         if (state->iterations >= how->until)
             break;
     }
@@ -584,7 +582,7 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
         refused(SIZE('c') == 2 * SIZE('v'), "changes must have two numbers for each") ||
         refused(how.step > 0 && how.step < INFINITY, "step must be positive") ||
         refused(how.until <= n_log && state.iterations >= 0 &&
-                    (how.until <= 0 || state.iterations < n_log) && state.stalled >= 0,
+                    state.iterations < n_log && state.stalled >= 0,
                 "the log must have room for the iterations") ||
         refused(!b->busy, "a block takes one call at a time"))
         return give_back(a, COUNT(a));
