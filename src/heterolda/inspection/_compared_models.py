@@ -109,25 +109,6 @@ def evaluate(
     meets singular covariances is run again with a little of the identity; scikit-learn
     raises an error, or once warned.
     """
-    rows = X, codes, classes, folds, report
-    result = _evaluate_as_it_is(model, *rows)
-    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-    said = " ".join([result.failure or "", *result.notes])
-    if not plain or not ("not full rank" in said or "collinear" in said):
-        return result
-    qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
-    result = _evaluate_as_it_is(make_pipeline(StandardScaler(), qda), *rows)
-    return replace(result, notes=(_SINGULAR, *result.notes))
-
-
-def _evaluate_as_it_is(
-    model: Any,
-    X: Array,
-    codes: Index,
-    classes: NDArray[Any],
-    folds: Index,
-    report: Callable[[int], None],
-) -> HeldOut:
     predictions, loss = np.full(len(codes), -1), np.full(len(codes), np.nan)
     seconds: list[float] = []
     linear, failure = False, None
@@ -155,9 +136,15 @@ def _evaluate_as_it_is(
     # The first message of each kind of warning.
     notes = {warning.category: str(warning.message) for warning in caught[::-1]}
     mean = float(np.mean(seconds)) if seconds else np.nan
-    return HeldOut(
-        predictions, loss, mean, linear, tuple(notes.values())[::-1], failure
-    )
+    said = tuple(notes.values())[::-1]
+    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
+    all_said = " ".join([failure or "", *said])
+    if plain and ("not full rank" in all_said or "collinear" in all_said):
+        qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
+        regular = make_pipeline(StandardScaler(), qda)
+        result = evaluate(regular, X, codes, classes, folds, report)
+        return replace(result, notes=(_SINGULAR, *result.notes))
+    return HeldOut(predictions, loss, mean, linear, said, failure)
 
 
 def _predict(
