@@ -26,7 +26,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "hostile.json"
 METHODS = ("heterolda", *PEERS)
 
 RIGHT, REFUSED = "right", "clear error, where there is no answer"
-TOO_SHY, WRONG = "error, though there is an answer", "wrong, without a word"
+TOO_SHY, WRONG = "error, though there is an answer", "wrong answer, no warning"
 NUMERIC, INTERNAL = "NaN or RuntimeWarning", "internal error"
 ABSENT = "not offered"
 COLORS = {
