@@ -53,12 +53,12 @@ MODELS = [
 
 def test_tensors_go_in_and_come_out(dispatch):
     torch = pytest.importorskip("torch")
-    here = GaussianLinearDiscriminant().fit(ROWS, LABELS)
+    plain = GaussianLinearDiscriminant().fit(ROWS, LABELS)
     rows, labels = torch.asarray(ROWS), torch.asarray(LABELS)
-    there = GaussianLinearDiscriminant().fit(rows, labels)
+    moved = GaussianLinearDiscriminant().fit(rows, labels)
     for method in ("predict", "predict_proba"):
-        found = getattr(there, method)(rows).numpy()
-        assert_allclose(found, getattr(here, method)(ROWS), atol=1e-6)
+        result = getattr(moved, method)(rows).numpy()
+        assert_allclose(result, getattr(plain, method)(ROWS), atol=1e-6)
 
 
 def assert_same(model, moved, X, device, atol):
@@ -69,24 +69,24 @@ def assert_same(model, moved, X, device, atol):
     winner = np.searchsorted(model.classes_, to_host(labels))
     assert_array_equal(to_host(labels), model.predict(X))
     for name in METHODS:
-        found = getattr(moved, name)(rows)
-        assert device_of(found) == device
-        found, known = to_host(found), getattr(model, name)(X)
-        assert found.dtype == known.dtype
-        scale = np.abs(known).max() if name == "decision_function" else 1.0
-        assert_allclose(found, known, rtol=10 * atol, atol=atol * max(1.0, scale))
-        chosen = found.argmax(axis=1) if found.ndim == 2 else found > 0
+        result = getattr(moved, name)(rows)
+        assert device_of(result) == device
+        result, expected = to_host(result), getattr(model, name)(X)
+        assert result.dtype == expected.dtype
+        scale = np.abs(expected).max() if name == "decision_function" else 1.0
+        assert_allclose(result, expected, rtol=10 * atol, atol=atol * max(1.0, scale))
+        chosen = result.argmax(axis=1) if result.ndim == 2 else result > 0
         assert_array_equal(chosen, winner)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_predictions_are_those_of_numpy(device, n_classes, model, monkeypatch):
-    some = n_classes * 40
-    X, y = np.exp(ROWS[:some] / 4), TEXT[:some] if n_classes == 4 else LABELS[:some]
+    n = n_classes * 40
+    X, y = np.exp(ROWS[:n] / 4), TEXT[:n] if n_classes == 4 else LABELS[:n]
     model = clone(model).fit(X, y)
     moved = settle(copy.deepcopy(model), device)
-    weight = np.arange(some) % 3
+    weight = np.arange(n) % 3
     assert moved.score(device.put(X), device.put(y), weight) == model.score(
         X, y, weight
     )
@@ -116,24 +116,24 @@ def test_ties_are_broken_as_in_numpy(device, rng):
 def test_fits_are_those_of_numpy(device, model, few, monkeypatch):
     monkeypatch.setattr(gathering, "FEW_NUMBERS", few)
     for X, y in ((ROWS, TEXT), (WIDE, LABELS[::4])):
-        here = clone(model).fit(X, y)
-        there = clone(model).fit(device.put(X), device.put(y))
-        assert place_of(there) == device
+        plain = clone(model).fit(X, y)
+        moved = clone(model).fit(device.put(X), device.put(y))
+        assert place_of(moved) == device
         for name in ("predict_proba", "transform"):
-            if hasattr(here, name):
-                found = getattr(there, name)(device.put(X))
-                assert_allclose(to_host(found), getattr(here, name)(X), atol=1e-5)
+            if hasattr(plain, name):
+                result = getattr(moved, name)(device.put(X))
+                assert_allclose(to_host(result), getattr(plain, name)(X), atol=1e-5)
 
 
 def test_components_go_there_and_back(device):
     model = HeteroscedasticProjection(2).fit(ROWS, LABELS)
     moved = settle(copy.deepcopy(model), device)
     for X, rtol in ((ROWS, 1e-10), (ROWS.astype(np.float32), 1e-5)):
-        found, known = to_host(moved.transform(device.put(X))), model.transform(X)
-        assert found.dtype == known.dtype
-        assert_allclose(found, known, rtol, rtol)
-        back = to_host(moved.inverse_transform(device.put(known)))
-        assert_allclose(back, model.inverse_transform(known), rtol)
+        result, expected = to_host(moved.transform(device.put(X))), model.transform(X)
+        assert result.dtype == expected.dtype
+        assert_allclose(result, expected, rtol, rtol)
+        back = to_host(moved.inverse_transform(device.put(expected)))
+        assert_allclose(back, model.inverse_transform(expected), rtol)
     with pytest.raises(ValueError, match=r"contains NaN, .*: fill"):
         moved.transform(device.put(np.where(ROWS > 7, np.nan, ROWS)))
     with pytest.raises(ValueError, match="3 columns"):
@@ -147,10 +147,10 @@ def test_bad_rows_are_refused_as_in_numpy(device):
         model = clone(model).fit(ROWS, LABELS)
         moved = settle(copy.deepcopy(model), device)
         for rows in wrong:
-            with pytest.raises(ValueError, match=r"X|array") as known:
+            with pytest.raises(ValueError, match=r"X|array") as expected:
                 model.predict(rows)
-            start = re.split(r"[:\n]| \(shape", str(known.value))[0]
-            with pytest.raises(type(known.value), match=re.escape(start)):
+            start = re.split(r"[:\n]| \(shape", str(expected.value))[0]
+            with pytest.raises(type(expected.value), match=re.escape(start)):
                 moved.predict(device.put(rows))
         with pytest.raises(ValueError, match="real numbers"):
             moved.predict(device.xp.astype(device.put(ROWS), device.xp.complex128))
@@ -166,8 +166,8 @@ def test_bad_rows_are_refused_as_in_numpy(device):
 
 
 def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
-    here = GaussianLinearDiscriminant().fit(ROWS, LABELS)
-    there, path = settle(copy.deepcopy(here), device), tmp_path / "model.json"
+    plain = GaussianLinearDiscriminant().fit(ROWS, LABELS)
+    moved, path = settle(copy.deepcopy(plain), device), tmp_path / "model.json"
     for ask in (
         lambda model: heterolda.save(model, path) or path.read_text(),
         lambda model: export_c(model, tmp_path / "model.h", "double").path.read_text(),
@@ -181,15 +181,15 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
         lambda model: model.for_features([0, 2]).coef_,
         lambda model: model.summary()["coefficient"].to_numpy(),
     ):
-        assert_array_equal(to_host(ask(there)), ask(here))
+        assert_array_equal(to_host(ask(moved)), ask(plain))
     plt.close("all")
     X, y = device.put(ROWS), device.put(LABELS)
     report = heterolda.heteroscedasticity_report(X, y)
     assert str(report) == str(heterolda.heteroscedasticity_report(ROWS, LABELS))
-    assert here.score(ROWS, y) == here.score(ROWS, LABELS)
+    assert plain.score(ROWS, y) == plain.score(ROWS, LABELS)
     for ask in (
         lambda: heterolda.compare(X, LABELS),
-        lambda: heterolda.ProjectionDisplay.from_estimator(here, X, LABELS),
+        lambda: heterolda.ProjectionDisplay.from_estimator(plain, X, LABELS),
         lambda: heterolda.BoundedErrorClassifier(max_error=0.1).fit(X, LABELS),
     ):
         with pytest.raises((TypeError, ValueError), match=r"numpy\.asarray\(X"):
@@ -221,7 +221,7 @@ def test_scikit_learn_moves_models(device):
     if not hasattr(array_api, "move_estimator_to"):
         pytest.skip("this scikit-learn does not move models")
     model = GaussianLinearDiscriminant(priors=[0.1, 0.2, 0.3, 0.4]).fit(ROWS, LABELS)
-    there = array_api.move_estimator_to(model, device.xp, device.device)
-    back = array_api.move_estimator_to(there, np, "cpu")
-    assert (place_of(there), place_of(model), place_of(back)) == (device, None, None)
-    assert_array_equal(to_host(there.predict(device.put(ROWS))), back.predict(ROWS))
+    moved = array_api.move_estimator_to(model, device.xp, device.device)
+    back = array_api.move_estimator_to(moved, np, "cpu")
+    assert (place_of(moved), place_of(model), place_of(back)) == (device, None, None)
+    assert_array_equal(to_host(moved.predict(device.put(ROWS))), back.predict(ROWS))

@@ -22,17 +22,17 @@ def judge(text):
     packages = [package for package in packages if package["name"] not in OWN]
     asked = [package for package in packages if "skip_reason" not in package]
     lines = [
-        f"{package['name']} {package['version']}: {found['id']}"
-        + f", mended in {', '.join(found['fix_versions']) or 'no release yet'}"
+        f"{package['name']} {package['version']}: {vuln['id']}"
+        + f", mended in {', '.join(vuln['fix_versions']) or 'no release yet'}"
         for package in asked
-        for found in package["vulns"]
+        for vuln in package["vulns"]
     ]
     if lines:
         return VULNERABLE, lines
-    told = f"{len(asked)} of {len(packages)} packages were looked up"
+    summary = f"{len(asked)} of {len(packages)} packages were looked up"
     if len(asked) < len(packages) or not packages:
-        return NOT_ASKED, [f"{told}: this says nothing of the others"]
-    return CLEAN, [f"{told}: no known vulnerabilities"]
+        return NOT_ASKED, [f"{summary}: this says nothing of the others"]
+    return CLEAN, [f"{summary}: no known vulnerabilities"]
 
 
 def main():

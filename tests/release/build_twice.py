@@ -26,9 +26,9 @@ def date():
     return asked.stdout.strip() or "1700000000"
 
 
-def build(source, folder, *what, umask=0o022, **environment):
+def build(source, folder, *options, umask=0o022, **environment):
     """Build with the packages that are installed here; return the files that came."""
-    command = [sys.executable, "-m", "build", "--no-isolation", *what]
+    command = [sys.executable, "-m", "build", "--no-isolation", *options]
     done = subprocess.run(
         [*command, "--outdir", folder, source],
         capture_output=True,
@@ -41,7 +41,7 @@ def build(source, folder, *what, umask=0o022, **environment):
     return sorted(Path(folder).iterdir())
 
 
-def build_again(folder, *what, **environment):
+def build_again(folder, *options, **environment):
     """Build from the sdist in a folder, as unlike the first time as can be."""
     (sdist,) = Path(folder).glob("*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="elsewhere") as scratch:
@@ -50,7 +50,7 @@ def build_again(folder, *what, **environment):
         (source,) = Path(scratch).iterdir()
         unlike = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
         again = Path(scratch, "again")
-        build(source, again, *what, umask=0o077, **(unlike | environment))
+        build(source, again, *options, umask=0o077, **(unlike | environment))
         return hashes(again)
 
 

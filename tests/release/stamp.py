@@ -44,14 +44,14 @@ def stamps():
 def stamp(write=False):
     """Return the copies that differ, each as 'file: copy'; replace them if asked to."""
     differing = []
-    for name, pattern, wanted in stamps():
+    for name, pattern, expected in stamps():
         text = (ROOT / name).read_text("utf-8")
-        found = re.search(pattern, text, re.MULTILINE)
-        if found is None:
+        match = re.search(pattern, text, re.MULTILINE)
+        if match is None:
             raise ValueError(f"{name} has no line like {pattern}")
-        if found[1] != wanted:
-            differing.append(f"{name}: {found[1]}")
-            text = text[: found.start(1)] + wanted + text[found.end(1) :]
+        if match[1] != expected:
+            differing.append(f"{name}: {match[1]}")
+            text = text[: match.start(1)] + expected + text[match.end(1) :]
             if write:
                 (ROOT / name).write_text(text, "utf-8")
     return differing
@@ -62,10 +62,10 @@ def notes(tag, changelog):
     if tag != f"v{project()['version']}":
         raise ValueError(f"{tag} is not the version of pyproject.toml")
     heading = rf"^## {re.escape(tag[1:])} \(\d{{4}}-\d\d-\d\d\)\n(.+?)(?=^## |\Z)"
-    found = re.search(heading, changelog, re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(heading, changelog, re.MULTILINE | re.DOTALL)
+    if match is None:
         raise ValueError(f"the changelog has no date for {tag}")
-    return found[1].strip()
+    return match[1].strip()
 
 
 if __name__ == "__main__":

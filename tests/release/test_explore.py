@@ -150,12 +150,12 @@ def assert_same(rule, model, mirrored=False):
 @pytest.mark.filterwarnings("ignore")  # of rules that always give the same answer
 def test_the_numbers_are_those_of_the_library(page, rng):
     problems = [draw_problem(rng, k % 7) for k in range(210)]
-    known = [by_library(problem) for problem in problems]
+    expected = [by_library(problem) for problem in problems]
     batch = [
         {**problem, "q": points[:, 0].tolist()}
-        for problem, (_, _, points) in zip(problems, known, strict=True)
+        for problem, (_, _, points) in zip(problems, expected, strict=True)
     ]
-    found = page.execute_script(
+    results = page.execute_script(
         """return arguments[0].map((problem) => {
             const {lda, best, gap, frontierAt, ldaAt} = heteroldaExplore.solve(problem);
             const at = problem.q.map((q) => frontierAt(0, q).rates);
@@ -164,39 +164,40 @@ def test_the_numbers_are_those_of_the_library(page, rng):
         batch,
     )
     n_trivial = 0
-    for k, (one, (lda, best, points)) in enumerate(zip(found, known, strict=True)):
-        assert_same(one["lda"], lda)
-        assert_same(one["best"], best, mirrored=k % 7 == 2)
+    pairs = zip(results, expected, strict=True)
+    for k, (rule, (lda, best, points)) in enumerate(pairs):
+        assert_same(rule["lda"], lda)
+        assert_same(rule["best"], best, mirrored=k % 7 == 2)
         n_trivial += not best.coef_.any()
-        assert 0 <= one["gap"] <= 1e-3
-        np.testing.assert_allclose(np.reshape(one["at"], (-1, 2)), points, atol=1e-9)
+        assert 0 <= rule["gap"] <= 1e-3
+        np.testing.assert_allclose(np.reshape(rule["at"], (-1, 2)), points, atol=1e-9)
         if lda.coef_.any():  # LDA's normal with another threshold
             w, (S1, S2) = lda.coef_[0], np.array(problems[k]["covariances"])
             s1, s2 = np.sqrt([w @ S1 @ w, w @ S2 @ w])
             D = w @ np.subtract(*problems[k]["means"][::-1])
             e2 = norm.cdf((s1 * norm.isf(points[:, 0]) - D) / s2)
-            moved = np.reshape(one["moved"], (-1, 2))
+            moved = np.reshape(rule["moved"], (-1, 2))
             np.testing.assert_allclose(moved[:, 1], e2, atol=1e-9)
             assert (moved[:, 1] >= points[:, 1] - 1e-9).all()
     assert 9 < n_trivial < 90
 
 
 def test_the_dial_has_the_smoothed_errors_of_the_library(page):
-    found = page.execute_script("return heteroldaExplore.dial()")
-    X = np.array([row["x"] for row in found["rows"]])
-    y = np.array([row["k"] for row in found["rows"]])
+    results = page.execute_script("return heteroldaExplore.dial()")
+    X = np.array([row["x"] for row in results["rows"]])
+    y = np.array([row["k"] for row in results["rows"]])
     settings = {"transformation": None, "shrinkage": 0, "priors": "equal"}
-    for one in found["rules"][::4]:
-        model = SmoothedLinearDiscriminant(one["h"], **settings).fit(X, y)
-        assert one["error"] == pytest.approx(model.smoothed_error_[0], rel=1e-3)
-        assert abs(one["wrong"] - np.mean(model.predict(X) != y)) < 1.5 / len(y)
-    first, last = found["rules"][0], found["rules"][-1]
-    assert min(one["others"] for one in found["rules"]) < min(
+    for rule in results["rules"][::4]:
+        model = SmoothedLinearDiscriminant(rule["h"], **settings).fit(X, y)
+        assert rule["error"] == pytest.approx(model.smoothed_error_[0], rel=1e-3)
+        assert abs(rule["wrong"] - np.mean(model.predict(X) != y)) < 1.5 / len(y)
+    first, last = results["rules"][0], results["rules"][-1]
+    assert min(rule["others"] for rule in results["rules"]) < min(
         first["others"] - 0.05, last["others"] - 0.01
     )
     page.find_element("css selector", ".dial input").send_keys("\ue014")  # to the right
-    said = text(page, ".dial [role=status]")
-    assert f"{100 * found['rules'][1]['others']:.1f} %" in said
+    status = text(page, ".dial [role=status]")
+    assert f"{100 * results['rules'][1]['others']:.1f} %" in status
 
 
 # ------------------------------------------------------------------- text and state

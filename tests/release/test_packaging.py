@@ -59,15 +59,15 @@ def smoke(wheel, folder, *first, **environment):
     subprocess.run([*pip, "--target", folder / "site", wheel], check=True)
     path = os.pathsep.join(map(str, [*first, folder / "site"]))
     inherited = {k: v for k, v in os.environ.items() if k != "HETEROLDA_KERNELS"}
-    said = subprocess.run(
+    run = subprocess.run(
         [sys.executable, ROOT / "tests" / "release" / "smoke.py"],
         cwd=folder,
         env=inherited | {"PYTHONPATH": path} | environment,
         capture_output=True,
         text=True,
     )
-    assert said.returncode == 0, said.stderr
-    return said
+    assert run.returncode == 0, run.stderr
+    return run
 
 
 def contents(wheel):
@@ -76,16 +76,16 @@ def contents(wheel):
 
 
 def package_files():
-    """What any wheel has: all but the sources of the kernels, and what they become."""
-    found = {
+    """Return the files of a wheel without kernels."""
+    files = {
         f"heterolda/{path.relative_to(PACKAGE).as_posix()}"
         for path in PACKAGE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    built = {name for name in found if name.startswith("heterolda/kernels/_compiled")}
-    sources = {name for name in found if name.startswith("heterolda/kernels/c/")}
+    built = {name for name in files if name.startswith("heterolda/kernels/_compiled")}
+    sources = {name for name in files if name.startswith("heterolda/kernels/c/")}
     assert sources
-    return found - built - sources
+    return files - built - sources
 
 
 needs_kernels = pytest.mark.skipif(
@@ -97,23 +97,21 @@ needs_kernels = pytest.mark.skipif(
 @needs_kernels
 def test_the_wheel_works_from_elsewhere(dist, tmp_path):
     (wheel,) = dist.glob("*.whl")
-    without = (
-        tmp_path / "without"
-    )  # extras: what would have come with them is not there
+    without = tmp_path / "without"  # stands for an environment without extras
     for name in ("pyarrow", "matplotlib", "skl2onnx"):
         path = without / name / "__init__.py"
         path.parent.mkdir(parents=True)
         path.write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
-    said = smoke(wheel, tmp_path, without, HETEROLDA_KERNELS="compiled")
-    assert said.stdout.endswith(" works (kernels: compiled)\n")
+    run = smoke(wheel, tmp_path, without, HETEROLDA_KERNELS="compiled")
+    assert run.stdout.endswith(" works (kernels: compiled)\n")
 
 
 def test_the_pure_wheel_works_and_says_what_it_lacks(pure, tmp_path):
     assert pure.name.endswith("-py3-none-any.whl")
     assert contents(pure) == package_files()
-    said = smoke(pure, tmp_path)
-    assert said.stdout.endswith(" works (kernels: NumPy (none were built))\n")
-    assert said.stderr.count("runs without its compiled kernels") == 1
+    run = smoke(pure, tmp_path)
+    assert run.stdout.endswith(" works (kernels: NumPy (none were built))\n")
+    assert run.stderr.count("runs without its compiled kernels") == 1
 
 
 @needs_kernels
@@ -128,15 +126,15 @@ def test_the_wheel_has_the_package_and_nothing_else(dist):
         assert "-cp311-abi3-linux" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        (metadata,) = (n for n in names if n.endswith("dist-info/METADATA"))
-        told = Parser().parsestr(archive.read(metadata).decode())
+        (name,) = (n for n in names if n.endswith("dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(name).decode())
     assert "heterolda/py.typed" in names
     assert any(n.endswith("licenses/LICENSE") for n in names)
-    assert told["License-Expression"] == "BSD-3-Clause"
-    assert told["Requires-Python"] == ">=3.11"
-    readme = told.get_payload()
+    assert metadata["License-Expression"] == "BSD-3-Clause"
+    assert metadata["Requires-Python"] == ">=3.11"
+    readme = metadata.get_payload()
     assert "make demo" in readme
-    source, tag = project()["urls"]["Source"], f"v{told['Version']}"
+    source, tag = project()["urls"]["Source"], f"v{metadata['Version']}"
     assert f"({source}/raw/{tag}/docs/images/idea.png)" in readme
     assert f"({source}/blob/{tag}/docs/getting_started.md#install)" in readme
     assert not re.findall(r"\]\((?!https://)", readme)
@@ -168,11 +166,11 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
-    given = project()["dependencies"] + project()["optional-dependencies"]["plot"]
-    least = dict(re.fullmatch(r"(.+)>=(.+)", text).groups() for text in given)
+    required = project()["dependencies"] + project()["optional-dependencies"]["plot"]
+    minimum = dict(re.fullmatch(r"(.+)>=(.+)", text).groups() for text in required)
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
-    for name, number in least.items():
+    for name, number in minimum.items():
         assert tested[name] == f"{number}.*"
 
 
@@ -214,5 +212,5 @@ def test_the_workflows_run_what_there_is():
 )
 def test_linters_of_workflows_find_nothing(command):
     name = Path(sys.executable).with_name(command[0])
-    said = subprocess.run([name, *command[1:]], capture_output=True, text=True)
-    assert said.returncode == 0, said.stdout + said.stderr
+    run = subprocess.run([name, *command[1:]], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -42,12 +42,12 @@ def site(tmp_path_factory):
     recipe = re.search(r"^docs:.*\n\t(.+)\n", makefile, re.MULTILINE)[1]
     options = recipe.partition("/python ")[2].split()
     assert "-W" in options
-    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     source = str(Path(heterolda.__file__).parent.parent)
     run = subprocess.run(
         [sys.executable, *options],
         cwd=folder,
-        env={**os.environ, **one, "PYTHONPATH": source},
+        env={**os.environ, **threads, "PYTHONPATH": source},
         capture_output=True,
         text=True,
     )
@@ -65,21 +65,21 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         """Collect what a tag names and asks for."""
-        found = dict(attributes)
-        self.names.update(found[key] for key in ("id", "name") if key in found)
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        elif tag == "link" and "stylesheet" in found.get("rel", ""):
-            self.loads.append(found["href"])
-        elif "src" in found:
-            self.loads.append(found["src"])
+        values = dict(attributes)
+        self.names.update(values[key] for key in ("id", "name") if key in values)
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag == "link" and "stylesheet" in values.get("rel", ""):
+            self.loads.append(values["href"])
+        elif "src" in values:
+            self.loads.append(values["src"])
 
 
 @pytest.fixture(scope="module")
 def pages(site):
     """All pages of the site, read."""
-    found = [path for path in site.rglob("*.html") if "_static" not in path.parts]
-    return {path: Links(path) for path in found}
+    files = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    return {path: Links(path) for path in files}
 
 
 def test_every_source_has_its_page(site, pages):
@@ -118,9 +118,11 @@ def test_links_inside_of_the_site_lead_somewhere(site, pages):
             target = path
             if parts.path:
                 target = (path.parent / unquote(parts.path)).resolve()
-            known = pages.get(target)
+            linked = pages.get(target)
             anchor = unquote(parts.fragment)
-            if not target.is_file() or (known and anchor and anchor not in known.names):
+            if not target.is_file() or (
+                linked and anchor and anchor not in linked.names
+            ):
                 wrong.append(f"{path.relative_to(site)}: {url}")
     assert not wrong
 
@@ -275,9 +277,9 @@ def seen(site, pages, address, browser, request):
         for width in (390, 1280):
             set_width(browser, width)
             cut = browser.execute_async_script(CUT, width)
-            wrong["cut"] += [f"{name} at {width}: {what}" for what in cut]
+            wrong["cut"] += [f"{name} at {width}: {text}" for text in cut]
         reach = browser.execute_script(UNREACHED)
-        wrong["keyboard"] += [f"{name}: {what}" for what in reach]
+        wrong["keyboard"] += [f"{name}: {html}" for html in reach]
         whole = name.rpartition("/")[0] not in folders  # headers and menus are alike
         folders.add(name.rpartition("/")[0])
         judged = whole or number % 8 == 0  # it takes time
@@ -290,14 +292,15 @@ def seen(site, pages, address, browser, request):
             if dark > 100 or light < 150 or (ground < ink) != (scheme == "dark"):
                 wrong["scheme"].append(f"{name}: {scheme}")
             if axe:
-                found = browser.execute_async_script(ACCESSIBLE, whole, scheme)
-                wrong["accessible"] += [f"{name}, {scheme}: {rule}" for rule in found]
+                rules = browser.execute_async_script(ACCESSIBLE, whole, scheme)
+                wrong["accessible"] += [f"{name}, {scheme}: {rule}" for rule in rules]
             filters = browser.execute_script(FILTERS) if scheme == "dark" else ()
             pictures += len(filters)
             if not all("invert" in value for value in filters):
                 wrong["scheme"].append(f"{name}: pictures")
-        log = [one for one in browser.get_log("browser") if one["level"] != "INFO"]
-        wrong["console"] += [f"{name}: {one['message']}" for one in log]
+        for entry in browser.get_log("browser"):
+            if entry["level"] != "INFO":
+                wrong["console"].append(f"{name}: {entry['message']}")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert formulas > 60
     assert pictures > 5
