@@ -39,6 +39,9 @@ from heterolda.statistics.shrinkage import (
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
+# With fewer rows of a class than this for each feature, the guard leaves rows out.
+ROWS_PER_FEATURE = 5
+
 
 @dataclass(frozen=True)
 class PairProblem:
@@ -99,6 +102,11 @@ class PairProblem:
     def follows_optimum(self) -> bool:
         """Return whether rules are optimal under the model."""
         return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Return whether rules are compared with others on rows."""
+        return isinstance(self.criterion.solver, Global) and not self.has_few_rows
 
     @property
     def has_few_rows(self) -> bool:

@@ -20,8 +20,8 @@ from heterolda.foundations.arrays import Device, device_of, to_host
 def settle(estimator, device: Device | None):
     """Move the fitted arrays of an estimator to a device, and return it."""
     if device is not None:
-        for name, value in _fitted(estimator):
-            if isinstance(value, np.ndarray):
+        for name, value in list(vars(estimator).items()):
+            if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(estimator, name, device.put(value))
     return estimator
 
@@ -56,15 +56,6 @@ def _value_on_host(name, value, copies):
     return host_of(value, copies)
 
 
-def place_of(estimator) -> Device | None:
-    """Return where the fitted arrays of an estimator are; None for NumPy."""
-    for _, value in _fitted(estimator):
-        device = device_of(value, always=True)
-        if device is not None:
-            return device
-    return None
-
-
 class OnDevices:
     """An estimator whose fitted arrays may be on a device."""
 
@@ -77,9 +68,3 @@ class OnDevices:
         """Return a copy with arrays converted as scikit-learn asks."""
         device = device_of(converter(np.zeros(1)), always=True)
         return settle(copy.copy(host_of(self)), device)
-
-
-def _fitted(estimator):
-    """Return names and values of fitted attributes."""
-    items = list(vars(estimator).items())
-    return [(name, value) for name, value in items if name.endswith("_")]
