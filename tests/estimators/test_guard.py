@@ -6,10 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-import heterolda.statistics.samples as samples
 from heterolda import ClassStatistics, ModelMisfitWarning
 from heterolda import GaussianLinearDiscriminant as GLD
-from heterolda.data import fit_batches
 from heterolda.estimators import guard
 
 ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -140,29 +138,6 @@ def test_many_small_classes_are_judged_together(rng):
     model, lda = GLD().fit(X, y), lda.fit(X, y)
     assert not model.guarded_.all()
     assert model.score(Z, new) > lda.score(Z, new)
-
-
-@ignore_misfit
-def test_all_ways_to_the_rows_give_the_same_model(rng, tmp_path, monkeypatch):
-    da = pytest.importorskip("dask.array")
-    monkeypatch.setattr(samples, "_LEAST", 50)
-    monkeypatch.setattr(samples, "_NUMBERS", 1)
-    X = np.round(rng.standard_t(2, size=(900, 3)), 1)
-    y = rng.integers(4, size=900)
-    X[y == 0] += 1
-    X[:, 2] = rng.random(900) < 0.05 * (y == 1)
-    whole = GLD().fit(X, y)
-    assert whole.guarded_.any()
-    order = rng.permutation(900)
-    frame = pd.DataFrame(X[order]).add_prefix("x").assign(kind=y[order])
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    for other in (
-        GLD().fit(X[order], y[order]),
-        GLD().fit(da.from_array(X, chunks=(250, 3)), y),
-        fit_batches(GLD(), tmp_path / "rows.csv", "kind"),
-    ):
-        assert_array_equal(other.guarded_, whole.guarded_)
-        assert_allclose(other.coef_, whole.coef_, rtol=1e-8)
 
 
 @ignore_misfit
