@@ -157,7 +157,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     """
     if problem.one_vs_all:
         return rules.fisher
-    few: Mask = _few(rules, problem)[problem.pairs].any(axis=1)
+    few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
     if problem.is_shrunk and not few.all():
         plain = replace(problem.moments, covariances=problem.stats.covariances())

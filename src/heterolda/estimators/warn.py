@@ -201,7 +201,8 @@ def _ignored(
     moments, dropped = problem.moments, rules.dropped
     if dropped is None or problem.stats.coordinates is not None:
         return
-    for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
+    pairs = np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE))
+    for k in pairs.tolist():
         i, j = moments.pairs[k]
         variances = np.einsum("kii->i", moments.covariances[[i, j]])
         part = np.abs(dropped[k]) * np.sqrt(variances)
@@ -220,7 +221,7 @@ def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
         pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
         if len(pairs):
             axes = problem.moments.take(pairs).axes()
-            for k in pairs[axes.blurred_distance() > 1]:
+            for k in pairs[axes.blurred_distance() > 1].tolist():
                 yield k, "features"
 
 
