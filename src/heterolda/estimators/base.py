@@ -96,10 +96,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         self._check_ready()
         return self._committee.temperature
 
-    def _blockwise(self, X, method: str):
-        """Apply a method of the committee to X, which may have missing values."""
+    def _blockwise(self, X, method: str, public: str):
+        """Apply a method of the committee to X, for a public method of this name."""
         self._check_ready()
-        device = same_device(X, self.coef_, self, "predict")
+        device = same_device(X, self.coef_, self, public)
         if device is None:
             checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
             X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
@@ -195,9 +195,9 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             X is.
         """
         self._check_ready()
-        if self.classes_.shape[0] > 2:
-            return self.predict_log_proba(X)
-        return self._blockwise(X, "decisions")
+        if self.classes_.shape[0] == 2:
+            return self._blockwise(X, "decisions", "decision_function")
+        return logarithms(self._blockwise(X, "probabilities", "decision_function"))
 
     @also_lazily
     def predict(self, X):
@@ -213,7 +213,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         ndarray of shape (n_samples,)
             Labels of the largest decision value and probability.
         """
-        winners = self._blockwise(X, "winners")
+        winners = self._blockwise(X, "winners", "predict")
         if is_numpy(self.classes_):  # text stays in NumPy
             return self.classes_.take(to_host(winners))
         return self.classes_[winners]
@@ -235,7 +235,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             (one-vs-one) or scaled (one-vs-all), with the largest swapped to the class
             that `predict` returns. Computed in float64; float32 if X is.
         """
-        return self._blockwise(X, "probabilities")
+        return self._blockwise(X, "probabilities", "predict_proba")
 
     @also_lazily
     def predict_log_proba(self, X):
@@ -251,7 +251,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes)
             Log probabilities; the largest is that of the class that `predict` returns.
         """
-        return logarithms(self._blockwise(X, "probabilities"))
+        return logarithms(self._blockwise(X, "probabilities", "predict_log_proba"))
 
     def score(self, X, y, sample_weight=None):
         """Return the accuracy on the given data and labels.

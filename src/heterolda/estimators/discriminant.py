@@ -459,7 +459,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     def _keep(self, stats, problem, span, rated, guarded, evidence, thresholds):
         """Write the fitted attributes."""
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+        for name in ("fit_record_", "_thresholds"):  # of an earlier fit
+            vars(self).pop(name, None)
         keep_statistics(self, stats)
         self.shrinkage_ = problem.chosen
         self.priors_ = problem.priors
@@ -467,7 +468,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.guarded_ = guarded
         rules = rated.planes if span is None else span.in_features(rated.planes)
         self._decide_by(rules, rated.error_rates, rated.risk, evidence)
-        self._thresholds = thresholds  # for other operating points
+        if thresholds is not None:  # for other operating points
+            self._thresholds = thresholds
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
 

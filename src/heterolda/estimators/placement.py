@@ -26,34 +26,28 @@ def settle(estimator, device: Device | None):
     return estimator
 
 
-def host_of(estimator: Any, copies: dict[int, Any] | None = None) -> Any:
-    """Return an estimator with its fitted arrays in NumPy: itself, or else a copy.
-
-    So are the estimators inside it; `copies` keeps those that are one object one.
-    """
-    copies = {} if copies is None else copies
+def host_of(estimator: Any) -> Any:
+    """Return an estimator with all arrays in it in NumPy: itself, or else a copy."""
     if not isinstance(estimator, BaseEstimator):
         return estimator
-    if id(estimator) not in copies:
-        moved = {}
-        for name, value in vars(estimator).items():
-            host = _value_on_host(name, value, copies)
-            if host is not value:
-                moved[name] = host
-        copies[id(estimator)] = copied = copy.copy(estimator) if moved else estimator
-        vars(copied).update(moved)
-    return copies[id(estimator)]
+    before = vars(estimator)
+    after = {name: _value_on_host(name, value) for name, value in before.items()}
+    if all(after[name] is before[name] for name in before):
+        return estimator
+    host = copy.copy(estimator)
+    vars(host).update(after)
+    return host
 
 
-def _value_on_host(name, value, copies):
+def _value_on_host(name: str, value: Any) -> Any:
     """Return an attribute of an estimator with its arrays in NumPy."""
-    if name == "steps":
-        steps = [(step, host_of(one, copies)) for step, one in value]
+    if name == "steps":  # of a pipeline
+        steps = [(step, host_of(model)) for step, model in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
         return value if same else steps
     if name.endswith("_") and device_of(value, always=True) is not None:
         return to_host(value)
-    return host_of(value, copies)
+    return host_of(value)
 
 
 class OnDevices:
