@@ -101,13 +101,11 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Whether to check the model against the rows. If a pair's rule makes over 3 %
         more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
         and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
-        is beyond chance. Where a class has fewer than five rows per feature, the
-        alternative is linear discriminant analysis of all classes, and rows are left
-        out of both; if it classifies more of these rows correctly, all such pairs use
-        it. With fewer than two
-        degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
-        the thresholds instead. The guard acts only with ``solver="global"`` and
-        ``criterion="bayes"``, and only in `fit`, which has rows.
+        is beyond chance. Where a class has fewer than five rows per feature, rows are
+        left out, and the alternative is linear discriminant analysis of all classes.
+        With fewer than two degrees of freedom per feature (see `shrinkage`), scores of
+        left-out rows set the thresholds instead. The guard acts only in `fit`, with
+        ``solver="global"`` and ``criterion="bayes"``.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors: positive numbers, normalized to sum to one. An array follows the
         order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
@@ -198,12 +196,12 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Certificate, (value - proven lower bound) / value, of what the criterion
         minimizes: the error, the risk, the larger error rate (minimax) or the unbounded
         one (neyman-pearson). NaN for solvers without a certificate, and where left-out
-        rows set the threshold or rounding blurs the covariances. It assumes nonzero
-        variances: a variance that cannot be told from zero is raised to 1e-7 of that of
-        both classes, with a :class:`ModelMisfitWarning` if there are no rows to check.
-        It does not cover directions that float64 cannot resolve, such as the difference
-        of two features that agree in eight digits; a :class:`PrecisionWarning` says if
-        the class means differ along them.
+        rows set the threshold or rounding blurs the covariances. A variance that cannot
+        be distinguished from zero is raised to 1e-7 of that of both classes, with a
+        :class:`ModelMisfitWarning` if there are no rows to check. Directions that
+        float64 cannot resolve are not covered, such as the difference of two features
+        that agree in eight digits; a :class:`PrecisionWarning` says if the class means
+        differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that use the rule for equal covariances (see `guard`). Their
         `bayes_error_` and `gap_` are those of the rule in use.

@@ -150,11 +150,7 @@ def scores_by_class(
 
 
 def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
-    """Return coefficients and intercepts of the rules to compare with.
-
-    They are Fisher's of the pair, or of all classes pooled where a class of it has few
-    rows. Fisher's rules are not shrunk.
-    """
+    """Return Fisher's rules, not shrunk, or LDA's where a class has few rows."""
     if problem.one_vs_all:
         return rules.fisher
     few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
@@ -170,10 +166,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
 
 
 def _few(rules: Rules, problem: PairProblem) -> Mask:
-    """Return which classes have few rows for each direction in which they vary.
-
-    Of other estimators of covariances, no row can be left out.
-    """
+    """Return which classes have few rows per direction, and can be left out of."""
     weights = problem.moments.weights
     if problem.stats.estimated_by or problem.one_vs_all or rules.rank is None:
         return np.zeros(len(weights), bool)

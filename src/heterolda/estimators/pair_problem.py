@@ -143,11 +143,10 @@ class PairProblem:
 
 
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
-    """Return one-vs-all rules whose scores depend on the row even if they are trivial.
+    """Return one-vs-all rules in which trivial ones have the scores of Fisher's rule.
 
-    A trivial rule has one score for all rows, so among several of them the order of
-    the labels would decide. They get Fisher's score, the log-odds of the class if its
-    covariance equals that of all others; their errors and risks are kept.
+    A trivial rule has one score for all rows, so the order of the labels would decide
+    among several of them. Their errors and risks are kept.
     """
     trivial = np.flatnonzero(rules.trivial)
     if not len(trivial):
