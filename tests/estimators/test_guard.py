@@ -9,6 +9,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from heterolda import ClassStatistics, ModelMisfitWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
+from heterolda.estimators.component_guard import try_components
+from heterolda.foundations.threads import silent
+from heterolda.statistics.rows import validated
 
 ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
@@ -168,22 +171,27 @@ def test_where_it_applies(rng):
 
 
 @ignore_misfit
-@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
 def test_one_against_all_others(rng):
     X, y = with_dummy(rng, n=1500)
     y[rng.random(1500) < 0.3] = 2
-    model = GLD(multiclass="ova").fit(X, y)
-    pure = GLD(multiclass="ova", guard=False).fit(X, y)
-    fisher = GLD(multiclass="ova", solver="fisher").fit(X, y)
-    assert model.guarded_.any()
-    for k, label in enumerate(model.classes_):
-        wrong = [
-            np.mean((X @ m.coef_[k] + m.intercept_[k] > 0) != (y == label))
-            for m in (pure, fisher)
-        ]
-        assert model.guarded_[k] == (wrong[0] > 1.03 * wrong[1])
-        used = fisher if model.guarded_[k] else pure
-        assert_allclose(model.coef_[k], used.coef_[k])
+    guarded = []
+    for first in (0.2, 0.3, 0.4, 0.5):
+        settings = {"multiclass": "ova", "priors": [first, 0.6 - first, 0.4]}
+        model = GLD(**settings).fit(X, y)
+        pure = GLD(guard=False, **settings).fit(X, y)
+        fisher = GLD(solver="fisher", **settings).fit(X, y)
+        share = (model.priors_ / np.bincount(y))[y]
+        for k in range(3):
+            wrong = [
+                share @ ((X @ m.coef_[k] + m.intercept_[k] > 0) != (y == k))
+                for m in (pure, fisher)
+            ]
+            assert model.guarded_[k] == (wrong[0] > 1.03 * wrong[1])
+            used = fisher if model.guarded_[k] else pure
+            assert_allclose(model.coef_[k], used.coef_[k])
+        guarded += model.guarded_.tolist()
+    assert set(guarded) == {False, True}
 
 
 @pytest.mark.parametrize("multiclass", ["ovo", "ova"])
@@ -193,3 +201,16 @@ def test_weights_that_round_make_no_errors(kernels, rng, multiclass):
     weight = rng.uniform(0.5, 2.0, len(y))
     model = GLD(multiclass=multiclass).fit(X, y, weight)
     assert not model.guarded_.any()
+
+
+def test_weights_of_components_are_copies(make_classes, rng):
+    X, y = make_classes(3)
+    weight = rng.integers(1, 4, len(y)).astype(float)
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    errors = []
+    for rows in (validated(X, y, weight), validated(X[copies], y[copies])):
+        s = ClassStatistics.from_rows(rows)
+        moments = s.means, s.covariances(), s.weights / s.weights.sum(), s.weights
+        trial = try_components(moments, 1, "error", silent, rows)[0]
+        errors.append((trial.error, trial.fisher_error, trial.deviation))
+    assert_allclose(*errors)
