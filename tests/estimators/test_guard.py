@@ -117,6 +117,14 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     for k in np.flatnonzero(~model.trivial_):
         expected = naive_errors(X, y, weight, model, k, few)
         assert_allclose(verdict.errors[:, k], expected, atol=1e-12)
+        pair = model.pairs_[k]
+        if few[pair].all():  # scores of left-out rows are those of the rules in use
+            given = [verdict.left_out[c] for c in pair]
+            wrong = sum(
+                w @ ((s[:, k] > 0) != side) for side, (w, s) in enumerate(given)
+            )
+            used = verdict.errors[int(verdict.guarded[k]), k]
+            assert_allclose(wrong / model.statistics_.weights[pair].sum(), used)
     more = verdict.errors[0] > 1.03 * verdict.errors[1]
     assert not (more & ~verdict.guarded).any()
     if n > 32:

@@ -155,6 +155,8 @@ def test_features_by_their_names_and_of_wide_data(rng):
     part = model.for_features(["b", "c"])
     assert part.feature_names_in_.tolist() == ["b", "c"]
     assert_array_equal(part.coef_, block(model, [1, 2]).coef_)
+    model = GLD(priors=[0.3, 0.7]).fit(frame[["a"]], y).set_params(priors="equal")
+    assert_allclose(model.for_features([0]).priors_, [0.3, 0.7])  # those of the fit
     gone = frame.assign(b=frame["b"].where(y == 0))
     with pytest.warns(UserWarning, match=r"features \['b'\] have no value"):
         GLD(missing="em").fit(gone, y)
