@@ -23,7 +23,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 from heterolda.estimators import base, gathering
-from heterolda.estimators.placement import host_of, place_of, settle
+from heterolda.estimators.placement import host_of, settle
 from heterolda.export import export_c
 from heterolda.foundations.arrays import Device, device_of, is_numpy, to_host
 from heterolda.inspection.model_facts import ModelFacts
@@ -49,6 +49,12 @@ MODELS = [
     LocalNeighborhoodSearch(max_iter=5, class_weight="balanced"),
     SmoothedLinearDiscriminant(0.5),
 ]
+
+
+def place_of(model):
+    """Return where the arrays of a model are; None for NumPy."""
+    name = "scalings_" if hasattr(model, "scalings_") else "coef_"
+    return device_of(getattr(model, name), always=True)
 
 
 def test_tensors_go_in_and_come_out(dispatch):

@@ -38,7 +38,7 @@ def draw(rng, n_classes):
 
 
 def all_answers(model, rows):
-    """Winners, scores and probabilities, after a look at whether they agree."""
+    """Return winners, scores and probabilities, which agree."""
     scores, p = model.decision_function(rows), model.predict_proba(rows)
     logs = model.predict_log_proba(rows)
     winners = np.searchsorted(model.classes_, model.predict(rows))

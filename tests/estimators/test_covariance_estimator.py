@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, clone
-from sklearn.covariance import LedoitWolf, MinCovDet
+from sklearn.covariance import LedoitWolf
 
-from heterolda import ClassStatistics, ModelMisfitWarning, ParameterError
+from heterolda import ClassStatistics, ParameterError
 from heterolda import GaussianLinearDiscriminant as GLD
-
-ROBUST = MinCovDet(random_state=0)
 
 
 class Fixed(BaseEstimator):
@@ -97,22 +95,3 @@ def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):
         assert model.guarded_[k] == (errors(free, k) > 1.03 * errors(fisher, k))
         expected = fisher if model.guarded_[k] else free
         assert_allclose(model.coef_[k], expected.coef_[k], rtol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore:the classes are not Gaussian")
-def test_estimators_that_discard_what_tells_classes_apart_are_named(rng):
-    # Four classes, each with 30 % of its rows far away on one side and the others next
-    # to zero on the other side: for the determinant the far ones are outliers.
-    y = np.arange(800) % 4
-    direction = np.vstack([np.eye(3), -np.ones(3)])[y]
-    far = rng.random((800, 1)) < 0.3
-    X = np.where(far, 10, -0.1) * direction + 0.3 * rng.normal(size=(800, 3))
-    weight = rng.integers(0, 3, size=800)
-    with pytest.warns(ModelMisfitWarning, match="MinCovDet misc") as caught:
-        model = GLD(covariance_estimator=ROBUST).fit(X, y, weight)
-    (warning,) = (one for one in caught if "MinCovDet misc" in str(one.message))
-    assert warning.filename == __file__
-    fisher = GLD(solver="fisher").fit(X, y, weight)
-    assert model.score(X, y, weight) < fisher.score(X, y, weight)
-    for silent in ({"guard": False}, {"criterion": "minimax"}):
-        GLD(covariance_estimator=ROBUST, **silent).fit(X, y, weight)

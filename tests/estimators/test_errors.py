@@ -4,14 +4,10 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
 from sklearn.covariance import OAS, GraphicalLassoCV, LedoitWolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -32,7 +28,6 @@ TWO = np.arange(80) % 2
 FOUR = np.array([*"abcd"])[np.arange(80) % 4]
 X = RNG.normal(size=(80, 3)) * (1 + TWO[:, None]) + 0.7 * TWO[:, None]
 FEW = np.where(np.arange(80) < 79, 0, 1)
-COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
 NP = {"criterion": "neyman-pearson"}
 
 
@@ -43,30 +38,22 @@ def gld(**settings):
 # Parameters of the discriminant.
 OF_SETTINGS = [
     ({"priors": [1.0]}, "priors must have one entry"),
-    ({"priors": [1e-320, 1e300]}, "differ too much for float64"),
     ({"priors": {0: 1}}, "priors must have each of the classes 0, 1 once, got 0"),
     ({"priors": "even"}, "'priors' parameter .* {'equal'}"),
     ({"shrinkage": 1.5}, "'shrinkage' parameter"),
     ({"shrinkage": (0.5, 1.5)}, "shrinkage must be two numbers"),
     ({"solver": "newton"}, "solver must be one of"),
-    ({"criterion": "best"}, "'criterion' parameter"),
     (NP, "needs max_error"),
     (NP | {"max_error": {7: 0.1}}, "label 7, which is not among"),
-    (NP | {"max_error": {0: 1}}, "strictly between 0 and 1"),
     (NP | {"max_error": {0: 0.1}, "costs": {}}, "costs: only for criterion='bay"),
-    ({"criterion": "minimax", "max_error": {0: 0.1}}, "max_error: only for"),
     ({"criterion": "minimax", "solver": "fisher"}, "needs solver='global'"),
     ({"costs": [[0, -1], [1, 0]]}, "must not be negative"),
     ({"costs": {0: {1: 0}, 1: {0: 0}}}, "zero both ways"),
-    ({"costs": [[1, 2], [1, 0]]}, r"correct predictions \(the diagonal\) must be zero"),
     ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
-    ({"costs": {0: {"b": 3}}}, r"labels 'b' that are not among"),
     ({"priors": [1e-200, 1], "costs": {0: {1: 1e-200}}}, "costs times priors of"),
-    ({"covariance_estimator": "mcd"}, r"'covariance_estimator' parameter.*'fit'"),
     ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
     ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),
     ({"covariance_estimator": LedoitWolf}, "cannot estimate the covariance"),
-    ({"covariance_estimator": KMeans(2, n_init=1)}, "no attribute 'covariance_'"),
     ({"covariance_estimator": GraphicalLassoCV(cv=1)}, r"of the 40 rows of class 0 \("),
 ]
 
@@ -93,8 +80,7 @@ HP, BEC = HeteroscedasticProjection, BoundedErrorClassifier
 HOLES = np.where(X > 2, np.nan, X)
 ZEROS = np.zeros(80)
 FRAME = pd.DataFrame(X, columns=[*"abc"])
-NAMED, BROKEN = (LogisticRegression().fit(FRAME, FOUR) for _ in range(2))
-BROKEN.coef_[0, 0] = np.nan
+NAMED = LogisticRegression().fit(FRAME, FOUR)
 
 
 def frozen(start):
@@ -105,9 +91,7 @@ def frozen(start):
 OF_ESTIMATORS = [
     (gld(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
     (gld(criterion="minimax", multiclass="ova"), {}, "use multiclass='ovo'"),
-    (gld(costs=COSTS * (np.arange(4) > 1)), {}, "classes 'a' and 'b' are zero both"),
     (gld(), {"y": ZEROS}, "at least 2 classes are needed, got 1 class"),
-    (gld(), {"y": FEW, "sample_weight": 1 - FEW}, "at least 2 classes are needed, got"),
     (gld(shrinkage=0), {"y": FEW}, r"classes \[1\] have a total"),
     (gld(), {"sample_weight": ZEROS}, "every sample_weight is zero"),
     (gld(), {"X": HOLES}, r"X contains NaN.*missing='em'"),
@@ -117,25 +101,12 @@ OF_ESTIMATORS = [
         {"X": HOLES},
         r"covariance_estimator needs rows without",
     ),
-    (
-        gld(covariance_estimator=OAS()),
-        {"sample_weight": np.full(80, 1.5)},
-        r"whole numbers.*covariance_estimator",
-    ),
     (gld(covariance_estimator=OAS()), {"X": da.from_array(X)}, "is fitted to"),
     (gld(), {"y": np.array([1, "a"] * 40, object)}, "of type int and str", TypeError),
-    (gld(), {"y": np.array([1, 2] * 40, object)}, "of type int: convert", TypeError),
     (LNS(step=0), {}, "'step'"),
     (LNS(class_weight={"e": 2.0}), {}, r"labels \['e'\] that are not among"),
     (LNS(class_weight={"a": -1.0}), {}, "class_weight must be positive"),
-    (LNS(class_weight={"a": 1e101}), {}, "at most 1e"),
     (LNS(DecisionTreeClassifier()), {}, "has no coef_ and intercept_", TypeError),
-    (
-        LNS(make_pipeline(StandardScaler(), LinearSVC())),
-        {},
-        "before the search",
-        TypeError,
-    ),
     (LNS(LinearRegression()), {}, "must be a linear classifier, got Lin", TypeError),
     (frozen(LinearSVC()), {}, "not fitted"),
     (frozen(LogisticRegression().fit(X[:, :2], FOUR)), {}, "2 features, but X has 3"),
@@ -150,8 +121,6 @@ OF_ESTIMATORS = [
         {},
         "4 rules for 4 classes",
     ),
-    (frozen(BROKEN), {}, "not finite"),
-    (LNS(), {"X": csr_array(X)}, r"[Ss]parse", TypeError),
     (LNS(), {"X": HOLES}, r"use Gaussian.*\(missing='em'\)"),
     (LNS(), {"sample_weight": 0}, "zero for all rows of classes"),
     (LNS(), {"X": da.from_array(X)}, r"needs rows in memory\. Draw", TypeError),
@@ -168,9 +137,6 @@ OF_ESTIMATORS = [
     (HP(), {"y": None}, "requires y"),
     (BEC(max_error=0.1), {}, "y has 4 classes: merge all but the"),
     (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "must bound one of the two classes"),
-    (BEC(max_error={7: 0.1}), {"y": TWO}, "7, which is not among the classes"),
-    (BEC(max_error={0: 1.0}), {"y": TWO}, "must be a number strictly between 0 and 1"),
-    (BEC(max_error=0.4), {"X": HOLES, "y": TWO}, "missing='em'"),
     (
         BEC(FrozenEstimator(LogisticRegression()), max_error=0.1),
         {"y": TWO},
@@ -210,8 +176,6 @@ def test_partial_fit_and_statistics():
     for one in (gld(), HeteroscedasticProjection()):
         with pytest.raises(TypeError, match="statistics must be a ClassStatistics"):
             one.fit_statistics(X)
-    with pytest.raises(ValueError, match="must describe the same classes and features"):
-        ClassStatistics(np.arange(2), np.ones(2), np.ones((2, 3)), np.ones((2, 2, 2)))
     with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):
         gld(covariance_estimator=OAS()).fit_statistics(stats)
     assert not hasattr(gld(covariance_estimator=OAS()), "partial_fit")

@@ -127,10 +127,3 @@ def test_folds_of_files_are_those_of_their_statistics(make_classes, rng):
     assert found.accuracy == pytest.approx(accuracy)
     assert found.lda_accuracy == pytest.approx(lda_accuracy)
     assert found.n_rows == weight.sum()
-
-
-def test_there_are_no_more_folds_than_distinct_rows(make_classes):
-    X, y = make_classes(2, n=4)
-    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
-    judgement, _ = held_out(GLD(shrinkage=0.5, guard=False).fit(X, y), X, y)
-    assert judgement.method == "8-fold cross-validation"

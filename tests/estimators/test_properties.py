@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.covariance import EmpiricalCovariance
 
+import heterolda.statistics.samples as samples
 from helpers.problems import error_of_rule
 from heterolda import (
     BoundedErrorClassifier,
@@ -346,8 +347,10 @@ def test_estimators(rng, name, change):
 
 
 @pytest.mark.parametrize("name", ["default", "chernoff"])
-def test_rows_that_are_not_in_memory(rng, name, tmp_path):
+def test_rows_that_are_not_in_memory(rng, name, tmp_path, monkeypatch):
     """Weights far below one, another mean in each chunk, and a class without any."""
+    monkeypatch.setattr(samples, "_LEAST", 20)  # the guard sees few rows of each class
+    monkeypatch.setattr(samples, "_NUMBERS", 1)
     c = rows_of("four", rng)
     small_weights(c)
     weight = np.where(c.y == 1, 0.0, c.weight)

@@ -51,14 +51,11 @@ def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monke
             found = getattr(plain, name)(form)
             assert_array_equal(found, getattr(plain, name)(X))  # to the bit
     for place, number in (("indices", 10**6), ("indices", -7), ("indptr", 10**8)):
-        for damaged in (sp.csr_array(X), sp.csc_array(X)):
-            getattr(damaged, place)[3] = number
-            for act in (
-                lambda wrong: clone(model).fit(wrong, y),
-                getattr(plain, names[0]),
-            ):
-                with pytest.raises(ValueError, match="damaged sparse matrix"):
-                    act(damaged)
+        damaged = sp.csr_array(X)
+        getattr(damaged, place)[3] = number
+        for act in (lambda X: clone(model).fit(X, y), getattr(plain, names[0])):
+            with pytest.raises(ValueError, match="damaged sparse matrix"):
+                act(damaged)
 
 
 def test_frames_and_dask(counts):
@@ -85,7 +82,7 @@ def test_frames_and_dask(counts):
 @pytest.mark.parametrize("kind", ["mixed", "polars"])
 def test_nullable_and_arrow_columns(kind, rng):
     def typed(X):
-        """A frame of such columns; None becomes a missing value."""
+        """Return a frame of such columns; None becomes a missing value."""
         frame = pd.DataFrame(X, columns=list("abc"), dtype="Int64")
         if kind == "mixed":
             return frame.astype({"a": "Float64", "b": "double[pyarrow]", "c": "UInt8"})
@@ -93,17 +90,14 @@ def test_nullable_and_arrow_columns(kind, rng):
 
     y = np.arange(120) % 4
     X = rng.integers(0, 9, (120, 3)) + y[:, None]
-    frame, weight = typed(X), pd.Series(1 + y, dtype="Int64")
-    plain = GLD().fit(X, y, 1 + y)
-    model = GLD().fit(frame, pd.Series(y, dtype="Int64"), weight)
+    plain, weight = GLD().fit(X, y, 1 + y), pd.Series(1 + y, dtype="Int64")
+    model = GLD().fit(typed(X), pd.Series(y, dtype="Int64"), weight)
     assert_array_equal(model.coef_, plain.coef_)
-    assert_array_equal(model.predict(frame), plain.predict(X))
-    assert model.predict(frame).dtype == int
+    assert_array_equal(model.predict(typed(X)), plain.predict(X))
     holes = X.astype(object)
     holes[7, 1] = None
-    holes = typed(holes)
     for call in (GLD().fit, HP().fit, ClassStatistics.from_data, model.score):
         with pytest.raises(ValueError, match="X contains NaN"):
-            call(holes, y)
+            call(typed(holes), y)
     with pytest.raises(ValueError, match="sample_weight must be finite numbers, one"):
-        GLD().fit(frame, y, weight.where(y > 0))
+        GLD().fit(typed(X), y, weight.where(y > 0))

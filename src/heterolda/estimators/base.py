@@ -35,7 +35,6 @@ from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     all_finite,
     check_sample_weight,
-    check_unmasked,
     has_missing_values,
     label_array,
     missing_values_as,
@@ -55,13 +54,6 @@ _GPU_BLOCK_SIZE = 1 << 25
 _LARGEST_BLOCK = 1 << 20
 # Number of multiplications that is worth a thread.
 _WORTH_A_THREAD = 1 << 22
-# Methods of an estimator by those of its committee.
-_NAMES = {
-    "decisions": "decision_function",
-    "winners": "predict",
-    "probabilities": "predict_proba",
-    "logarithms": "predict_log_proba",
-}
 
 
 def also_lazily(method):
@@ -104,31 +96,27 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         self._check_ready()
         return self._committee.temperature
 
-    def _blockwise(self, X, method: str):
-        """Apply a method of the committee to X, which may have missing values."""
+    def _blockwise(self, X, method: str, public: str):
+        """Apply a method of the committee to X, for a public method of this name."""
         self._check_ready()
-        device = same_device(X, self.coef_, self, _NAMES[method])
-        if method == "logarithms":
-            return logarithms(self._blockwise(X, "probabilities"))
-        if device is not None:
-            X = validate_device_rows(device, self, X, reset=False)
-            if not device.has_float64:
-                return device.put(host_of(self)._of_complete(to_host(X), method))
+        device = same_device(X, self.coef_, self, public)
+        if device is None:
+            checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+            X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
+            if getattr(self, "missing", None) == "em" and has_missing_values(X):
+                return self._of_incomplete(X, method)
             return self._of_complete(X, method)
-        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
-        X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
-        if getattr(self, "missing", None) == "em" and has_missing_values(X):
-            return self._of_incomplete(X, method)
-        return self._of_complete(X, method)
+        X = validate_device_rows(device, self, X, reset=False)
+        if device.has_float64:
+            return self._of_complete(X, method)
+        return device.put(host_of(self)._of_complete(to_host(X), method))
 
     def _of_complete(self, X, method: str):
         """Apply the method to complete rows, block by block, perhaps in threads."""
         transformation = getattr(self, "transformation_", None)
         committee, (n, d), xp = self._committee, X.shape, xp_of(self.coef_)
-        coef, intercept = (
-            xp.astype(values, xp.float64, copy=False)
-            for values in (self.coef_, self.intercept_)
-        )
+        coef = xp.astype(self.coef_, xp.float64, copy=False)
+        intercept = xp.astype(self.intercept_, xp.float64, copy=False)
         on_host = is_numpy(coef)
         step = _block_rows(committee, X, coef)
 
@@ -151,13 +139,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         if n <= step:
             return block(0, n)
 
-        def part(some):
-            ends = [*range(some.start, some.stop, step), some.stop]
+        def part(rows):
+            ends = [*range(rows.start, rows.stop, step), rows.stop]
             return [block(*between) for between in pairwise(ends)]
 
         n_tasks = n * d * len(coef) // _WORTH_A_THREAD if on_host else 1
         parts = in_threads(part, n, n_tasks)
-        return xp.concat([one for blocks in parts for one in blocks])
+        return xp.concat([block for blocks in parts for block in blocks])
 
     def _refuse(self, rows):
         """Refuse rows that are not finite; finite rows with a huge sum pass."""
@@ -182,9 +170,9 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             incomplete, input_name="X", estimator=self, ensure_all_finite="allow-nan"
         )
         answers = predict_incomplete(self, incomplete, method)
-        values = answers if method == "winners" else rounded(answers, X)
-        result = np.empty((len(X), *values.shape[1:]), values.dtype)
-        result[mask] = values
+        answers = answers if method == "winners" else rounded(answers, X)
+        result = np.empty((len(X), *answers.shape[1:]), answers.dtype)
+        result[mask] = answers
         if not mask.all():
             result[~mask] = self._of_complete(X[~mask], method)
         return result
@@ -207,9 +195,9 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             X is.
         """
         self._check_ready()
-        if self.classes_.shape[0] > 2:
-            return self._blockwise(X, "logarithms")
-        return self._blockwise(X, "decisions")
+        if self.classes_.shape[0] == 2:
+            return self._blockwise(X, "decisions", "decision_function")
+        return logarithms(self._blockwise(X, "probabilities", "decision_function"))
 
     @also_lazily
     def predict(self, X):
@@ -225,7 +213,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         ndarray of shape (n_samples,)
             Labels of the largest decision value and probability.
         """
-        winners = self._blockwise(X, "winners")
+        winners = self._blockwise(X, "winners", "predict")
         if is_numpy(self.classes_):  # text stays in NumPy
             return self.classes_.take(to_host(winners))
         return self.classes_[winners]
@@ -247,7 +235,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             (one-vs-one) or scaled (one-vs-all), with the largest swapped to the class
             that `predict` returns. Computed in float64; float32 if X is.
         """
-        return self._blockwise(X, "probabilities")
+        return self._blockwise(X, "probabilities", "predict_proba")
 
     @also_lazily
     def predict_log_proba(self, X):
@@ -263,7 +251,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes)
             Log probabilities; the largest is that of the class that `predict` returns.
         """
-        return self._blockwise(X, "logarithms")
+        return logarithms(self._blockwise(X, "probabilities", "predict_log_proba"))
 
     def score(self, X, y, sample_weight=None):
         """Return the accuracy on the given data and labels.
@@ -283,21 +271,17 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             Weighted share of correct predictions.
         """
         lazy = lazy_backend(X)
-        if lazy is None:
-            check_unmasked("sample_weight", sample_weight)
-            labels = label_array(y)
-            if device_of(X) is None:
-                return super().score(X, labels, sample_weight)
-            weight = check_sample_weight(sample_weight, X.shape[0])
-            if weight is not None and not weight.any():
-                raise ParameterError(
-                    "sample_weight", "is zero for all rows: there is nothing to score"
-                )
-            labels = column_or_1d(labels, warn=True)
-            predicted = to_host(self.predict(X))
-            return float(accuracy_score(labels, predicted, sample_weight=weight))
-        self._check_ready()
-        return lazy.accuracy(self.predict, X, y, sample_weight)
+        if lazy is not None:
+            self._check_ready()
+            return lazy.accuracy(self.predict, X, y, sample_weight)
+        labels = column_or_1d(label_array(y), warn=True)
+        weight = check_sample_weight(sample_weight, len(labels))
+        if weight is not None and not weight.any():
+            raise ParameterError(
+                "sample_weight", "is zero for all rows: there is nothing to score"
+            )
+        predicted = to_host(self.predict(X))
+        return float(accuracy_score(labels, predicted, sample_weight=weight))
 
     def summary(self):
         r"""Return the coefficients of all rules as a pandas DataFrame.

@@ -23,6 +23,7 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 _STEPS = (0.1, 0.3, 0.9, 1.0)
 # A difference of more standard errors than this is beyond chance.
 _CLEARLY = 3.0
+_LEAST = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -51,34 +52,28 @@ def try_components(
     """Return the components of a method and, if they separate rows badly, others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
-    are shrunk towards the pooled one, in steps, until the components are no worse than
+    are shrunk toward the pooled one, in steps, until the components are no worse than
     those of linear discriminant analysis, which are the last resort. The first entry
     is that of the method, the last the one to use: if all are worse, one with nearly
     the fewest errors.
     """
     means, covariances, priors, _ = moments
-    classes = [rows.of_class(k) for k in range(len(priors))]
-    shares = [part.frequencies / (part.frequencies.sum() or 1.0) for part in classes]
+    rows = rows.take(rows.by_class[0])  # those of positive weight
+    unit = (priors / np.maximum(rows.totals, _LEAST))[rows.codes]
+    weights = rows.frequencies * unit
 
-    def wrong(subspace: Subspace) -> list[Mask]:
-        """Return which rows of each class the quadratic rule gets wrong."""
+    def wrong(subspace: Subspace) -> Mask:
+        """Return which rows the quadratic rule gets wrong."""
         A = subspace.scalings
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
-        return [
-            rule.winners(subspace.project(part.X)) != k
-            for k, part in enumerate(classes)
-        ]
+        is_wrong: Mask = rule.winners(subspace.project(rows.X)) != rows.codes
+        return is_wrong
 
     def tried(subspace: Subspace, added: float) -> Trial:
-        errors, variance = np.zeros(2), 0.0
-        both = zip(wrong(subspace), fisher_wrong, priors, shares, strict=True)
-        for wrong_here, wrong_fisher, prior, share in both:
-            rates = np.array([wrong_here @ share, wrong_fisher @ share])
-            errors += prior * rates
-            square = (wrong_here ^ wrong_fisher) @ share - (rates[0] - rates[1]) ** 2
-            variance += prior**2 * max(float(square), 0.0) * float(share @ share)
-        ours, fishers = errors.tolist()
-        return Trial(subspace, added, ours, fishers, float(np.sqrt(variance)))
+        ours = wrong(subspace)
+        variance = (weights * unit) @ (ours != fisher_wrong)
+        errors = weights @ ours, weights @ fisher_wrong
+        return Trial(subspace, added, *map(float, (*errors, np.sqrt(variance))))
 
     subspace = find_subspace(*moments, n_components, method, progress)
     n = subspace.scalings.shape[1]
@@ -96,22 +91,17 @@ def try_components(
 
 
 def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> None:
-    """Warn that the model misleads beyond chance, and say what the guard did."""
-    first, last = trials[0], trials[-1]
+    """Warn that the model misleads beyond chance."""
+    first = trials[0]
     excess = first.error - first.fisher_error
     if not first.is_worse or excess <= _CLEARLY * first.deviation:
         return
-    done = "The class covariances were shrunk towards the pooled one"
-    if last.added == 1:
-        done = "The components of linear discriminant analysis now come first"
-    elif last is first:
-        done = "Shrinking covariances towards the pooled one does not help"
-    remedy = ", or use fewer components" if last.is_worse else ""
     features = leading_features(statistics, first.subspace.scalings[:, 0])
     warn(
         "the classes are not Gaussian: more training rows are misclassified in the "
         "components of the Gaussian model than in those of linear discriminant "
-        f"analysis. {done}. Check {features}, on which the model relies: transform "
-        f"such features or leave them out{remedy}",
+        "analysis, toward which guarded_ says how far they were moved. Check "
+        f"{features}, on which the model relies: transform such features, leave them "
+        "out, or use fewer components",
         ModelMisfitWarning,
     )

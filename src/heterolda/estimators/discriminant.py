@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from numbers import Real
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -24,21 +25,17 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_all_classes,
 )
-from heterolda.estimators.guard import compare_with_rivals, with_rivals
+from heterolda.estimators.guard import compare_with_rivals, warn_of_misfit, with_rivals
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
-from heterolda.estimators.placement import host_of, place_of, settle
+from heterolda.estimators.placement import host_of, settle
 from heterolda.estimators.temperature import Evidence
 from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (
-    warn_of_discarded_rows,
-    warn_of_misfit,
+    warn_of_fit,
     warn_of_plug_in,
-    warn_of_raised_variances,
-    warn_of_rows,
     warn_of_trivial_rules,
-    warn_of_unresolved_directions,
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.collections import lazy_backend
@@ -53,7 +50,7 @@ from heterolda.foundations.validation import (
     validate_parameters,
 )
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
-from heterolda.solvers import Global, Solver
+from heterolda.solvers import Solver
 from heterolda.statistics.covariances import too_small, two_amounts
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
@@ -104,13 +101,11 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Whether to check the model against the rows. If a pair's rule makes over 3 %
         more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
         and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
-        is beyond chance. Where a class has fewer than five rows per feature, the
-        alternative is linear discriminant analysis of all classes, and rows are left
-        out of both; if it classifies more of these rows correctly, all such pairs use
-        it. With fewer than two
-        degrees of freedom per feature (see `shrinkage`), scores of left-out rows set
-        the thresholds instead. The guard acts only with ``solver="global"`` and
-        ``criterion="bayes"``, and only in `fit`, which has rows.
+        is beyond chance. Where a class has fewer than five rows per feature, rows are
+        left out, and the alternative is linear discriminant analysis of all classes.
+        With fewer than two degrees of freedom per feature (see `shrinkage`), scores of
+        left-out rows set the thresholds instead. The guard acts only in `fit`, with
+        ``solver="global"`` and ``criterion="bayes"``.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors: positive numbers, normalized to sum to one. An array follows the
         order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
@@ -136,8 +131,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         mean of the class. ``MinCovDet(random_state=0)`` resists outliers; `LedoitWolf`
         and `OAS` shrink, and expect features on a common scale. Requires
         ``shrinkage=None``, rows in memory and a call of `fit`; `sample_weight` must
-        then be whole numbers. If Fisher's rules, fitted to all rows, make clearly fewer
-        errors on them, the guard issues a :class:`ModelMisfitWarning`.
+        then be whole numbers.
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
@@ -202,12 +196,12 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Certificate, (value - proven lower bound) / value, of what the criterion
         minimizes: the error, the risk, the larger error rate (minimax) or the unbounded
         one (neyman-pearson). NaN for solvers without a certificate, and where left-out
-        rows set the threshold or rounding blurs the covariances. It assumes nonzero
-        variances: a variance that cannot be told from zero is raised to 1e-7 of that of
-        both classes, with a :class:`ModelMisfitWarning` if there are no rows to check.
-        It does not cover directions that float64 cannot resolve, such as the difference
-        of two features that agree in eight digits; a :class:`PrecisionWarning` says if
-        the class means differ along them.
+        rows set the threshold or rounding blurs the covariances. A variance that cannot
+        be distinguished from zero is raised to 1e-7 of that of both classes, with a
+        :class:`ModelMisfitWarning` if there are no rows to check. Directions that
+        float64 cannot resolve are not covered, such as the difference of two features
+        that agree in eight digits; a :class:`PrecisionWarning` says if the class means
+        differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that use the rule for equal covariances (see `guard`). Their
         `bayes_error_` and `gap_` are those of the rule in use.
@@ -359,26 +353,18 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if lazy is not None and needs_no_rows(self):
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         stats, rows = training_rows(self, X, y, sample_weight)
-        if self.covariance_estimator is None:
-            self._solve(stats, rows)
-        else:
-            self._solve(estimated_statistics(self, stats, rows), rows)
-            if self.guard:
-                warn_of_discarded_rows(self, stats, rows)
+        if self.covariance_estimator is not None:
+            stats = estimated_statistics(self, stats, rows)
+        self._solve(stats, rows)
         return settle(self, device_of(X))
 
     def _fit_sampled(self, statistics, sample):
-        """Fit from statistics and a sample of the same rows, not in memory as a whole.
-
-        The result is that of `fit` to all rows.
-        """
+        """Fit from statistics and a sample of the same rows, as `fit` to all rows."""
         self._validate_params()
         needs_no_rows(self)
         stats = check_statistics(statistics).without_empty_classes()
         stats, sample = as_frequencies(stats, sample)
-        self._solve(stats, sample.rows(stats.classes))
-        keep_statistics(self, stats)
-        return self
+        return self._solve(stats, sample.rows(stats.classes))
 
     @available_if(needs_no_rows)
     @fit_context(prefer_skip_nested_validation=True)
@@ -415,12 +401,12 @@ class GaussianLinearDiscriminant(LinearClassifier):
         labels = all_labels(*on_host(classes), None if first else before.classes_)
         check_parameters(self, labels)
         chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(before, with_all_classes(labels, chunk), decay)
-        if too_small(statistics.weights, self.shrinkage).any():
+        stats = add_chunk(before, with_all_classes(labels, chunk), decay)
+        if too_small(stats.weights, self.shrinkage).any():
             forget_fit(self)
+            keep_statistics(self, stats)
         else:
-            self._solve(statistics)
-        keep_statistics(self, statistics)
+            self._solve(stats)
         return settle(self, device_of(X))
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -439,57 +425,49 @@ class GaussianLinearDiscriminant(LinearClassifier):
             The fitted estimator.
         """
         needs_no_rows(self)
-        stats = check_statistics(statistics)
-        self._solve(stats)
-        keep_statistics(self, stats)
-        return self
+        return self._solve(check_statistics(statistics))
 
     def _solve(self, stats, rows=None):
-        """Solve all pairs, check the rules on rows, and write the fitted attributes."""
+        """Solve all pairs, compare the rules with others on rows, and keep them."""
         check_several_classes(stats.n_classes)
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
         chosen = None if rows is None else chosen_by_rows(self.shrinkage, inside, rows)
         problem = PairProblem.of(self, inside, chosen)
-        warn_of_rows(stats, problem)
         sample = sampled(rows) if self.guard and rows is not None else None
-        verdict, thresholds, left_out = None, None, {}
+        thresholds, left_out = None, {}
         if sample is not None and problem.has_few_rows:
             thresholds, rules, left_out = Thresholds.of(problem, sample)
         else:
             rules = problem.solve()
-            if sample is not None and isinstance(problem.criterion.solver, Global):
-                verdict = compare_with_rivals(rules, problem, sample)
-                rules, left_out = verdict.rules, verdict.left_out
+        guarded = np.zeros(len(problem.pairs), bool)
+        if sample is not None and problem.is_guarded:
+            verdict = compare_with_rivals(rules, problem, sample)
+            warn_of_misfit(stats, verdict, rules.coef, span)
+            guarded, left_out = verdict.guarded, verdict.left_out
+            rules = with_rivals(rules, problem, guarded)
         evidence = 1.0
         # Rows filled in by regression are less sure of their class than they look.
         complete = inside.estimated_by != "EM"
         if sample is not None and problem.follows_optimum and complete:
             evidence = Evidence.of(rules, problem, sample, left_out)
-        guarded = rules.trivial & False if verdict is None else verdict.guarded
         rated = problem.rate(rules)
-        warn_of_trivial_rules(problem, rated.planes)
-        if verdict is not None:
-            warn_of_misfit(stats, problem.pairs, verdict, span)
-        warn_of_unresolved_directions(problem, rated.planes, sample, span)
-        if rows is None:
-            warn_of_raised_variances(problem, rated.planes)
-        self._write(stats, problem, span, rated, guarded, evidence)
-        if thresholds is not None:  # for other operating points
-            self._thresholds = thresholds
+        warn_of_fit(stats, problem, rated.planes, rows)
+        self._keep(stats, problem, span, rated, guarded, evidence, thresholds)
         return self
 
-    def _write(self, stats, problem, span, rated, guarded, evidence):
+    def _keep(self, stats, problem, span, rated, guarded, evidence, thresholds):
         """Write the fitted attributes."""
-        rules = rated.planes if span is None else span.in_features(rated.planes)
         for name in ("fit_record_", "_thresholds"):  # of an earlier fit
             vars(self).pop(name, None)
-        self.classes_ = stats.classes
-        self.statistics_ = stats
+        keep_statistics(self, stats)
         self.shrinkage_ = problem.chosen
         self.priors_ = problem.priors
         self.pairs_ = problem.pairs
         self.guarded_ = guarded
+        rules = rated.planes if span is None else span.in_features(rated.planes)
         self._decide_by(rules, rated.error_rates, rated.risk, evidence)
+        if thresholds is not None:  # for other operating points
+            self._thresholds = thresholds
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
 
@@ -511,15 +489,11 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """Refuse to predict while `partial_fit` still waits for some class."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
-            self = host_of(self)
-            weights = self.statistics_.weights
-            lonely = too_small(weights, self.shrinkage) | (weights == 0)
-            if not lonely.any():  # by a parameter that was set since
-                lonely = weights <= 1
+            stats = self.statistics_
             raise NotFittedError(
                 "this GaussianLinearDiscriminant cannot predict yet: classes "
-                f"{listed(self.classes_[lonely])} still have a total weight of 1 or "
-                "less; call partial_fit with more samples of them"
+                f"{listed(stats.classes[stats.weights <= 1])} still have a total "
+                "weight of 1 or less; call partial_fit with more samples of them"
             )
 
     @property
@@ -545,8 +519,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
                 f"covariance_ of {stats.n_features} features would be large: use "
                 "statistics_.covariances()"
             )
-        how = self._settings["shrinkage"], self.shrinkage_
-        return Shrinkage.of(stats, *how).covariances(stats)
+        given = self._settings["shrinkage"], self.shrinkage_
+        return Shrinkage.of(stats, *given).covariances(stats)
 
     @property
     def frontier_(self):
@@ -592,7 +566,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        return settle(solved_again(host_of(self), point), place_of(self))
+        moved = solved_again(host_of(self), point)
+        return settle(moved, device_of(self.coef_, always=True))
 
     def for_features(self, features):
         """Return the fitted model for a subset of the features.
@@ -614,7 +589,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
         mask = chosen_features(features, self.n_features_in_, names)
-        return settle(host_of(self)._for_features(mask), place_of(self))
+        small = host_of(self)._for_features(mask)
+        return settle(small, device_of(self.coef_, always=True))
 
     def _fitted_with(self):
         """Return the parameters of the fit, whatever set_params says since."""
@@ -625,11 +601,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def _for_features(self, mask):
         """Return the model for a mask of features, which may all be False."""
         stats = restricted(self.statistics_, mask)
-        copy = solved_again(self, self._fitted_with(), stats, self.guarded_)
-        copy.n_features_in_ = int(mask.sum())
-        if hasattr(copy, "feature_names_in_"):
-            copy.feature_names_in_ = copy.feature_names_in_[mask]
-        return copy
+        return solved_again(self, self._fitted_with(), stats, self.guarded_)
 
 
 def solved_again(model, parameters, stats=None, guarded=None):
@@ -638,42 +610,34 @@ def solved_again(model, parameters, stats=None, guarded=None):
     What rows chose stays: shrinkage, temperature, the `guarded` pairs, if given, and
     thresholds, unless the statistics are new.
     """
-    thresholds = None if stats is not None else getattr(model, "_thresholds", None)
+    thresholds = getattr(model, "_thresholds", None) if stats is None else None
     stats = model.statistics_.copy() if stats is None else stats
-    same = {"shrinkage": model._settings["shrinkage"]}
-    if model.statistics_.estimated_by is None:
-        same["covariance_estimator"] = None
-    copy = clone(model).set_params(**(same | parameters))
+    given = {"shrinkage": model._settings["shrinkage"]} | parameters
+    copy = clone(model).set_params(**given)
     copy._validate_params()
     inside, span = in_span(stats, copy.shrinkage)
     problem = PairProblem.of(copy, inside, model.shrinkage_)
-    if thresholds is not None:
-        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
-    else:
+    if thresholds is None:
         rules = problem.solve()
-    if guarded is None:
-        guarded = rules.trivial & False
+    else:
+        rules = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
+    guarded = np.zeros(len(problem.pairs), bool) if guarded is None else guarded
     rated = problem.rate(with_rivals(rules, problem, guarded))
     warn_of_trivial_rules(problem, rated.planes)
     temperature = model._committee.temperature
-    copy._write(stats, problem, span, rated, guarded, temperature)
-    if thresholds is not None:
-        copy._thresholds = thresholds
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(copy, name, getattr(model, name))
+    copy._keep(stats, problem, span, rated, guarded, temperature, thresholds)
     return copy
 
 
 class Frontiers(Sequence):
-    """Frontiers of all pairs, each computed on use: `dir` reads all attributes."""
+    """Frontiers of all pairs, each computed on use."""
 
     def __init__(self, model):
         self._model = model
 
     @cached_property
     def _moments(self):
-        """Statistics, covariances and priors of the classes, and their span."""
+        """Return statistics, covariances and priors of the classes, and their span."""
         model = self._model
         if has_few_rows(model):
             warn_of_plug_in()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.validation import encode, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
@@ -60,38 +60,36 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
 
 def _needs_host(estimator, X, device) -> bool:
     """Return whether rows on a device are few, or must be in NumPy."""
+    n, d = X.shape if X.ndim == 2 else (0, 0)
     # With fewer rows per feature, rows choose the shrinkage.
-    many = X.ndim == 2 and X.shape[0] > (ENOUGH_FREEDOM + 1) * X.shape[1]
-    many = many and X.shape[0] * X.shape[1] > FEW_NUMBERS
+    few = n <= (ENOUGH_FREEDOM + 1) * d or n * d <= FEW_NUMBERS
     by_rows = getattr(estimator, "covariance_estimator", None) is not None
     by_rows |= getattr(estimator, "missing", "error") == "em"
     by_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
-    return by_rows or not many or not device.has_float64
+    return by_rows or few or not device.has_float64
 
 
 def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows on a device, and a sample of the rows in NumPy."""
     xp, X, codes, weights = xp_of(rows.X), rows.X, rows.codes, rows.weights
-    statistics = ClassStatistics.from_rows(rows)
+    stats = ClassStatistics.from_rows(rows)
     if weights is not None:
         counted = np.flatnonzero(weights)
         codes = xp.take(codes, put_like(counted, X))
     order, bounds = by_class(codes, len(rows.classes))
-    most = most_rows(X.shape[1], len(rows.classes))
-    sizes = np.minimum(np.diff(bounds), most)
-    rng, drawn = np.random.default_rng(0), []
-    for first, n, size in zip(bounds, np.diff(bounds), sizes, strict=False):
-        drawn.append(first + np.sort(rng.choice(n, size, replace=False)))
+    most, rng = most_rows(X.shape[1], len(rows.classes)), np.random.default_rng(0)
+    drawn = [
+        start + np.sort(rng.choice(n, min(n, most), replace=False))
+        for start, n in zip(bounds, np.diff(bounds), strict=False)
+    ]
     chosen = to_host(xp.take(order, put_like(np.concatenate(drawn), X)))
     if weights is not None:
         chosen = counted[chosen]
         weights = weights[chosen]
+    labels = np.repeat(rows.classes, [len(part) for part in drawn])
+    stats = stats.without_empty_classes()
     sample = to_host(xp.take(X, put_like(chosen, X), axis=0))
-    own = np.repeat(np.arange(len(sizes)), sizes)
-    if not statistics.weights.all() and statistics.weights.any():
-        own = (np.cumsum(statistics.weights > 0) - 1)[own]
-        statistics = statistics.without_empty_classes()
-    return statistics, Rows(sample, own, weights, statistics.classes)
+    return stats, Rows(sample, encode(labels, stats.classes), weights, stats.classes)
 
 
 def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
@@ -141,9 +139,8 @@ def with_all_classes(labels, chunk: ClassStatistics) -> ClassStatistics:
 
 def forget_fit(estimator) -> None:
     """Delete fitted attributes, so that a failed fit leaves none behind."""
-    attributes = vars(estimator)
-    for name in [name for name in attributes if name.endswith("_")]:
-        del attributes[name]
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
 
 
 def check_has_statistics(estimator, what="this") -> None:
@@ -159,11 +156,6 @@ def keep_statistics(estimator, statistics: ClassStatistics) -> None:
     """Set the attributes for statistics, classes and features."""
     estimator.classes_ = statistics.classes
     estimator.statistics_ = statistics
-    set_features(estimator, statistics)
-
-
-def set_features(estimator, statistics: ClassStatistics) -> None:
-    """Set the number and the names of the features."""
     estimator.n_features_in_ = statistics.n_features
     if statistics.feature_names is not None:
         estimator.feature_names_in_ = statistics.feature_names

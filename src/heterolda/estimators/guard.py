@@ -1,4 +1,4 @@
-"""Replace rules that rows contradict by rules for equal covariances.
+"""Compare rules on rows with rules for equal covariances, and replace those that lose.
 
 The certified optimum is that of the Gaussian model. Where the model does not fit the
 rows, it may be far worse than a rule that assumes less: the pair's Fisher rule or, with
@@ -11,9 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
-from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.pair_problem import ROWS_PER_FEATURE, PairProblem
 from heterolda.estimators.votes import vote_weights
+from heterolda.estimators.warn import leading_features, warn
+from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
@@ -22,15 +25,16 @@ from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.wide import Span
 
 # A rule gives way to its rival if it makes this share more errors. A smaller share is
 # mostly chance, and not worth giving up the optimum of the model for.
 MORE = 0.03
+# Of fits to Gaussian classes, the share that may draw a warning.
+_CHANCE = 0.02
 _ROUNDING = 1e-12
-# With fewer rows per feature than this, each row is classified by rules fitted without
-# it. With more rows that makes no difference.
-ROWS_PER_FEATURE = 5
 
 # Weights and scores of left-out rows, by class.
 ScoresByClass = dict[int, tuple[Array, Array]]
@@ -38,46 +42,44 @@ ScoresByClass = dict[int, tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Rules after a comparison with their rivals on rows."""
+    """Errors on rows of the rules of all pairs, and of their rivals."""
 
-    rules: Rules
-    guarded: Mask  # pairs that take their rival's rule
+    guarded: Mask  # pairs whose rival is better
     errors: Array  # of the model's rule and its rival, (2, n_pairs)
     deviation: Array  # standard error of the difference, (n_pairs,)
-    coef: Array  # normals of the model's rules
-    left_out: ScoresByClass  # of small classes, by the rules in use
+    left_out: ScoresByClass  # of small classes, by the better rules
 
 
 def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdict:
-    """Replace rules that make more errors on rows than their rivals do.
+    """Compare rules with their rivals on rows.
 
     Pairs whose covariances borrow from other classes are not compared: what they have
     borrowed has seen the rows.
     """
-    compared = rules.status != Status.SEPARABLE
     first, second = problem.pairs.T  # -1 stands for all others
+    compared = rules.status != Status.SEPARABLE
     compared &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
     few, rivals = _few(rules, problem), _rivals(rules, problem)
-    together, left_out = np.zeros(2), {}
+    votes, left_out = np.zeros(2), {}
     if problem.one_vs_all:
-        errors, variance = _errors_of_others(rules, problem, rows, compared)
+        errors, variance = _errors_of_one_vs_all(rules, rivals, problem, rows)
     else:
-        counts = _counts(rows, problem.pairs, compared, ~few, rules, rivals)
+        given = rows.X, rows.weights, *rows.by_class, ~few, problem.pairs, compared
+        counts = rule_counts(RowsOfPairs(*given), (rules.coef, rules.intercept), rivals)
         if few.any():
             left_out = _left_out(rules, rivals, problem, rows, few, compared)
-            together = _count_left_out(left_out, rules, problem, compared, counts)
+            votes = _count_left_out(left_out, rules, problem, compared, counts)
         share = problem.moments.pair_priors / rows.totals[problem.pairs]
-        errors = (share[:, :, None] * counts).sum(axis=1)[:, :2]
-        variance = (share**2 * counts[:, :, 2]).sum(axis=1)
+        errors = np.einsum("pk,pkr->rp", share, counts[:, :, :2])
+        variance = np.einsum("pk,pk->p", share**2, counts[:, :, 2])
     # Weights may be summed in any order: rounding must not count as an error.
-    errors = np.where(errors > _ROUNDING, errors, 0.0).T
+    errors = np.where(compared & (errors > _ROUNDING), errors, 0.0)
     worse = errors[0] > (1 + MORE) * errors[1]
-    if len(problem.priors) > 2 and together[0] >= max(together[1], _ROUNDING):
+    if len(problem.priors) > 2 and votes[0] >= max(votes[1], _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.
         worse |= compared & few[problem.pairs].any(axis=1)
     scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
-    used = with_rivals(rules, problem, worse)
-    return Verdict(used, worse, errors, np.sqrt(variance), rules.coef, scores)
+    return Verdict(worse, errors, np.sqrt(variance), scores)
 
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
@@ -101,6 +103,29 @@ def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
     return rules.replaced(pairs, rivals)
 
 
+def warn_of_misfit(
+    stats: ClassStatistics, verdict: Verdict, coef: Array, span: Span | None
+) -> None:
+    """Warn of rules, with normals `coef`, that are worse by more than chance.
+
+    With Gaussian classes, a few fits in a hundred draw a warning, of all their pairs.
+    """
+    excess = verdict.errors[0] - verdict.errors[1]
+    limit = ndtri(1 - _CHANCE / len(excess)) * verdict.deviation
+    clear = np.flatnonzero(verdict.guarded & (excess > limit))
+    if not len(clear):
+        return
+    normal = coef[clear[excess[clear].argmax()]]
+    features = leading_features(stats, normal if span is None else span.basis @ normal)
+    warn(
+        "the classes are not Gaussian: for the pairs of guarded_, the best rule of the "
+        "Gaussian model makes more errors on the rows than the rule for equal "
+        f"covariances, which they now use. Check {features}, on which the model "
+        "relies: transform such features, leave them out, or use recommended()",
+        ModelMisfitWarning,
+    )
+
+
 def scores_by_class(
     records: Iterable[LeftOutScores], coef: Array, intercept: Array, pairs: Index
 ) -> ScoresByClass:
@@ -121,50 +146,64 @@ def scores_by_class(
     return classes
 
 
-def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
-    """Return coefficients and intercepts of the rules to compare with.
+# Rivals
 
-    They are Fisher's of the pair, or of all classes pooled where a class of it has few
-    rows. Fisher's rules are not shrunk.
-    """
+
+def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
+    """Return Fisher's rules, not shrunk, or LDA's where a class has few rows."""
     if problem.one_vs_all:
         return rules.fisher
-    moments = problem.moments
     few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
     if problem.is_shrunk and not few.all():
-        plain = replace(moments, covariances=problem.stats.covariances())
+        plain = replace(problem.moments, covariances=problem.stats.covariances())
         coef, intercept = solve_fisher(plain).fisher
     if few.any():
-        pooled = problem.lda.rules(moments)
+        pooled = problem.lda.rules(problem.moments)
         coef = np.where(few[:, None], pooled[0], coef)
         intercept = np.where(few, pooled[1], intercept)
     return coef, intercept
 
 
 def _few(rules: Rules, problem: PairProblem) -> Mask:
-    """Return which classes have few rows for each direction in which they vary.
-
-    Of other estimators of covariances, no row can be left out.
-    """
-    few = np.zeros(len(problem.moments.weights), bool)
-    estimated = problem.stats.estimated_by is not None
-    if not estimated and not problem.one_vs_all and rules.rank is not None:
-        few |= problem.moments.weights < ROWS_PER_FEATURE * rules.rank.max()
+    """Return which classes have few rows per direction, and can be left out of."""
+    weights = problem.moments.weights
+    if problem.stats.estimated_by or problem.one_vs_all or rules.rank is None:
+        return np.zeros(len(weights), bool)
+    few: Mask = weights < ROWS_PER_FEATURE * rules.rank.max()
     return few
 
 
-def _counts(
-    rows: Rows,
-    pairs: Index,
-    compared: Mask,
-    classes: Mask,
-    rules: Rules,
-    rivals: tuple[Array, Array],
-) -> Array:
-    """Return weights of rows of classes that rules, rivals and only one get wrong."""
-    given = rows.X, rows.weights, *rows.by_class, classes, pairs, compared
-    return rule_counts(RowsOfPairs(*given), (rules.coef, rules.intercept), rivals)
+def _with_errors(
+    coef: Array, intercept: Array, before: Rules, moments: Moments
+) -> Rules:
+    """Return the rivals as rules, with their errors under the model."""
+    priors, means = moments.pair_priors, moments.means[moments.pairs]
+    D = np.einsum("pi,pi->p", coef, means[:, 1] - means[:, 0])
+    t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
+    variances = np.empty(moments.pairs.shape)
+    for k in np.unique(moments.pairs):  # class by class, to save memory
+        pair, place = np.nonzero(moments.pairs == k)
+        w = coef[pair]
+        variances[pair, place] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
+    least = NO_SPREAD * np.abs(D)[:, None]
+    deviations = np.sqrt(np.maximum(variances, least**2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = bayes_error(t, D, *deviations.T, *priors.T)
+    trivial = ~coef.any(axis=1)
+    return replace(
+        before,
+        coef=coef,
+        intercept=intercept,
+        error=np.where(trivial, priors.min(axis=1), error),
+        n_iter=np.ones(len(D), np.intp),
+        status=np.where(trivial, Status.TRIVIAL, Status.CLOSED_FORM),
+        means=np.column_stack([t - D, t]),
+        deviations=deviations,
+    )
+
+
+# Errors on rows
 
 
 def _left_out(
@@ -201,7 +240,7 @@ def _count_left_out(
     """Add errors on left-out rows to the counts; return those of both by votes."""
     pairs, n_classes = problem.pairs, len(problem.priors)
     votes = vote_weights(rules.error, n_classes, problem.settings.voting)
-    together = np.zeros(2)
+    errors = np.zeros(2)
     for k, (weights, by_rivals, by_rules) in left_out.items():
         both = by_rules, by_rivals
         pair, place = np.nonzero((pairs == k) & compared[:, None])
@@ -210,62 +249,22 @@ def _count_left_out(
         counts[pair, place] = np.transpose(sums)
         share = problem.priors[k] * weights / max(weights.sum(), 1.0)
         lost = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
-        together += np.array(lost) @ share
-    return together
+        errors += np.array(lost) @ share
+    return errors
 
 
-def _errors_of_others(
-    rules: Rules, problem: PairProblem, rows: Rows, compared: Mask
+def _errors_of_one_vs_all(
+    rules: Rules, rivals: tuple[Array, Array], problem: PairProblem, rows: Rows
 ) -> tuple[Array, Array]:
-    """Return errors of one class against all others, weighted by their priors.
-
-    The second result is the variance of the difference.
-    """
-    n, own = len(problem.priors), problem.pairs[:, 1]
-    kind, pair = np.tile(np.arange(n), len(own)), np.repeat(np.arange(len(own)), n)
-    is_own = own[pair] == kind
-    classes = np.column_stack([np.where(is_own, -1, kind), np.where(is_own, kind, -1)])
-    coef, intercept = rules.fisher
-    each, rivals = rules.take(pair), (coef[pair], intercept[pair])
-    given = classes, compared[pair], np.ones(n, bool)
-    counts = _counts(rows, *given, each, rivals).sum(axis=1)
-    others = np.where(np.eye(n), 0.0, problem.priors).sum(axis=1)[own[pair]]
-    part = np.where(is_own, 1.0, problem.priors[kind] / others)
-    share = problem.moments.pair_priors[pair, is_own.astype(int)] * part
-    share /= rows.totals[kind]
-    errors = (share[:, None] * counts).reshape(-1, n, 3).sum(axis=1)
-    return errors[:, :2], (share**2 * counts[:, 2]).reshape(-1, n).sum(axis=1)
-
-
-def _with_errors(
-    coef: Array, intercept: Array, before: Rules, moments: Moments
-) -> Rules:
-    """Return the rivals as rules, with their errors under the model."""
-    priors, means = moments.pair_priors, moments.means[moments.pairs]
-    D = np.einsum("pi,pi->p", coef, means[:, 1] - means[:, 0])
-    t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
-    least = NO_SPREAD * np.abs(D)[:, None]
-    deviations = np.sqrt(np.maximum(_variances(coef, moments), least**2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = bayes_error(t, D, *deviations.T, *priors.T)
-    trivial = ~coef.any(axis=1)
-    return replace(
-        before,
-        coef=coef,
-        intercept=intercept,
-        error=np.where(trivial, priors.min(axis=1), error),
-        n_iter=np.ones(len(D), np.intp),
-        status=np.where(trivial, Status.TRIVIAL, Status.CLOSED_FORM),
-        means=np.column_stack([t - D, t]),
-        deviations=deviations,
+    """Return errors of both rules of each class, and variances of their difference."""
+    rows = rows.take(np.flatnonzero(rows.frequencies))
+    own = rows.codes[:, None] == problem.pairs[:, 1]
+    wrong, also = (
+        (linear_scores(rows.X, coef.T, intercept) > 0) != own
+        for coef, intercept in ((rules.coef, rules.intercept), rivals)
     )
-
-
-def _variances(normals: Array, moments: Moments) -> Array:
-    """Return variances of both classes of each pair along its normal, (n_pairs, 2)."""
-    variances = np.empty(moments.pairs.shape)
-    for k in np.unique(moments.pairs):
-        pair, place = np.nonzero(moments.pairs == k)
-        w = normals[pair]
-        variances[pair, place] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
-    return variances
+    share = (problem.priors / rows.totals)[rows.codes]
+    weights = rows.frequencies * share
+    return np.array([weights @ wrong, weights @ also]), weights * share @ (
+        wrong != also
+    )

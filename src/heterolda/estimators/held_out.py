@@ -42,9 +42,8 @@ def held_out(
 ) -> tuple[Judgement, Array]:
     """Refit a classifier and LDA without each fold, and compare them on its rows.
 
-    The rows are those that the model was fitted to, as an array or a CSR matrix, with
-    their frequencies. LDA of rows with missing values has the moments that EM finds.
-    The second result says which rows either predicts right.
+    LDA of rows with missing values has the moments that EM finds. The second result
+    says which rows either predicts right.
     """
     fit = partial(_refitted, model)
     n_folds = min(n_folds, len(np.unique(row_hashes(X))))  # copies stay together
@@ -150,11 +149,10 @@ def _refitted(model, X, y, weight: Array):
     classes = np.unique(y)
     again = _for_classes(model, np.isin(model.classes_, classes))
     again.fit(X, y, sample_weight=weight)
-    # A search and a bounded error take the priors of the estimator they wrap.
-    start = again
-    while getattr(start, "estimator", None) is not None:
-        start = start.estimator
-    priors = getattr(start, "priors", None)
+    inner = again
+    while getattr(inner, "estimator", None) is not None:
+        inner = inner.estimator
+    priors = getattr(inner, "priors", None)
     if has_missing_values(X):
         settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
         lda = GaussianLinearDiscriminant(**settings, priors=priors)

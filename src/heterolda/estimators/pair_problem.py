@@ -39,6 +39,9 @@ from heterolda.statistics.shrinkage import (
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
+# With fewer rows of a class than this for each feature, the guard leaves rows out.
+ROWS_PER_FEATURE = 5
+
 
 @dataclass(frozen=True)
 class PairProblem:
@@ -101,6 +104,11 @@ class PairProblem:
         return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
 
     @property
+    def is_guarded(self) -> bool:
+        """Return whether rules are compared with others on rows."""
+        return isinstance(self.criterion.solver, Global) and not self.has_few_rows
+
+    @property
     def has_few_rows(self) -> bool:
         """Return whether left-out rows, which chose the shrinkage, set thresholds."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
@@ -135,11 +143,10 @@ class PairProblem:
 
 
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
-    """Return one-vs-all rules whose scores depend on the row even if they are trivial.
+    """Return one-vs-all rules in which trivial ones have the scores of Fisher's rule.
 
-    A trivial rule has one score for all rows, so among several of them the order of
-    the labels would decide. They get Fisher's score, the log-odds of the class if its
-    covariance equals that of all others; their errors and risks are kept.
+    A trivial rule has one score for all rows, so the order of the labels would decide
+    among several of them. Their errors and risks are kept.
     """
     trivial = np.flatnonzero(rules.trivial)
     if not len(trivial):

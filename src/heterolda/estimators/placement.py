@@ -20,49 +20,34 @@ from heterolda.foundations.arrays import Device, device_of, to_host
 def settle(estimator, device: Device | None):
     """Move the fitted arrays of an estimator to a device, and return it."""
     if device is not None:
-        for name, value in _fitted(estimator):
-            if isinstance(value, np.ndarray):
+        for name, value in list(vars(estimator).items()):
+            if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(estimator, name, device.put(value))
     return estimator
 
 
-def host_of(estimator: Any, copies: dict[int, Any] | None = None) -> Any:
-    """Return an estimator with its fitted arrays in NumPy: itself, or else a copy.
-
-    So are the estimators inside it; `copies` keeps those that are one object one.
-    """
-    copies = {} if copies is None else copies
+def host_of(estimator: Any) -> Any:
+    """Return an estimator with all arrays in it in NumPy: itself, or else a copy."""
     if not isinstance(estimator, BaseEstimator):
         return estimator
-    if id(estimator) not in copies:
-        moved = {}
-        for name, value in vars(estimator).items():
-            host = _value_on_host(name, value, copies)
-            if host is not value:
-                moved[name] = host
-        copies[id(estimator)] = copied = copy.copy(estimator) if moved else estimator
-        vars(copied).update(moved)
-    return copies[id(estimator)]
+    before = vars(estimator)
+    after = {name: _value_on_host(name, value) for name, value in before.items()}
+    if all(after[name] is before[name] for name in before):
+        return estimator
+    host = copy.copy(estimator)
+    vars(host).update(after)
+    return host
 
 
-def _value_on_host(name, value, copies):
+def _value_on_host(name: str, value: Any) -> Any:
     """Return an attribute of an estimator with its arrays in NumPy."""
-    if name == "steps":
-        steps = [(step, host_of(one, copies)) for step, one in value]
+    if name == "steps":  # of a pipeline
+        steps = [(step, host_of(model)) for step, model in value]
         same = all(a is b for (_, a), (_, b) in zip(steps, value, strict=True))
         return value if same else steps
     if name.endswith("_") and device_of(value, always=True) is not None:
         return to_host(value)
-    return host_of(value, copies)
-
-
-def place_of(estimator) -> Device | None:
-    """Return where the fitted arrays of an estimator are; None for NumPy."""
-    for _, value in _fitted(estimator):
-        device = device_of(value, always=True)
-        if device is not None:
-            return device
-    return None
+    return host_of(value)
 
 
 class OnDevices:
@@ -77,9 +62,3 @@ class OnDevices:
         """Return a copy with arrays converted as scikit-learn asks."""
         device = device_of(converter(np.zeros(1)), always=True)
         return settle(copy.copy(host_of(self)), device)
-
-
-def _fitted(estimator):
-    """Return names and values of fitted attributes."""
-    items = list(vars(estimator).items())
-    return [(name, value) for name, value in items if name.endswith("_")]

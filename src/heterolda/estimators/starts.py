@@ -46,20 +46,19 @@ def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
         )
     if isinstance(estimator, FrozenEstimator):
         return _frozen_start(estimator, data)
-    k = len(data.classes)
     if isinstance(estimator, GaussianLinearDiscriminant):
         fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
         _set_names(fitted, data)
         return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
     models = Parallel(n_jobs=n_jobs)(
         delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
-        for pair in all_pairs(k).tolist()
+        for pair in all_pairs(len(data.classes)).tolist()
     )
     n_features = data.X.shape[1]
     rules = [_read_rules(m, n_features, 2) for m in models]
     coef = np.concatenate([coef for coef, _ in rules])
     intercept = np.concatenate([intercept for _, intercept in rules])
-    joined = models[0] if k == 2 else _one_vs_one(estimator, models, data)
+    joined = models[0] if len(models) == 1 else _one_vs_one(estimator, models, data)
     _set_names(joined, data)
     return Start(joined, coef, intercept, None)
 
@@ -74,18 +73,18 @@ def _frozen_start(estimator: Any, data: TrainingData) -> Start:
             "FrozenEstimator"
         ) from error
     host = host_of(unfrozen(estimator))
-    classes, names, fitted = data.classes, data.names, np.asarray(host.classes_)
-    if not np.array_equal(fitted, classes):
+    fitted = np.asarray(host.classes_)
+    if not np.array_equal(fitted, data.classes):
         raise ValueError(
             f"estimator was fitted to classes {fitted.tolist()}, but y has "
-            f"{classes.tolist()}: the search needs samples of the same classes"
+            f"{data.classes.tolist()}: the search needs samples of the same classes"
         )
-    coef, intercept = _read_rules(host, data.X.shape[1], len(classes))
-    own: Any = getattr(estimator, "feature_names_in_", names)
-    if names is not None and not np.array_equal(own, names):
+    coef, intercept = _read_rules(host, data.X.shape[1], len(fitted))
+    own: Any = getattr(estimator, "feature_names_in_", data.names)
+    if data.names is not None and not np.array_equal(own, data.names):
         raise ValueError(
             f"estimator was fitted to features {list(own)}, but X has "
-            f"{list(names)}: pass the same columns in the same order"
+            f"{list(data.names)}: pass the same columns in the same order"
         )
     return Start(estimator, coef, intercept, getattr(host, "bayes_error_", None))
 
@@ -139,9 +138,8 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ and intercept_ after fit: pass the linear "
-            "classifier itself, not a wrapper around it. Put other steps of a pipeline "
-            "before the search: make_pipeline(StandardScaler(), "
-            "LocalNeighborhoodSearch(classifier))"
+            "classifier itself, and put other steps before the search: "
+            "make_pipeline(StandardScaler(), LocalNeighborhoodSearch(classifier))"
         )
     coef = estimator.coef_.toarray() if issparse(estimator.coef_) else estimator.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -152,17 +150,15 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
         )
     offsets = np.asarray(estimator.intercept_, dtype=np.float64).ravel()
     intercept = np.broadcast_to(offsets, len(coef))
-    if not np.isfinite(coef).all() or not np.isfinite(intercept).all():
-        raise ValueError(f"estimator {name} has coefficients that are not finite")
     if n_classes == 2 and len(coef) == 1:
         return coef, intercept
-    expected = all_pairs(n_classes)
-    first, second = expected.T
+    first, second = all_pairs(n_classes).T
     pairs = getattr(estimator, "pairs_", None)
-    if pairs is not None and np.array_equal(pairs, expected):
+    if pairs is not None and np.array_equal(pairs, all_pairs(n_classes)):
         return coef, intercept
-    if pairs is None and _is_libsvm(estimator):
-        return -coef, -intercept  # scores of its pairs are positive for the first class
+    if pairs is None and hasattr(unfrozen(estimator), "support_vectors_"):
+        # Of libsvm: scores of its pairs are positive for the first class.
+        return -coef, -intercept
     if pairs is None and len(coef) == n_classes:
         # The class of the largest score wins; so does the larger score of two.
         return coef[second] - coef[first], intercept[second] - intercept[first]
@@ -177,13 +173,6 @@ def unfrozen(estimator: Any) -> Any:
     """Return what is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
-
-
-def _is_libsvm(estimator: Any) -> bool:
-    """Return whether this is a support vector machine of `sklearn.svm` on pairs."""
-    from sklearn.svm import SVC, NuSVC
-
-    return isinstance(unfrozen(estimator), SVC | NuSVC)
 
 
 def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:

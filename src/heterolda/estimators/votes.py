@@ -34,11 +34,7 @@ from heterolda.solvers.rules import Rules
 
 @dataclass(frozen=True)
 class Committee(ABC):
-    """Rules that decide together.
-
-    Copies and pickles hold the temperature in place of the rows that determine it, and
-    no cached values.
-    """
+    """Rules that decide together; pickles hold the temperature in place of rows."""
 
     planes: Rules
     # The temperature that divides log probabilities, or rows to find it from.
@@ -72,10 +68,7 @@ class Committee(ABC):
 
     @cached_property
     def posterior(self) -> Callable[[Array], Array]:
-        """Log-odds as a function of the scores: those given, or the Gaussian model's.
-
-        The latter need root finding. Concurrent threads get equal results.
-        """
+        """Log-odds of scores, as given or of the Gaussian model."""
         return self.log_odds or LogOdds.from_rules(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -244,7 +237,7 @@ def swap_largest_to_winner(probabilities: Any, winner: Any) -> Any:
         p[one], p[two] = p[two], p[one]
         return set_apart(p, winner)
     of_winner, most = (
-        xp.take_along_axis(p, one[:, None], axis=1) for one in (winner, leader)
+        xp.take_along_axis(p, column[:, None], axis=1) for column in (winner, leader)
     )
     p = xp.where(_marked(p, leader), of_winner, p)
     return set_apart(xp.where(_marked(p, winner), most, p), winner)

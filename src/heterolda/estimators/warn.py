@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from itertools import chain
 from types import FrameType
-from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import clone
 
-from heterolda.estimators.guard import MORE, ROWS_PER_FEATURE, Verdict
-from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.pair_problem import ROWS_PER_FEATURE, PairProblem
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.arrays import Array, Index, dense
 from heterolda.foundations.wording import listed
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
-from heterolda.statistics.wide import Span
 
 # Distance of neighboring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
@@ -35,7 +32,6 @@ _SEVERAL = 2.0
 _NO_PART = 1e-10
 # Error of a rule so small that there is nothing to gain.
 _LITTLE = 1e-3
-_CHANCE = 0.02
 _MOST_NAMED = 5
 _MOST_FEATURES = 3
 
@@ -53,8 +49,13 @@ def _is_inside(frame: FrameType) -> bool:
     return package in ("heterolda", "sklearn")
 
 
-def warn_of_rows(stats: ClassStatistics, problem: PairProblem) -> None:
-    """Warn of few rows, and of features with few digits."""
+def warn_of_fit(
+    stats: ClassStatistics, problem: PairProblem, rules: Rules, rows: Rows | None
+) -> None:
+    """Warn of too few rows, lost digits, trivial rules, and directions of no variance.
+
+    `stats` are those of the features.
+    """
     if problem.settings.shrinkage is None and problem.chosen is None:
         warn_of_small_classes(stats, problem.shrinkage.to_pooled)
     elif problem.settings.shrinkage is None:
@@ -65,20 +66,26 @@ def warn_of_rows(stats: ClassStatistics, problem: PairProblem) -> None:
             SmallClassWarning,
         )
     warn_of_coarse_features(stats)
+    warn_of_trivial_rules(problem, rules)
+    _warn_of_unresolved_directions(problem, rules, rows)
+    if rows is None:
+        _warn_of_raised_variances(problem, rules)
+
+
+# Rows
 
 
 def warn_of_small_classes(
-    statistics: ClassStatistics, borrowed: Array, remedy: str = "cv"
+    stats: ClassStatistics, borrowed: Array, remedy: str = "cv"
 ) -> None:
-    """Warn of classes that borrow from others, or else of classes with few samples.
+    """Warn of classes that borrow a share of the pooled covariance, or have few rows.
 
-    `borrowed` is the share of the pooled covariance in that of each class; `remedy` is
-    the value of `shrinkage` to suggest.
+    `remedy` is the value of `shrinkage` to suggest.
     """
-    if statistics.given:
+    if stats.given:
         return
-    varies = np.count_nonzero(statistics.squares.any(axis=0))
-    few = statistics.weights < ROWS_PER_FEATURE * varies
+    varies = np.count_nonzero(stats.squares.any(axis=0))
+    few = stats.weights < ROWS_PER_FEATURE * varies
     problem = (
         f"fewer than {ROWS_PER_FEATURE} samples per feature, so their covariances are "
         "uncertain and errors under the model too low"
@@ -91,89 +98,45 @@ def warn_of_small_classes(
         )
     if few.any():
         warn(
-            f"classes {listed(statistics.classes[few])} have {problem}: use "
+            f"classes {listed(stats.classes[few])} have {problem}: use "
             f"shrinkage={remedy!r}, more samples or fewer features",
             SmallClassWarning,
         )
 
 
-def warn_of_coarse_features(statistics: ClassStatistics) -> None:
+def warn_of_coarse_features(stats: ClassStatistics) -> None:
     """Warn of features that have lost their digits to rounding."""
-    own = statistics.weights > 1
-    means, freedom = statistics.means[own], statistics.weights[own] - 1
-    variances = statistics.squares[own] / freedom[:, None]
-    coarse = np.spacing(np.abs(means)) > _MOST_ROUNDING * np.sqrt(variances)
-    far = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
-    if len(far):
+    own = stats.weights > 1
+    variances = stats.squares[own] / (stats.weights[own] - 1)[:, None]
+    coarse = np.spacing(np.abs(stats.means[own])) > _MOST_ROUNDING * np.sqrt(variances)
+    features = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
+    if len(features):
         warn(
-            f"features {listed(far)} vary by little more than float64 rounding at "
+            f"features {listed(features)} vary by little more than float64 rounding at "
             "their magnitude: subtract a constant before converting them",
             PrecisionWarning,
         )
 
 
-def warn_of_misfit(
-    statistics: ClassStatistics, pairs: Index, verdict: Verdict, span: Span | None
-) -> None:
-    """Warn that the model misleads for some pairs, and name the features.
-
-    The errors must differ by more than chance: with Gaussian classes, a few fits in a
-    hundred draw a warning, counting all pairs together.
-    """
-    excess = verdict.errors[0] - verdict.errors[1]
-    limit = ndtri(1 - _CHANCE / len(pairs)) * verdict.deviation
-    clear = np.flatnonzero(verdict.guarded & (excess > limit))
-    if not len(clear):
-        return
-    coef = verdict.coef[clear[excess[clear].argmax()]]
-    features = leading_features(statistics, coef if span is None else span.basis @ coef)
+def warn_of_plug_in() -> None:
+    """Warn that errors under the model are not those of rows."""
     warn(
-        "the classes are not Gaussian: for the pairs of guarded_, the best rule of the "
-        "Gaussian model makes more errors on the rows than the rule for equal "
-        f"covariances, which they now use. Check {features}, on which the model "
-        "relies: transform such features, leave them out, or use recommended()",
+        "with fewer rows than features any labels can be separated: error rates and "
+        "thresholds under the fitted model mean little; use cross-validation",
         ModelMisfitWarning,
     )
 
 
-def warn_of_discarded_rows(model: Any, statistics: ClassStatistics, rows: Rows) -> None:
-    """Warn that a covariance estimator makes clearly more errors than Fisher's rules.
-
-    Fisher's rules use the statistics of all rows. A robust rule errs on outliers, so
-    the data alone cannot tell which is right; nor can few rows.
-    """
-    enough = statistics.weights.min() >= ROWS_PER_FEATURE * statistics.n_features
-    if not enough or (model.criterion, model.costs) != ("bayes", None):
-        return
-    plain = clone(model).set_params(covariance_estimator=None, solver="fisher")
-    with warnings.catch_warnings(action="ignore"):
-        plain.fit_statistics(statistics)
-    wrong, also = (
-        m._blockwise(rows.X, "winners") != rows.codes for m in (model, plain)
-    )
-    weight = rows.frequencies / rows.totals.sum()
-    ours, fishers = wrong @ weight, also @ weight
-    deviation = np.sqrt((wrong != also) @ weight / rows.totals.sum())
-    if ours - fishers <= max(MORE * fishers, -ndtri(_CHANCE) * deviation):
-        return
-    name = model.statistics_.estimated_by
-    warn(
-        f"covariance_estimator {name} misclassifies more of the training rows than "
-        "Fisher's rules fitted to all of them. This is as it should be if these rows "
-        f"are outliers. If not, {name} does not describe the classes: transform skewed "
-        "features, choose another estimator, or leave it out",
-        ModelMisfitWarning,
-    )
-
-
-def leading_features(statistics: ClassStatistics, coef: Array) -> str:
+def leading_features(stats: ClassStatistics, coef: Array) -> str:
     """Return the few features on which a rule relies most."""
-    spread = np.sqrt(statistics.squares.sum(axis=0))
-    sizes = np.abs(coef) * spread
+    sizes = np.abs(coef) * np.sqrt(stats.squares.sum(axis=0))
     leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
     leading = leading[sizes[leading] >= 0.5 * sizes.max()]
-    names = statistics.feature_names
+    names = stats.feature_names
     return f"features {listed(leading if names is None else names[leading])}"
+
+
+# Rules
 
 
 def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
@@ -181,8 +144,7 @@ def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
     pairs = problem.pairs[rules.trivial]
     if not len(pairs):
         return
-    labels = _labels(problem)
-    names = "; ".join(f"{labels[i]} and {labels[j]}" for i, j in pairs[:_MOST_NAMED])
+    names = "; ".join(" and ".join(_labels(problem, k)) for k in pairs[:_MOST_NAMED])
     if len(pairs) > _MOST_NAMED:
         names += f" and {len(pairs) - _MOST_NAMED} more"
     warn(
@@ -193,111 +155,87 @@ def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
     )
 
 
-def warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
+def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
     """Warn once of classes without variance in a direction in which others vary."""
     floored = rules.floored
     if floored is None or not floored.any():
         return
-    labels = _labels(problem)
-    k, first = (int(place) for place in np.argwhere(floored)[0])
-    flat, varied = (labels[i] for i in problem.pairs[k, [first, 1 - first]])
-    others = np.count_nonzero(floored.any(axis=1)) - 1
-    more = f" (similarly in {others} more pairs of classes)" if others else ""
+    k, place = np.argwhere(floored)[0]
+    labels = _labels(problem, problem.pairs[k])
+    n_others = np.count_nonzero(floored.any(axis=1)) - 1
+    more = f" (similarly in {n_others} more pairs of classes)" if n_others else ""
     warn(
-        f"class {flat} has almost no variance in a direction in which {varied} "
-        f"varies{more}, so the Gaussian model does not fit: the rule, bayes_error_ and "
-        "gap_ are for a variance raised to 1e-7 of that of both classes. Use "
-        "fit(X, y), which checks the rule on the rows, or leave out features that are "
-        "constant in a class",
+        f"class {labels[place]} has almost no variance in a direction in which "
+        f"{labels[1 - place]} varies{more}, so the Gaussian model does not fit: the "
+        "rule, bayes_error_ and gap_ are for a variance raised to 1e-7 of that of both "
+        "classes. Use fit(X, y), which checks the rule on the rows, or leave out "
+        "features that are constant in a class",
         ModelMisfitWarning,
     )
 
 
-def warn_of_unresolved_directions(
-    problem: PairProblem, rules: Rules, rows: Rows | None, span: Span | None
-) -> None:
-    """Warn once of directions that rounding hides or blurs."""
-    told = span is None and _warn_of_dropped_directions(problem, rules, rows)
-    if not told and problem.follows_optimum and not problem.has_few_rows:
-        _warn_of_blurred_directions(problem, rules)
-
-
-def _warn_of_dropped_directions(
+def _warn_of_unresolved_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None
-) -> bool:
-    """Warn of features whose differences were ignored but matter; return if so.
+) -> None:
+    """Warn once of a pair whose means differ where float64 hardly resolves features."""
+    pairs = chain(_ignored(problem, rules, rows), _blurred(problem, rules))
+    for k, features in pairs:
+        first, second = _labels(problem, problem.pairs[k])
+        warn(
+            f"{first} and {second} differ along a direction in which {features} vary "
+            "by little more than float64 rounding, where gap_ proves nothing: leave "
+            "out features that follow from others, or subtract one of two nearly equal "
+            "features from the other before fitting",
+            PrecisionWarning,
+        )
+        return
+
+
+def _ignored(
+    problem: PairProblem, rules: Rules, rows: Rows | None
+) -> Iterator[tuple[int, str]]:
+    """Yield pairs whose means differ along an ignored direction, and its features.
 
     Rows, if there are any, have the deviations that moments lost.
     """
-    dropped, moments, pairs = rules.dropped, problem.moments, problem.pairs
-    if dropped is None or not dropped.any():
-        return False
-    for k in np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE)):
-        two = moments.pairs[k]
-        variances = np.einsum("kii->i", moments.covariances[two])
-        part = np.abs(dropped[k]) * np.sqrt(variances)
-        # Small entries are rounding errors of the large ones.
-        w = np.where(part > _NO_PART * part.max(), dropped[k], 0.0)
-        distance = abs(float(w @ (moments.means[two[0]] - moments.means[two[1]])))
-        if rows is not None:
-            i, j = pairs[k]
-            others = range(len(problem.priors)) if i < 0 else [i]
-            first = [rows.of_class(c).X for c in others if c != j]
-            distance = _distance(np.concatenate(first), rows.of_class(j).X, w)
-        if distance <= _SEVERAL:
-            continue
-        labels = _labels(problem)
-        features = np.flatnonzero(part > 0.1 * part.max())
-        warn(
-            f"features {listed(features)} are linearly dependent up to float64 "
-            f"rounding, so their smallest differences were ignored, but "
-            f"{labels[pairs[k, 0]]} and {labels[pairs[k, 1]]} differ there by several "
-            "standard deviations: subtract one of the nearly equal features from the "
-            "other before fitting",
-            PrecisionWarning,
-        )
-        return True
-    return False
-
-
-def _warn_of_blurred_directions(problem: PairProblem, rules: Rules) -> None:
-    """Warn of pairs without a certificate, if their means differ where rounding blurs.
-
-    It matters if the rule errs and the difference is a deviation or more.
-    """
-    blurred = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
-    if len(blurred):
-        axes = problem.moments.take(blurred).axes()
-        blurred = blurred[axes.blurred_distance() > 1]
-    if not len(blurred):
+    moments, dropped = problem.moments, rules.dropped
+    if dropped is None or problem.stats.coordinates is not None:
         return
-    first, second = (_labels(problem)[k] for k in problem.pairs[blurred[0]])
-    others = "" if len(blurred) == 1 else " and other pairs"
-    warn(
-        f"{first} and {second}{others} differ along directions in which they vary by "
-        "little more than float64 rounding, so gap_ is NaN and proves nothing: leave "
-        "out features that follow from others, or subtract one of two nearly equal "
-        "features from the other",
-        PrecisionWarning,
-    )
+    pairs = np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE))
+    for k in pairs.tolist():
+        i, j = moments.pairs[k]
+        variances = np.einsum("kii->i", moments.covariances[[i, j]])
+        part = np.abs(dropped[k]) * np.sqrt(variances)
+        w = np.where(part > _NO_PART * part.max(), dropped[k], 0.0)
+        if rows is None:
+            distance = abs(float(w @ (moments.means[i] - moments.means[j])))
+        else:
+            distance = _distance(rows, problem.pairs[k], w)
+        if distance > _SEVERAL:
+            yield k, f"features {listed(np.flatnonzero(part > 0.1 * part.max()))}"
 
 
-def _labels(problem: PairProblem) -> list[str]:
-    """Return the labels of the classes; the last stands for all others."""
-    return [*map(repr, problem.stats.classes.tolist()), "the rest"]
+def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
+    """Yield pairs without a certificate whose means differ where rounding blurs."""
+    if problem.follows_optimum and not problem.has_few_rows:
+        pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+        if len(pairs):
+            axes = problem.moments.take(pairs).axes()
+            for k in pairs[axes.blurred_distance() > 1].tolist():
+                yield k, "features"
 
 
-def _distance(first: Array, second: Array, w: Array) -> float:
-    """Return the distance of the means of two groups along w, in deviations."""
-    a, b = (first - first[0]) @ w, (second - first[0]) @ w
-    deviation = np.sqrt(a.var() + b.var())
-    return float(abs(a.mean() - b.mean()) / deviation) if deviation else 0.0
+def _distance(rows: Rows, pair: Index, w: Array) -> float:
+    """Return the distance of the class means of rows along w, in deviations."""
+    X = dense(rows.X).astype(np.float64, copy=False)
+    scores, (i, j) = (X - X[0]) @ w, pair
+    first = scores[rows.codes != j if i < 0 else rows.codes == i]
+    second = scores[rows.codes == j]
+    deviation = np.sqrt(first.var() + second.var())
+    return float(abs(first.mean() - second.mean()) / deviation) if deviation else 0.0
 
 
-def warn_of_plug_in() -> None:
-    """Warn that errors under the model are not those of rows."""
-    warn(
-        "with fewer rows than features any labels can be separated: error rates and "
-        "thresholds under the fitted model mean little; use cross-validation",
-        ModelMisfitWarning,
-    )
+def _labels(problem: PairProblem, pair: Index) -> list[str]:
+    """Return the labels of a pair; -1 stands for all other classes."""
+    labels = [*map(repr, problem.stats.classes.tolist()), "the rest"]
+    return [labels[k] for k in pair]

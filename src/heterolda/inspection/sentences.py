@@ -9,7 +9,7 @@ import numpy as np
 
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.guard import ROWS_PER_FEATURE
+from heterolda.estimators.pair_problem import ROWS_PER_FEATURE
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, percent, points
 
