@@ -47,7 +47,7 @@ def test_factors_make_the_scatters(rng, kind):
     stats = of(csr_array(X) if kind == "sparse" else X, y, weight)
     assert_array_equal(X, before)
     counts = np.bincount(y, weight > 0)
-    assert [len(factor) + 1 for factor in stats.factors] == counts.tolist()
+    assert [len(factor) for factor in stats.factors] == counts.tolist()
     for k in range(3):
         z = X[y == k] - np.average(X[y == k], axis=0, weights=weight[y == k])
         expected = in_units((z * weight[y == k, None]).T @ z, units)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from heterolda.foundations.arrays import Array, Index, Mask
-from heterolda.foundations.roots import newton_roots
+from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.rounding import (
     FARTHEST_POSITION,
     LOG_ERROR_ROUNDING,
@@ -264,9 +264,11 @@ def _best(arc: Arc, pieces: Pieces, best_log: Array) -> Array:
     """
     bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
     bracket &= pieces.log_bound < best_log[pieces.pair]
-    a, b = pieces.a.x[bracket], pieces.b.x[bracket]
-    pair = pieces.pair[bracket]
-    minima = newton_roots(lambda i, x: arc.slopes(pair[i], x)[:2], a, b)
+    inside = pieces.take(bracket)
+    a, b, pair = inside.a, inside.b, inside.pair
+    minima = bracketed_roots(
+        lambda i, x: arc.evaluate(pair[i], x).slope, a.x, b.x, a.slope, b.slope
+    )
     minima_log = arc.evaluate(pair, minima).log_error
     best = np.zeros(len(best_log))
     _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)
