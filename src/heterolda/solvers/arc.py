@@ -136,8 +136,7 @@ class Arc:
         """Return coordinates u of w = V u at points x, and thresholds t.
 
         They have the scale of (11) where that exists, with weights that sum to one: for
-        equal covariances the score is then the log-odds, as in linear discriminant
-        analysis. Thresholds are measured from the mean of class 2.
+        equal covariances the score is then the log-odds.
         """
         u, cos, sin = self.coordinates(pair, x)
         size = np.where(cos + sin > 0, cos + sin, 1.0)
@@ -147,10 +146,7 @@ class Arc:
         return u, t
 
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Return the g_i, the cosine and sine of theta, and d theta / dx.
-
-        x has shape (m, k), with k points on each of m arcs.
-        """
+        """Return the g_i, the cosine and sine of theta, and d theta / dx."""
         low, high = self.low[pair, None], self.high[pair, None]
         length = low + high + 0.5 * np.pi
         is_low = x <= 0
