@@ -1,7 +1,6 @@
 """Error, threshold, curve and optimum against fifty digits, on 236 hard problems.
 
-`golden/make_truth.py` solved them without any code of the package. To write the largest
-deviations of each kind as Markdown: PYTHONPATH=tests python -m solvers.test_truth
+`golden/make_truth.py` solved them without any code of the package.
 """
 
 import json
@@ -165,23 +164,3 @@ def test_pairs_that_are_separated_for_good():
 def test_the_reference_still_gives_these_answers(kind):
     _, kept, p = next(problems(kind))
     assert kept | answers(p) == kept
-
-
-def table():
-    """Return the largest deviations of each kind as Markdown."""
-    lines = [
-        "| problems | | excess over the optimum | reported error | threshold "
-        "| minimax | curve |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for kind in KINDS:
-        found = [deviations(record, p, fit(p)) for _, record, p in problems(kind)]
-        names = ("excess", "reported", "threshold", "minimax", "curve")
-        largest = [float(max(abs(one[name]) for one in found)) for name in names]
-        cells = " | ".join(f"{value:.0e}" for value in largest)
-        lines.append(f"| {kind} | {len(found)} | {cells} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(table())

@@ -93,23 +93,19 @@ def test_complete_rows_are_treated_as_ever():
             call()
 
 
-def test_weights_are_copies():
+def test_weights_are_copies_and_units_do_not_matter():
     X, y = incomplete(7, n=80, d=3, share=0.4)
     weight = np.random.default_rng(0).integers(0, 4, 80)
     copies = np.repeat(np.arange(80), weight)
     weighted, copied = em(X, y, weight), em(X[copies], y[copies])
     assert_allclose(weighted.means, copied.means, rtol=1e-6, atol=1e-6)
     assert_allclose(weighted.scatters, copied.scatters, rtol=1e-5, atol=1e-4)
+    unit = 2.0**-60
+    tiny = em(unit * X, y, weight)
+    assert_allclose(tiny.means / unit, weighted.means, rtol=1e-6)
+    assert_allclose(tiny.scatters / unit**2, weighted.scatters, rtol=1e-6)
     rows = IncompleteRows.from_arrays(X, y, weight, 2)
     assert_allclose(rows.scaled(3.0).totals, 3 * rows.totals)
-
-
-def test_tiny_units_change_nothing():
-    X, y = incomplete(2)
-    unit = 2.0**-60
-    stats, tiny = em(X, y), em(unit * X, y)
-    assert_allclose(tiny.means / unit, stats.means, rtol=1e-6)
-    assert_allclose(tiny.scatters / unit**2, stats.scatters, rtol=1e-6)
 
 
 def test_what_one_class_lacks_comes_from_the_others():
@@ -143,17 +139,6 @@ def test_features_that_depend_on_each_other_or_do_not_vary():
     along = np.array([1.0, -1.0, 0, -1.0, 0, 0])
     assert (along @ stats.covariances() @ along).max() < 1e-4
     assert_allclose(stats.means @ along, 0, atol=1e-3)
-
-
-def test_an_indicator_of_missing_values(monkeypatch):
-    # It does not vary where the value is there, so that nothing tells how the two go
-    # together: the likelihood is flat, and steps once went on without end.
-    rng, y = np.random.default_rng(0), np.arange(500) % 2
-    X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], size=500) + y[:, None]
-    lost = X[:, 0] > 2.2
-    X[lost, 1] = np.nan
-    monkeypatch.setattr(missing, "MAX_STEPS", 60)
-    em(np.c_[X, lost], y)  # warns if it does not converge
 
 
 def test_bad_input_is_refused(monkeypatch):
