@@ -41,13 +41,8 @@ def is_first(X: Array, v: Array) -> Mask:
 
 def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """Count the errors of v, or add the weights of the rows if there are any."""
-    if kernels.compiled is None:
-        return count_errors_numpy(X, first, weight, v)
-    return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
-
-
-def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
-    """Count the errors in NumPy."""
+    if kernels.compiled is not None:
+        return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
 
@@ -80,8 +75,6 @@ def make_block(X: Array, first: Mask, weight: Count) -> Block:
 
 class Block:
     """Rows in NumPy."""
-
-    touched = 0
 
     def __init__(self, X: Array, first: Mask, weight: Count):
         self.X, self.first, self.sizes = X, first, np.abs(X)
@@ -120,7 +113,6 @@ class Block:
         error = np.where(in_range, error, np.inf) * sizes
         # Written so that NaN counts as close.
         close = np.flatnonzero(~(np.abs(margins) > step * sizes + error))
-        self.touched += len(close)
         X, m, error = self.X[close], margins[close], error[close]
         a = step * np.abs(v) * np.insert(X, 0, -1.0, axis=1)
         a[:, v == 0] = 0.0
@@ -149,7 +141,7 @@ class _CompiledBlock(Block):
 
     def run(self, *arguments: Any) -> None:
         """Iterate, as in `Block.run`."""
-        self.touched += kernels.compiled.algorithm2_run(self._block, *arguments)
+        kernels.compiled.algorithm2_run(self._block, *arguments)
 
 
 def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:
