@@ -43,9 +43,9 @@ def test_a_missing_piece_refuses_the_certificate(rng):
     pieces, _, _ = branch_and_bound(Arc.from_pencil(pencil), 1e-3)
     assert np.all(np.isfinite(proven_bound(pieces, 3)))
     for missing in range(len(pieces.pair)):
-        rest = pieces.take(np.arange(len(pieces.pair)) != missing)
+        fewer = pieces.take(np.arange(len(pieces.pair)) != missing)
         with pytest.raises(ValueError, match="do not cover the arc of pair"):
-            proven_bound(rest, 3)
+            proven_bound(fewer, 3)
     with pytest.raises(ValueError, match="do not cover"):
         proven_bound(pieces.take(pieces.pair != 1), 3)
     with pytest.raises(ValueError, match="do not cover"):

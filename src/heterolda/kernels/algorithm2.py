@@ -48,10 +48,7 @@ def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
 
 
 def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> None:
-    """Move to the first neighbor with the fewest errors, and log the move.
-
-    The iteration is counted last, so that an interrupt leaves a complete log.
-    """
+    """Move to the first neighbor with the fewest errors, and log the move."""
     winner = int(np.argmin(changes))
     i = winner // 2
     with np.errstate(over="ignore", invalid="ignore"):
@@ -63,7 +60,7 @@ def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> Non
         state[FEWEST] = state[ERRORS]
         state[STALLED] = 0
     log[:, state[ITERATIONS]] = state[ERRORS], winner
-    state[ITERATIONS] += 1
+    state[ITERATIONS] += 1  # last, so that an interrupt leaves a complete log
 
 
 def make_block(X: Array, first: Mask, weight: Count) -> Block:

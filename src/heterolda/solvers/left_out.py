@@ -187,10 +187,7 @@ def _inverse(matrices: Array) -> Array:
 
 
 def arc_weights(rules: Rules) -> Array:
-    """Return the weights of S1 and S2 in rules of an arc, of shape (n_pairs, 2).
-
-    They follow from t = a sigma2^2. For trivial rules, both are one half.
-    """
+    """Return the weights of S1 and S2 in rules of an arc, from t = a sigma2^2."""
     trivial = rules.trivial[:, None]
     variances = np.where(trivial, 1.0, rules.deviations) ** 2
     weights: Array = np.where(trivial, 0.5, _SIGNS * rules.means / variances)

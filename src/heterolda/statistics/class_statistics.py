@@ -190,10 +190,7 @@ class ClassStatistics:
 
     @property
     def rank(self) -> int:
-        """Number of features that are neither constant nor dependent on others.
-
-        Dependence is detected only if there are enough rows. At least 1.
-        """
+        """Number of features that are neither constant nor dependent on others."""
         if self.coordinates is not None:
             return self.coordinates.rank
         squares = self.squares.sum(axis=0)

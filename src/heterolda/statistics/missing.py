@@ -273,10 +273,7 @@ def _regular(moments: Array) -> Mask:
 def em_moments(
     passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return the weights, and the maximum-likelihood means and scatters, of classes.
-
-    Scatters are covariances times weights. Warnings use the names of features, if any.
-    """
+    """Return the weights, and the maximum-likelihood means and scatters, of classes."""
     if isinstance(passes, list):
         passes = [rows.compacted() for rows in passes]
     margins = margins_of(passes)
