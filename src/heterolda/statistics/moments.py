@@ -206,7 +206,7 @@ def _class_factors(rows: Rows) -> Sums:
                 z *= np.sqrt(w)[:, None]
                 squares = np.einsum("ij,ij->j", z, z)
             check_range(squares, (z != 0).any(axis=0))
-        factors.append(z)
+        factors.append(z if len(z) > 1 else z[:0])
     return weights, means, factors
 
 
