@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from heterolda import ClassStatistics
+from heterolda.foundations import files
 
 of = ClassStatistics.from_data
 
@@ -55,7 +56,7 @@ def test_saving_is_all_or_nothing(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["s.npz"]
 
 
-def test_damaged_files_are_rejected(tmp_path, make_classes, rng):
+def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
     X, y = make_classes(n_classes=3)
     path = tmp_path / "s.npz"
     of(X, y).save(path)
@@ -76,6 +77,10 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng):
         np.savez(path, **content)
         with pytest.raises(ValueError, match=f"is not a readable file .*{reason}"):
             ClassStatistics.load(path)
+    np.savez_compressed(path, **good, more=np.zeros(10**5))
+    monkeypatch.setattr(files, "_MAX_BYTES", 0)
+    with pytest.raises(ValueError, match="its arrays are far larger than the file"):
+        ClassStatistics.load(path)
     for _ in range(100):  # one changed byte: rejected, or harmless
         damaged = bytearray(whole)
         damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
