@@ -4,10 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
-from heterolda.foundations.roots import (
-    bracketed_roots,
-    newton_roots,
-)
+from heterolda.foundations.roots import bracketed_roots
 
 
 def find(functions, a, b):
@@ -41,31 +38,3 @@ def test_roots_equal_brentq(rng):
         assert_allclose(find(functions, *ends), expected, rtol=1e-9, atol=2e-5)
     lines = [lambda x: x - 2.0] * 3  # an end is the root
     assert_allclose(find(lines, [5, -1, 2], [-3, 8, 7]), 2.0, rtol=1e-15)
-
-
-def newton(functions, a, b):
-    """Run Newton's method on pairs (f, df) of plain functions."""
-
-    def function(index, x):
-        f = np.array([functions[k][0](y) for k, y in zip(index, x, strict=True)])
-        df = np.array([functions[k][1](y) for k, y in zip(index, x, strict=True)])
-        return f, df
-
-    return newton_roots(function, np.array(a, float), np.array(b, float))
-
-
-def test_newton_finds_roots_in_wide_and_narrow_brackets(rng):
-    roots = rng.uniform(-3, 3, 30)
-    functions = [
-        (lambda x, r=r: np.sinh(5 * (x - r)), lambda x, r=r: 5 * np.cosh(5 * (x - r)))
-        for r in roots
-    ]
-    for a, b in ((roots - 0.02, roots + 0.03), ([-4] * 30, [4] * 30)):
-        assert_allclose(newton(functions, a, b), roots, rtol=1e-11, atol=1e-11)
-
-
-def test_newton_survives_misleading_derivatives():
-    """Flat, wrong or undefined: the bracket still shrinks to the root."""
-    for slope in (0.0, -1.0, 1e-30, np.nan):
-        pair = (lambda x: np.cbrt(x - 1.0), lambda x, slope=slope: slope)
-        assert_allclose(newton([pair], [-5.0], [9.0]), 1.0, atol=1e-5)

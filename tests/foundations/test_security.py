@@ -64,11 +64,12 @@ def test_files_written_at_once_leave_the_umask_as_it_was(tmp_path):
         assert modes == {0o640}
         assert len(list(tmp_path.iterdir())) == 160
         assert os.umask(0o027) == 0o027
-        secret = tmp_path / "0-0"
-        secret.chmod(0o600)
-        with written_whole(secret):
-            (temporary,) = tmp_path.glob(".0-0.*")
-            assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
-        assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+        old = tmp_path / "0-0"
+        for mode in (0o600, 0o666):
+            old.chmod(mode)
+            with written_whole(old):
+                (temporary,) = tmp_path.glob(".0-0.*")
+                assert stat.S_IMODE(temporary.stat().st_mode) == mode & ~0o027
+            assert stat.S_IMODE(old.stat().st_mode) == mode
     finally:
         os.umask(before)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.cli.messages import StatusLine
 from heterolda.foundations.threads import progress_of, shown_by
 
 
@@ -37,11 +36,3 @@ def test_a_fit_shows_batches_of_pairs_and_can_be_interrupted(monkeypatch, solver
         model.fit_statistics(statistics)
     assert np.allclose(shares, [1 / 6, 2 / 6, 3 / 6, 4 / 6])
     assert not hasattr(model, "coef_")
-
-
-def test_commands_announce_it_where_no_bar_can_be_drawn(capsys):
-    with StatusLine():
-        progress_of("cooking", 600.0)(0.5)
-    assert capsys.readouterr().err == "note: cooking, which takes about 10 min\n"
-    with pytest.warns(UserWarning, match="cooking"):  # after the command as before
-        progress_of("cooking", 600.0)

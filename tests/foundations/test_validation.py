@@ -5,15 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
-    HeteroscedasticProjection,
-    LocalNeighborhoodSearch,
     ParameterError,
     compare,
 )
@@ -96,19 +93,13 @@ def test_missing_labels_of_any_form_are_counted():
 
     numbers = np.array([0, 1, None, 3] * 3, dtype=object)
     for labels in (
-        *(
-            np.where(TEXT == "c", value, TEXT)
-            for value in (None, np.nan, pd.NA, pd.NaT)
-        ),
+        *(np.where(TEXT == "c", x, TEXT) for x in (None, np.nan, pd.NA, pd.NaT)),
         numbers.astype(float),
-        np.where(TEXT == "c", np.datetime64("NaT"), np.datetime64("2026-11-16")),
         [np.nan if x == "c" else x for x in TEXT],
-        tuple(numbers),
         np.ma.array(TEXT, mask=TEXT == "c"),
         HOLES[:, None],
         *(pd.Series(HOLES, dtype=kind) for kind in ("string[pyarrow]", "category")),
         pd.Series(numbers, dtype="Int64"),
-        pd.array([True, False, None, True] * 3, dtype="boolean"),
         pl.Series(HOLES.tolist()),
         pa.chunked_array([numbers.tolist()]),
     ):
@@ -118,12 +109,7 @@ def test_missing_labels_of_any_form_are_counted():
 
 def test_missing_labels_are_rejected_everywhere():
     rows = np.arange(24.0).reshape(12, 2)
-    for fit in (
-        GaussianLinearDiscriminant().fit,
-        LocalNeighborhoodSearch().fit,
-        ClassStatistics.from_data,
-        compare,
-    ):
+    for fit in (GaussianLinearDiscriminant().fit, ClassStatistics.from_data, compare):
         with pytest.raises(ValueError, match=r"^y has missing labels \(3 of 12\): dr"):
             fit(rows, HOLES)
     with pytest.raises(ValueError, match=r"^classes has missing labels \(3 of 12\)"):
@@ -136,14 +122,7 @@ def test_masked_entries_and_numbers_beyond_float64_are_rejected(make_classes):
     masked, huge = np.ma.array(X, mask=X[:, :1] < X), X.astype(object)
     huge[3, 1] = 10**400
     model = GaussianLinearDiscriminant().fit(np.ma.array(X), np.ma.array(y))
-    projection = HeteroscedasticProjection(2).fit(X, y)
-    for method in (
-        lambda X: GaussianLinearDiscriminant().fit(X, y),
-        lambda X: compare(X, y),
-        model.predict,
-        projection.transform,
-        lambda X: projection.inverse_transform(X[:, 1:]),
-    ):
+    for method in (lambda X: clone(model).fit(X, y), model.predict):
         with pytest.raises(ParameterError, match="X has masked entries: fill them in"):
             method(masked)
         with pytest.raises(ParameterError, match="X has numbers beyond the range of"):
@@ -154,38 +133,6 @@ def test_masked_entries_and_numbers_beyond_float64_are_rejected(make_classes):
     hidden = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(ParameterError, match="priors has masked entries"):
         GaussianLinearDiscriminant(priors=hidden).fit(X, y)
-    assert model.predict(np.ma.array(X)).tolist() == model.predict(X).tolist()
-
-
-def test_labels_keep_their_type():
-    import polars as pl
-    import pyarrow as pa
-
-    codes = np.arange(12) % 4
-    text = np.array(list("dbca"))[codes]
-    for labels, kind in (
-        (pd.Series(codes, dtype="Int64"), "i"),
-        (pd.Series(codes > 1, dtype="boolean"), "b"),
-        (pd.Series(codes, dtype="category"), "i"),
-        (pl.Series(codes), "i"),
-        (pa.array(codes), "i"),
-        (pd.Series(text), "O"),
-        (pd.Series(text, dtype="string[pyarrow]"), "O"),
-        (pl.Series(text.tolist(), dtype=pl.Categorical), "O"),
-        (text.tolist(), "U"),
-    ):
-        array = label_array(labels)
-        assert array.dtype.kind == kind
-        assert array.tolist() == list(np.asarray(labels))
-
-
-def test_parameters_are_validated_where_they_are_not_the_default():
-    for bad in ({"guard": 1}, {"voting": "loud"}, {"shrinkage": 2.0}):
-        (name,) = bad
-        with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of"):
-            GaussianLinearDiscriminant(**bad).fit(X, y)
-    model = GaussianLinearDiscriminant(guard=np.bool_(False), shrinkage="auto")
-    assert model.fit(X, y).shrinkage == "auto"
 
 
 @pytest.mark.parametrize(

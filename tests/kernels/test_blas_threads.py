@@ -20,5 +20,5 @@ def test_fits_and_predictions_do_not_depend_on_threads(solver):
     for model in models[1:]:
         for name in ("coef_", "intercept_", "bayes_error_", "gap_", "n_iter_"):
             assert_array_equal(getattr(model, name), getattr(models[0], name))
-        for mine, first in zip(model.answers, models[0].answers, strict=True):
-            assert_array_equal(mine, first)
+        for answer, first in zip(model.answers, models[0].answers, strict=True):
+            assert_array_equal(answer, first)

@@ -73,10 +73,10 @@ def assert_same(moments, gap=1e-3):
     # Next to a singular sum, Fisher's rule is a matter of rounding.
     given = moments.means, moments.covariances, moments.weights
     outcome = solve_pairs(*given, moments.pairs, moments.pair_priors, gap)[1]
-    theirs = reference.fisher_coef[outcome == DONE]
-    size = np.abs(theirs).max(axis=1, keepdims=True) + 1e-300
-    mine = ours.fisher_coef[outcome == DONE]
-    assert_allclose(mine / size, theirs / size, atol=1e-5)
+    fisher = reference.fisher_coef[outcome == DONE]
+    size = np.abs(fisher).max(axis=1, keepdims=True) + 1e-300
+    ours_fisher = ours.fisher_coef[outcome == DONE]
+    assert_allclose(ours_fisher / size, fisher / size, atol=1e-5)
     size = np.abs(reference.dropped).max(axis=1, keepdims=True) + 1e-300
     # Its length is a matter of rounding, too.
     assert_allclose(ours.dropped / size, reference.dropped / size, atol=0.01)

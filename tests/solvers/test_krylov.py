@@ -37,9 +37,6 @@ def classes(rng, case):
     means = rng.normal(size=(4, D))
     if case == "equal":
         cov[:] = cov[0]
-    elif case == "repeated":  # alpha has few values
-        root = np.linalg.cholesky(cov[0])
-        cov = np.array([root * rng.choice([1.0, 2, 3], D) @ root.T for _ in range(4)])
     elif case == "zeros":  # means differ in a few directions of unequal features
         cov[:] = [np.diag(rng.uniform(1, 5, D)) for _ in range(4)]
         means[:, 3:] = 7.0
@@ -68,9 +65,7 @@ def assert_same(few, every, unit=1.0):
         assert_allclose(one, other, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "case", ["general", "equal", "repeated", "zeros", "constant", "units"]
-)
+@pytest.mark.parametrize("case", ["general", "equal", "zeros", "constant", "units"])
 def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case):
     means, cov = classes(rng, case)
     priors, pairs = np.arange(1.0, 5), all_pairs(4)
@@ -128,15 +123,3 @@ def test_what_a_space_lacks_is_bounded(rng, monkeypatch, asked, ratio):
         inner = b * T + a * (np.eye(m) - T)
         lacking = 1 - space.distance**2 * np.linalg.inv(inner)[0, 0] / F
         assert -1e-12 < lacking < asked**2 / mu + 1e-12
-
-
-def test_too_many_steps_are_not_made(rng, monkeypatch):
-    d = 200
-    root = rng.normal(size=(d, d)) / np.sqrt(d)
-    S1 = root @ root.T + 1e-6 * np.eye(d)
-    factor = np.asfortranarray(np.linalg.cholesky(S1 + np.eye(d)))
-    given = S1, factor, rng.normal(size=d), np.ones(d)
-    assert krylov._krylov_space(*given) is None
-    monkeypatch.setattr(krylov, "_PROMISING", np.inf)
-    assert krylov._krylov_space(*given) is None
-    assert krylov._krylov_space(*given[:2], np.zeros(d), np.ones(d)) is None

@@ -70,21 +70,21 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
                 cov = cov + VARIANCE_FLOOR * (S[i] + S[j])
                 w = np.linalg.solve(b * cov[i] + a * cov[j], m[j] - m[i])
                 score = w @ (X[row] - m[j]) + share[p] * (w @ (m[j] - m[i]))
-                found = np.flatnonzero((arcs.pairs == p) & (arcs.place == place))[0]
-                assert_allclose(arcs.score[found, n], score, rtol=1e-7, atol=1e-7)
-                assert_allclose(arcs.distance[found, n], w @ (m[j] - m[i]), rtol=1e-7)
+                k = np.flatnonzero((arcs.pairs == p) & (arcs.place == place))[0]
+                assert_allclose(arcs.score[k, n], score, rtol=1e-7, atol=1e-7)
+                assert_allclose(arcs.distance[k, n], w @ (m[j] - m[i]), rtol=1e-7)
                 p1, p2 = np.bincount(y, less)[[i, j]] if frequencies else priors[[i, j]]
                 w = np.linalg.solve(P, m[j] - m[i])
                 score = w @ (X[row] - (m[i] + m[j]) / 2) + np.log(p2 / p1)
-                assert_allclose(pooled.score[found, n], score, rtol=1e-7, atol=1e-8)
+                assert_allclose(pooled.score[k, n], score, rtol=1e-7, atol=1e-8)
 
 
 def test_of_a_trivial_rule_only_the_priors_change(rng):
     X, y = rows_of_classes(rng, (60, 2), 1)
     X[60:, 0] = X[:60].mean() + np.array([-1, 1]) * X[:60].std(ddof=1) / np.sqrt(2)
     stats = ClassStatistics.from_data(X, y)
-    known = stats.means, stats.covariances(), stats.weights, stats.weights
-    moments = Moments(*known, all_pairs(2))
+    given = stats.means, stats.covariances(), stats.weights, stats.weights
+    moments = Moments(*given, all_pairs(2))
     rules = solve(moments, Global())
     assert rules.trivial.all()
     rows = Rows(X, y, None, np.arange(2))

@@ -174,6 +174,8 @@ def test_pairs_are_solved_independently_in_batches_of_any_size(rng, monkeypatch,
     moments = Moments(*moments, np.full(8, 50.0), pairs)
     whole = solve_moments(moments, SOLVERS[name], seed=3)
     monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
+    monkeypatch.setattr("heterolda.solvers._BATCH_WORK", 20_000)
+    monkeypatch.setattr("heterolda.solvers.compiled._WORTH_A_THREAD", 1)
     monkeypatch.setattr("heterolda.solvers.paper._BATCH_SIZE", 100 * d)
     parts = solve_moments(moments, SOLVERS[name], seed=3)
     for k, pair in enumerate(pairs):
@@ -242,9 +244,8 @@ def test_algorithm_1_converges_or_ends_in_the_trivial_rule(rng):
     assert planes.intercept[0] > 0  # always the second, likelier class
 
 
-@pytest.mark.parametrize(
-    ("solver", "settings", "message"),
-    [
+def test_bad_settings_are_refused():
+    for solver, settings, message in (
         (FixedPoint, {"tol": np.nan}, "tol must be a number"),
         (FixedPoint, {"keep": "first"}, "keep must be 'best' or 'last'"),
         (Grid, {"step": 0}, "step must be a number from 1e-06 to 1"),
@@ -252,8 +253,6 @@ def test_algorithm_1_converges_or_ends_in_the_trivial_rule(rng):
         (RandomSearch, {"low": 1, "high": 1}, "low must be less than high"),
         (Global, {"gap": 1e-9}, "gap must be a number from 1e-08 to 0.5"),
         (resolve_solver, {"solver": 3}, r"solver must be one of \['global'"),
-    ],
-)
-def test_bad_settings_are_refused(solver, settings, message):
-    with pytest.raises(ValueError, match=message):
-        solver(**settings)
+    ):
+        with pytest.raises(ValueError, match=message):
+            solver(**settings)

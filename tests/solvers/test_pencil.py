@@ -65,7 +65,7 @@ def test_the_difference_of_nearly_equal_features_is_resolved(rng, size):
 
 
 def test_a_difference_below_rounding_is_dropped_and_told(rng):
-    """Its w has variance one and the distance of the means, as far as is known."""
+    """Its w has variance one, as far as that is resolved."""
     e = 2e-8
     cov = np.ones((2, 2)) + np.diag([0.0, e**2])
     pencil = two_features([cov, cov], [0.3, 0.3 + 9 * e])

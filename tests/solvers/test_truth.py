@@ -1,7 +1,6 @@
 """Error, threshold, curve and optimum against fifty digits, on 236 hard problems.
 
-`golden/make_truth.py` solved them without any code of the package. To write the largest
-deviations of each kind as Markdown: PYTHONPATH=tests python -m solvers.test_truth
+`golden/make_truth.py` solved them without any code of the package.
 """
 
 import json
@@ -103,15 +102,15 @@ def curve_deviation(frontier, record):
 def test_optimum_certificate_error_threshold_and_curve(kind):
     for name, record, p in problems(kind):
         model = fit(p)
-        found = deviations(record, p, model)
+        deviation = deviations(record, p, model)
         # No rule is better than the optimum, up to the 20 digits that are kept.
-        assert found["excess"] >= mp.mpf("-1e-18"), name
-        assert found["excess"] <= mp.mpf(rounding(record)) ** 2 + 1e-15, name
-        blurred = record["condition"] > 1e9 and mp.isnan(found["claim"])
-        assert found["claim"] <= rounding(record) or blurred, name
+        assert deviation["excess"] >= mp.mpf("-1e-18"), name
+        assert deviation["excess"] <= mp.mpf(rounding(record)) ** 2 + 1e-15, name
+        blurred = record["condition"] > 1e9 and mp.isnan(deviation["claim"])
+        assert deviation["claim"] <= rounding(record) or blurred, name
         for figure in ("reported", "threshold", "minimax"):
-            assert found[figure] <= rounding(record), (name, figure)
-        assert found["curve"] <= 100 * rounding(record), name
+            assert deviation[figure] <= rounding(record), (name, figure)
+        assert deviation["curve"] <= 100 * rounding(record), name
         assert 0 <= model.gap_[0] <= 1e-3 or blurred, name
         likelier = mp.mpf(min(p.p1, p.p2))
         is_trivial = mp.mpf(record["hyperplane"]) >= likelier * (1 - mp.mpf("1e-12"))
@@ -145,8 +144,8 @@ def test_threshold_and_error_of_a_given_projection(kind):
         assert abs(t - expected) <= 1e-13 * max(abs(expected), min(s1, s2)), name
         error = float(record["error"])
         if error > UNDERFLOW:
-            found = package.bayes_error(t, D, s1, s2, p.p1, p.p2)
-            assert found == pytest.approx(error, rel=1e-10), name
+            deviation = package.bayes_error(t, D, s1, s2, p.p1, p.p2)
+            assert deviation == pytest.approx(error, rel=1e-10), name
 
 
 def test_pairs_that_are_separated_for_good():
@@ -165,23 +164,3 @@ def test_pairs_that_are_separated_for_good():
 def test_the_reference_still_gives_these_answers(kind):
     _, kept, p = next(problems(kind))
     assert kept | answers(p) == kept
-
-
-def table():
-    """Return the largest deviations of each kind as Markdown."""
-    lines = [
-        "| problems | | excess over the optimum | reported error | threshold "
-        "| minimax | curve |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for kind in KINDS:
-        found = [deviations(record, p, fit(p)) for _, record, p in problems(kind)]
-        names = ("excess", "reported", "threshold", "minimax", "curve")
-        largest = [float(max(abs(one[name]) for one in found)) for name in names]
-        cells = " | ".join(f"{value:.0e}" for value in largest)
-        lines.append(f"| {kind} | {len(found)} | {cells} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(table())

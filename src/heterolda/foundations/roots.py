@@ -61,37 +61,3 @@ def bracketed_roots(
             t = np.where(safe & np.isfinite(t), t, 0.5)
             t = np.clip(t, margin, 1 - margin)
     return root
-
-
-def newton_roots(
-    function: Callable[[Index, Array], tuple[Array, Array]], a: Array, b: Array
-) -> Array:
-    """Find the roots of many functions by Newton's method within brackets.
-
-    The functions are negative at a and positive at b. A step that leaves the bracket,
-    or is more than half as long as the previous one, is replaced by bisection.
-    ``function(index, x)`` returns the values of functions ``index`` at ``x``, and their
-    derivatives.
-    """
-    root = np.empty(len(a))
-    index = np.arange(len(a))
-    x = 0.5 * (a + b)
-    last = b - a
-    for _ in range(_MOST_ITER):
-        if not len(index):
-            break
-        f, derivative = function(index, x)
-        is_low = f < 0
-        a, b = np.where(is_low, x, a), np.where(is_low, b, x)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = -f / derivative
-            moved = x + step
-            good = (a <= moved) & (moved <= b) & (np.abs(step) <= 0.5 * last)
-        x = np.where(good, moved, 0.5 * (a + b))
-        last = np.where(good, np.abs(step), b - a)
-        root[index] = x
-        # Convergence is quadratic: after a step this small, another would not show.
-        active = last > 1e-6 * (1 + np.abs(x))
-        index, x, last = index[active], x[active], last[active]
-        a, b = a[active], b[active]
-    return root

@@ -55,10 +55,7 @@ _LIMITING = Lock()
 
 
 def no_warnings() -> AbstractContextManager[Any]:
-    """Silence warnings from work that the user did not ask for.
-
-    Other threads are affected only where Python has no filters per thread.
-    """
+    """Silence warnings from work that the user did not ask for."""
     per_thread = getattr(sys.flags, "context_aware_warnings", False)
     return warnings.catch_warnings(action="ignore") if per_thread else _SILENCE
 
@@ -102,10 +99,7 @@ def shown_by(progress: Progress) -> Iterator[None]:
 
 
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
-    """Return a function to call with the share done of work that takes `seconds`.
-
-    Long work is announced by a warning, unless a function of `shown_by` reports it.
-    """
+    """Return a function to call with the share done of work that takes `seconds`."""
     if seconds >= _LONG:
         text = f"{text}, which takes about {seconds / 60:.0f} min"
         progress = _shown_by.get()

@@ -87,10 +87,7 @@ def validate_rows(
 
 
 def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
-    """Return whether the estimator expects this many features without names.
-
-    With `reset`, make it expect them. Without an estimator, any number is fine.
-    """
+    """Return whether the estimator expects, or from now on, these features."""
     if estimator is None:
         return True
     attributes = vars(estimator)
@@ -104,8 +101,8 @@ def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
     """Validate rows passed to a fitted estimator.
 
-    scikit-learn's checks take half of a small prediction; plain arrays whose entries
-    the caller checks for NaN skip them.
+    Plain arrays whose entries the caller checks for NaN skip scikit-learn's checks,
+    which take half of a small prediction.
     """
     plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
     plain = plain and checks.get("ensure_all_finite") is False
@@ -140,11 +137,7 @@ def readable_rows(X: Any) -> Iterator[None]:
 def missing_values_as(
     missing: str | None, way: str = _OTHER_WAY
 ) -> Iterator[dict[str, Any]]:
-    """Yield scikit-learn's argument for NaN, and reword its error about NaN.
-
-    The error advises missing="em", or `way` if the estimator has no such parameter
-    (`missing` is None); an empty `way` advises neither.
-    """
+    """Yield scikit-learn's argument for NaN, and reword its error about NaN."""
     try:
         yield {"ensure_all_finite": "allow-nan" if missing == "em" else True}
     except ValueError as error:
@@ -203,15 +196,12 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def label_array(y: Any, name: str = "y") -> Any:
-    """Return labels as an array; refuse missing ones.
-
-    A scalar is returned unchanged, for scikit-learn to refuse.
-    """
+    """Return labels as an array; refuse missing ones."""
     (y,) = on_host(y)
     # As objects: NumPy turns NaN in a list with text into the text "nan".
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
-        return y
+        return y  # for scikit-learn to refuse
     missing: Mask = np.ma.getmaskarray(y) if np.ma.isMA(y) else np.zeros(1, bool)
     if labels.dtype.kind in "fmM":
         missing = missing | np.isnan(labels)

@@ -41,22 +41,14 @@ def is_first(X: Array, v: Array) -> Mask:
 
 def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """Count the errors of v, or add the weights of the rows if there are any."""
-    if kernels.compiled is None:
-        return count_errors_numpy(X, first, weight, v)
-    return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
-
-
-def count_errors_numpy(X: Array, first: Mask, weight: Count, v: Array) -> int:
-    """Count the errors in NumPy."""
+    if kernels.compiled is not None:
+        return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
 
 
 def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> None:
-    """Move to the first neighbor with the fewest errors, and log the move.
-
-    The iteration is counted last, so that an interrupt leaves a complete log.
-    """
+    """Move to the first neighbor with the fewest errors, and log the move."""
     winner = int(np.argmin(changes))
     i = winner // 2
     with np.errstate(over="ignore", invalid="ignore"):
@@ -68,7 +60,7 @@ def move(v: Array, changes: Count, step: float, state: Count, log: Count) -> Non
         state[FEWEST] = state[ERRORS]
         state[STALLED] = 0
     log[:, state[ITERATIONS]] = state[ERRORS], winner
-    state[ITERATIONS] += 1
+    state[ITERATIONS] += 1  # last, so that an interrupt leaves a complete log
 
 
 def make_block(X: Array, first: Mask, weight: Count) -> Block:
@@ -80,8 +72,6 @@ def make_block(X: Array, first: Mask, weight: Count) -> Block:
 
 class Block:
     """Rows in NumPy."""
-
-    touched = 0
 
     def __init__(self, X: Array, first: Mask, weight: Count):
         self.X, self.first, self.sizes = X, first, np.abs(X)
@@ -120,7 +110,6 @@ class Block:
         error = np.where(in_range, error, np.inf) * sizes
         # Written so that NaN counts as close.
         close = np.flatnonzero(~(np.abs(margins) > step * sizes + error))
-        self.touched += len(close)
         X, m, error = self.X[close], margins[close], error[close]
         a = step * np.abs(v) * np.insert(X, 0, -1.0, axis=1)
         a[:, v == 0] = 0.0
@@ -149,7 +138,7 @@ class _CompiledBlock(Block):
 
     def run(self, *arguments: Any) -> None:
         """Iterate, as in `Block.run`."""
-        self.touched += kernels.compiled.algorithm2_run(self._block, *arguments)
+        kernels.compiled.algorithm2_run(self._block, *arguments)
 
 
 def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:

@@ -75,10 +75,7 @@ def class_moments(
 
 
 def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
-    """Return the kernel's four arguments for X, of which three are None.
-
-    They are for double and single precision, each by rows and by columns.
-    """
+    """Return X by rows or by columns, in double or single precision; three are None."""
     single = X.dtype == np.float32
     if not single:
         X = X.astype(np.float64, copy=False)

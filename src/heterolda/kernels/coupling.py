@@ -67,10 +67,7 @@ class Curve(NamedTuple):
 
 
 def _doublings(ratio: Any) -> Any:
-    """Return log2 of a ratio, interpolated linearly between powers of two.
-
-    If log2 rounds up to the next integer, the result hardly changes: it is continuous.
-    """
+    """Return log2 of a ratio, interpolated linearly between powers of two."""
     xp = xp_of(ratio)
     ratio = clip(ratio, None, _LARGEST_RATIO)
     if xp is np:  # frexp is five times as fast

@@ -49,10 +49,7 @@ def linear_scores(rows: Any, normals: Any, intercept: Any) -> Any:
 
 
 def _finite(X: Any, products: Callable[[Any], Any], intercept: Any) -> Any:
-    """Return products(X) + intercept, finite and of the right sign.
-
-    Rows that are not finite get NaN.
-    """
+    """Return products(X) + intercept, finite and of the right sign if X is finite."""
     xp = xp_of(X)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = products(X)

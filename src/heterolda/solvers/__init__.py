@@ -21,9 +21,8 @@ from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
-from heterolda.solvers.moments import Moments
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
 
 __all__ = [
@@ -148,11 +147,7 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
 
 
 def solve_fisher(moments: Moments) -> Rules:
-    """Return the Fisher rules that `solve` returns together with the optimum.
-
-    A singular S1 + S2 is inverted after scaling features to unit deviation; the solver
-    `Fisher` uses the Moore-Penrose inverse instead.
-    """
+    """Return the Fisher rules that `solve` returns together with the optimum."""
     rng = np.random.default_rng()
     return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), rng))
 
@@ -164,10 +159,7 @@ def _in_batches(
     compiled: bool = False,
     sharing: bool = False,
 ) -> Rules:
-    """Solve pairs batch by batch, and report progress.
-
-    With `sharing`, the time estimate is that of Krylov spaces.
-    """
+    """Solve pairs batch by batch, and report progress."""
     n, d = len(moments.pairs), moments.means.shape[1]
     step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
     if compiled:

@@ -136,8 +136,7 @@ class Arc:
         """Return coordinates u of w = V u at points x, and thresholds t.
 
         They have the scale of (11) where that exists, with weights that sum to one: for
-        equal covariances the score is then the log-odds, as in linear discriminant
-        analysis. Thresholds are measured from the mean of class 2.
+        equal covariances the score is then the log-odds.
         """
         u, cos, sin = self.coordinates(pair, x)
         size = np.where(cos + sin > 0, cos + sin, 1.0)
@@ -147,10 +146,7 @@ class Arc:
         return u, t
 
     def _forms_at(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Return the g_i, the cosine and sine of theta, and d theta / dx.
-
-        x has shape (m, k), with k points on each of m arcs.
-        """
+        """Return the g_i, the cosine and sine of theta, and d theta / dx."""
         low, high = self.low[pair, None], self.high[pair, None]
         length = low + high + 0.5 * np.pi
         is_low = x <= 0
@@ -197,29 +193,16 @@ class Arc:
             grid[7] = slope
         return ArcPoints(table)
 
-    def slopes(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
-        """Return the slope, its derivative with respect to x, and y1, y2, -dy1/dx."""
-        g, circle, speed = self._forms_at(pair, x[:, None])
-        g, (cos, sin), dtheta = g[:, 0], circle[:, :, 0], speed[:, 0]
-        log1, log2 = self.log_priors[:, pair]
+    def speeds(self, pair: Index, x: Array) -> tuple[Array, Array, Array]:
+        """Return y1, y2 and -dy1/dx at points x of the arcs of pairs."""
+        g, circle, dtheta = self._forms_at(pair, x[:, None])
+        g, (cos, sin), diagonals = g[:, 0], circle[:, :, 0], self.diagonals[pair]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             square = (self.c[pair] / g) ** 2
-            diagonals = self.diagonals[pair]
             v1, v2 = np.einsum("mi,mik->km", square, diagonals)
-            sigma1 = np.sqrt(v1)
-            motion = np.array([sigma1 * cos, np.sqrt(v2) * sin, dtheta / sigma1])
-            y1, y2 = motion[:2]
-            slope = log1 - log2 - 0.5 * (np.log(v1 / v2) + y1 * y1 - y2 * y2)
-            # With T = sum of alpha beta u^2 / g, d y1 = -T/sigma1 and d y2 = T/sigma2;
-            # d ln(sigma) is a mean of g'/g, g' = beta cos - alpha sin.
-            square /= g
-            mixed = (diagonals * square[:, :, None]).mT @ diagonals
-            T = mixed[:, 0, 1]
-            turn = cos * (mixed[:, 1, 1] / v2 - T / v1)
-            turn += sin * (mixed[:, 0, 0] / v1 - T / v2)
-            derivative = (T * (cos + sin) - turn) * dtheta
-            motion[2] *= T
-        return slope, derivative, motion
+            # With T = sum of alpha beta u^2 / g, d y1 = -T/sigma1.
+            T = (diagonals.prod(axis=2) * square / g).sum(axis=1)
+            return np.sqrt(v1) * cos, np.sqrt(v2) * sin, dtheta[:, 0] * T / np.sqrt(v1)
 
     def ends(self, pair: Index) -> tuple[ArcPoints, ArcPoints]:
         """Return the limits at the ends, where one class is always classified right."""

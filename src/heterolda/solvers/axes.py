@@ -26,25 +26,13 @@ from heterolda.foundations.rounding import (
 
 @dataclass(frozen=True)
 class Units:
-    """Units of the features of pairs; arrays of shape (n_pairs, n_features).
+    """Units of the features of pairs; arrays of shape (n_pairs, n_features)."""
 
-    Attributes
-    ----------
-    delta : ndarray
-        Difference m1 - m2; zero where it may be rounding.
-    position : ndarray
-        Larger absolute value of the two means.
-    scale : ndarray
-        Unit: the deviation of S1 + S2, or for a constant feature |m1 - m2|.
-    constant, differs : ndarray of bool
-        Features that vary in neither class, and those of them whose means differ.
-    """
-
-    delta: Array
-    position: Array
-    scale: Array
-    constant: Mask
-    differs: Mask
+    delta: Array  # difference m1 - m2; zero where it may be rounding
+    position: Array  # larger absolute value of the two means
+    scale: Array  # deviation of S1 + S2, or for a constant feature |m1 - m2|
+    constant: Mask  # features that vary in neither class
+    differs: Mask  # constant features whose means differ
 
     @classmethod
     def of(cls, means: Array, variances: Array) -> Units:
@@ -77,26 +65,13 @@ class PrincipalAxes:
     EPS. LAPACK's eigenvalues do not resolve that, because their errors are relative to
     the largest eigenvalue. But the eigenvectors are orthogonal to working precision, so
     the quadratic form restricted to the weakest of them does.
-
-    Attributes
-    ----------
-    units : Units
-        Units of the features.
-    variances : ndarray of shape (n_pairs, n_features)
-        Variances along the axes, in ascending order.
-    axes : ndarray of shape (n_pairs, n_features, n_features)
-        Eigenvectors, as columns.
-    real : ndarray of bool of shape (n_pairs, n_features)
-        Whether the variance exceeds rounding errors.
-    resolution : ndarray of shape (n_pairs, 1)
-        Largest variance along a unit vector that may be rounding.
     """
 
     units: Units
-    variances: Array
-    axes: Array
-    real: Mask
-    resolution: Array
+    variances: Array  # along the axes, in ascending order, (n_pairs, n_features)
+    axes: Array  # eigenvectors, as columns, (n_pairs, n_features, n_features)
+    real: Mask  # axes whose variance exceeds rounding errors
+    resolution: Array  # largest variance that may be rounding, (n_pairs, 1)
 
     @classmethod
     def of(cls, total: Array, units: Units, weights: Array) -> PrincipalAxes:
@@ -148,10 +123,9 @@ class PrincipalAxes:
         return np.where(self.units.constant[:, :, None], 0.0, whitening)
 
     def separation(self) -> Array:
-        """Return the part of delta along which neither class varies, or zeros.
+        """Return the part w of delta along which neither class varies, or zeros.
 
-        It must exceed the rounding of the means, and the noise in the null space of
-        S1 + S2. The result is scaled so that its product with delta is 2.
+        It exceeds the noise in the null space of S1 + S2, and w.delta = 2.
         """
         delta = self.units.delta / self.units.scale
         noise = delta.shape[1] * EPS * self.variances[:, -1:]
@@ -166,9 +140,7 @@ class PrincipalAxes:
     def dropped(self) -> Array:
         """Return the part of delta along axes that are not real, or zeros.
 
-        It must exceed the rounding of the means. It is scaled to a variance of about
-        one, as far as that is known, so that its product with delta is the distance of
-        the means in deviations.
+        It is scaled to a variance of about one, as far as that is known.
         """
         part = self._unreal_part(self.units.delta / self.units.scale)
         variance = np.maximum(self.variances, 0) + EPS

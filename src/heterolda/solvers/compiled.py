@@ -23,7 +23,7 @@ from heterolda.kernels.pair_solver import (
     solve_pairs,
 )
 from heterolda.solvers.global_search import Global
-from heterolda.solvers.moments import Moments
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 
 # DONE, SINGULAR or UNSURE for each pair.

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from heterolda.foundations.arrays import Array, Priors, dense
 from heterolda.foundations.rounding import LDA_SINGULAR
 from heterolda.foundations.validation import check_priors
-from heterolda.solvers.moments import Moments
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import pooled_basis

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from heterolda.foundations.arrays import Array, Index, Mask
-from heterolda.foundations.roots import newton_roots
+from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.rounding import (
     FARTHEST_POSITION,
     LOG_ERROR_ROUNDING,
@@ -135,9 +135,8 @@ class Pieces:
 def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     """Cut the arcs into pieces until the error is bounded to a relative gap.
 
-    Return pieces that cover all arcs, in no particular order; the position of the best
-    point of each arc, a minimum to machine precision; and the number of points
-    evaluated on each arc.
+    Return pieces that cover all arcs, and the position of the best point of each arc
+    and the number of points evaluated there.
     """
     n_pairs = len(arc.low)
     every = np.arange(n_pairs)
@@ -167,10 +166,7 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
 
 
 def proven_bound(pieces: Pieces, n_pairs: int) -> Array:
-    """Return the lower bound of the log error on each arc, the least of its pieces.
-
-    Raise a ValueError if the pieces do not cover an arc, so that nothing is proven.
-    """
+    """Return the lower bound of the log error on each arc, if pieces cover it."""
     pair, a, b = pieces.pair, pieces.a.x, pieces.b.x
     if (pair[1:] < pair[:-1]).any() or (a[1:] < a[:-1])[pair[1:] == pair[:-1]].any():
         order = np.lexsort((b, a, pair))
@@ -257,16 +253,15 @@ def _inner(a: Array, b: Array) -> Array:
 
 
 def _best(arc: Arc, pieces: Pieces, best_log: Array) -> Array:
-    """Return the best point of each arc, a minimum if there is one.
-
-    Every bracket that may contain the optimum is solved, because two minima may differ
-    by less than the gap.
-    """
+    """Return the best point of each arc, a minimum if there is one."""
+    # Two minima may differ by less than the gap, so every bracket is solved.
     bracket = (pieces.a.slope < 0) & (pieces.b.slope > 0)
     bracket &= pieces.log_bound < best_log[pieces.pair]
-    a, b = pieces.a.x[bracket], pieces.b.x[bracket]
-    pair = pieces.pair[bracket]
-    minima = newton_roots(lambda i, x: arc.slopes(pair[i], x)[:2], a, b)
+    inside = pieces.take(bracket)
+    a, b, pair = inside.a, inside.b, inside.pair
+    minima = bracketed_roots(
+        lambda i, x: arc.evaluate(pair[i], x).slope, a.x, b.x, a.slope, b.slope
+    )
     minima_log = arc.evaluate(pair, minima).log_error
     best = np.zeros(len(best_log))
     _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)

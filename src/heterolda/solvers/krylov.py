@@ -31,7 +31,7 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import FARTHEST_MEANS, REGULAR, SOUND_CLASS
 from heterolda.solvers.axes import Units
-from heterolda.solvers.moments import Moments
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 
 # Residual at which to stop. Pairs that need more than _MOST_STEPS, or are not below
@@ -53,12 +53,7 @@ class _Space:
 
 
 class KrylovSpaces:
-    """Solver of pairs of classes in Krylov subspaces, where these suffice.
-
-    `constant` is a mask of the features that vary in no class, and `inverse` has the
-    inverse deviations of the others. `sound` is a mask of the classes that vary in
-    every direction in which any class does.
-    """
+    """Solver of pairs of classes in Krylov subspaces, where these suffice."""
 
     def __init__(self, covariances: Array, pairs: Index) -> None:
         classes = np.unique(pairs)
@@ -67,6 +62,7 @@ class KrylovSpaces:
             total += covariances[k]
         self.constant: Mask = total.diagonal() == 0
         self.inverse = np.where(self.constant, 1.0, total.diagonal()) ** -0.5
+        # Classes that vary in every direction in which any class does.
         self.sound: Mask = np.zeros(len(covariances), bool)
         total *= SOUND_CLASS
         for k in classes:
@@ -81,8 +77,7 @@ class KrylovSpaces:
     ) -> Rules:
         """Return the rules of a batch; call `directly` for pairs without a subspace.
 
-        Do so also if a rule with y1 or y2 below zero may be the best, unless the solver
-        never returns such rules (`any_error`).
+        Also do so if a rule with y1 or y2 below zero may be best, unless `any_error`.
         """
         spaces = self._spaces(moments)
         if not spaces:
@@ -140,10 +135,7 @@ class KrylovSpaces:
         )
 
     def _factor(self, matrix: Array) -> Array | None:
-        """Return the Cholesky factor of a matrix in units of the features, or None.
-
-        The matrix is overwritten; entries above the factor's diagonal are undefined.
-        """
+        """Overwrite a matrix with its Cholesky factor, in units of the features."""
         matrix *= self.inverse[:, None]
         matrix *= self.inverse
         np.einsum("ii->i", matrix)[self.constant] = 1.0
@@ -155,10 +147,7 @@ class KrylovSpaces:
 def _krylov_space(
     first: Array, factor: Array, delta: Array, inverse: Array
 ) -> _Space | None:
-    """Find the subspace of a pair by Lanczos's method, or None if it takes many steps.
-
-    `first` is S1, and `factor` is that of S1 + S2 in units with the given inverses.
-    """
+    """Find the subspace of a pair by Lanczos's method; None if it takes many steps."""
     c = dtrsv(factor, delta * inverse, lower=1)
     distance = dnrm2(c)
     if not 0 < distance < FARTHEST_MEANS:

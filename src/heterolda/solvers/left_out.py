@@ -36,7 +36,7 @@ from heterolda.foundations.rounding import (
     VARIANCE_FLOOR,
 )
 from heterolda.solvers.fisher import PooledLDA
-from heterolda.solvers.moments import Moments
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows
@@ -74,10 +74,7 @@ class LeftOut:
 
     @cached_property
     def _members(self) -> dict[int, tuple[Rows, Array]]:
-        """Rows that can be left out of each class, and their deviations z.
-
-        Rows with all the weight of a class, or all degrees of freedom, cannot.
-        """
+        """Rows that can be left out of each class, and their deviations z."""
         weights, members = self.moments.weights, {}
         for k, mean in enumerate(self.moments.means):
             rows = self.rows.of_class(k)
@@ -140,8 +137,7 @@ class LeftOut:
         `inverse` (P, r, r) is M^-1, or None for the pooled covariance. `lost` (P, 2) is
         the multiple of l W/(W - l) z z' that M loses with a row of either class.
         `share` (P, 2) is the distance from either mean to the threshold, as a share of
-        that of the means. `trivial` (P,) marks rules that only the priors change; if
-        None, the priors move all thresholds.
+        that of the means. `trivial` (P,) marks rules that only the priors change.
         """
         classes, priors = self.moments.pairs[pairs], self.moments.pair_priors[pairs]
         means = (self.moments.means - self.moments.means.mean(axis=0)) @ self.lda.basis
@@ -191,10 +187,7 @@ def _inverse(matrices: Array) -> Array:
 
 
 def arc_weights(rules: Rules) -> Array:
-    """Return the weights of S1 and S2 in rules of an arc, of shape (n_pairs, 2).
-
-    They follow from t = a sigma2^2. For trivial rules, both are one half.
-    """
+    """Return the weights of S1 and S2 in rules of an arc, from t = a sigma2^2."""
     trivial = rules.trivial[:, None]
     variances = np.where(trivial, 1.0, rules.deviations) ** 2
     weights: Array = np.where(trivial, 0.5, _SIGNS * rules.means / variances)

@@ -247,8 +247,8 @@ def _best_trial(pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> Rules:
     divides D in the ratio of a sigma2^2 to b sigma1^2 (13); for a regular matrix
     D = a sigma2^2 + b sigma1^2, which makes it w.m1 - b sigma1^2 as in (10), (11).
 
-    `ends` are given coordinates of the first trials. The rules are scaled so that the
-    weights a and b sum to one.
+    `ends` are given coordinates of the first trials. The weights a and b of the rules
+    returned sum to one.
     """
     n_pairs, d = pencil.c.shape
     error, t, u = np.full(n_pairs, np.inf), np.full(n_pairs, np.nan), 0 * pencil.c

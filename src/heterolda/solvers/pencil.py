@@ -18,7 +18,7 @@ for any (a, b). All methods of the paper build on it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -92,13 +92,12 @@ class Pencil:
         moore_penrose: bool = False,
         axes: PrincipalAxes | None = None,
     ) -> Pencil:
-        """Diagonalize a batch of pairs.
+        """Diagonalize a batch of pairs, whose principal axes may be known.
 
-        The arguments are attributes of the record, and the principal axes if they are
-        known and all pairs are nearly singular. Features are first scaled to unit
-        variance, so that the result does not depend on units. With `moore_penrose`, the
-        basis of a singular S1 + S2 spans its range in the given units instead, and
-        V diag(1 / (b alpha + a beta)) V' is the Moore-Penrose inverse of a S2 + b S1.
+        Features are first scaled to unit variance, so that the result does not depend
+        on units. With `moore_penrose`, the basis of a singular S1 + S2 spans its range
+        in the given units instead, and V diag(1 / (b alpha + a beta)) V' is the
+        Moore-Penrose inverse of a S2 + b S1.
         """
         units = Units.of(means, np.einsum("pkii->pi", covariances))
         constant, scale = units.constant, units.scale
@@ -200,11 +199,55 @@ class Pencil:
         )
 
 
+@dataclass(frozen=True)
+class Moments:
+    """Moments of Gaussian classes, and the pairs of classes to separate."""
+
+    means: Array  # (n_classes, d)
+    covariances: Array  # (n_classes, d, d)
+    priors: Array  # (n_classes,)
+    weights: Array  # (n_classes,)
+    pairs: Index  # indices of the first and the second class, (n_pairs, 2)
+    shares: Array | None = None  # priors times costs, replacing the priors of pairs
+
+    @property
+    def pair_priors(self) -> Array:
+        """Priors of each pair, summing to one, of shape (n_pairs, 2)."""
+        shares = self.priors[self.pairs] if self.shares is None else self.shares
+        priors: Array = shares / shares.sum(axis=1, keepdims=True)
+        return priors
+
+    def take(self, index: Index | slice) -> Moments:
+        """Select pairs."""
+        shares = None if self.shares is None else self.shares[index]
+        return replace(self, pairs=self.pairs[index], shares=shares)
+
+    def axes(self) -> PrincipalAxes:
+        """Return the principal axes of the pairs."""
+        covariances = self.covariances[self.pairs]
+        units = Units.of(self.means[self.pairs], np.einsum("pkii->pi", covariances))
+        total = scaled_by(covariances, units.scale).sum(axis=1)
+        return PrincipalAxes.of(total, units, self.weights[self.pairs])
+
+    def pencil(
+        self, *, moore_penrose: bool = False, axes: PrincipalAxes | None = None
+    ) -> Pencil:
+        """Diagonalize the pairs, using their principal axes if given."""
+        return Pencil.from_moments(
+            self.means[self.pairs],
+            self.covariances[self.pairs],
+            self.pair_priors,
+            self.weights[self.pairs],
+            moore_penrose=moore_penrose,
+            axes=axes,
+        )
+
+
 def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
-    """Return a basis in which regular S1 + S2 are the identity.
+    """Return a basis in which regular S1 + S2 are the identity, and a mask of others.
 
     It is the transposed inverse of the Cholesky factor, with zero columns for constant
-    features. Also return a mask of the pairs that are too nearly singular for it.
+    features.
     """
     if constant.any():
         np.einsum("pii->pi", total)[constant] = 1.0
@@ -230,10 +273,7 @@ def _cholesky(matrices: Array) -> tuple[Array, Mask]:
 
 
 def _moore_penrose(scaled: Array, rank: Index) -> Array:
-    """Return a basis in which S1 + S2, in given units, is the identity on its range.
-
-    At most `rank` columns are not zero.
-    """
+    """Return a basis in which S1 + S2, in given units, is the identity on its range."""
     variances, axes = np.linalg.eigh(scaled.sum(axis=1))
     d = scaled.shape[-1]
     keep = variances > RANK_TOLERANCE * variances[:, -1:]
@@ -276,11 +316,7 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
 
 
 def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
-    """Return variances that may be rounding, where they are above the floor.
-
-    They are a share of the variances of the features times the squared basis, whose
-    largest entries are in the weakest directions.
-    """
+    """Return variances that may be rounding, where they are above the floor."""
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
     # Directions beyond the rank repeat the value of the first.
@@ -302,13 +338,11 @@ def _along(c: Array, basis: Array) -> Array:
 def _raised(
     alpha: Array, beta: Array, zero: Mask, low: float, rank: Index
 ) -> tuple[Array, Array]:
-    """Raise zero variances to `low`, and lower those of the other class to 1 - `low`.
-
-    Beyond the rank, repeat the first value, which moves no end of an arc.
-    """
+    """Raise zero variances to `low`, and lower those of the other to 1 - `low`."""
 
     def raised(values: Array, zero: Mask, one: Mask) -> Array:
         values = np.where(zero, low, np.where(one, 1 - low, values))
+        # Beyond the rank, repeating the first value moves no end of an arc.
         first = np.where(rank > 0, values[:, 0], 0.5)[:, None]
         return np.where(np.arange(values.shape[1]) < rank[:, None], values, first)
 

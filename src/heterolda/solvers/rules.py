@@ -66,11 +66,9 @@ class Rules:
     @property
     def fisher(self) -> tuple[Array, Array]:
         """Coefficients and intercepts of Fisher's rules."""
-        if self.fisher_coef is None or self.fisher_intercept is None:
-            raise ValueError(
-                "these rules come without Fisher's rules: solve the pairs first"
-            )
-        return self.fisher_coef, self.fisher_intercept
+        rules: Any = self.fisher_coef, self.fisher_intercept
+        coef, intercept = rules
+        return coef, intercept
 
     @classmethod
     def from_coordinates(
@@ -146,10 +144,7 @@ class Rules:
         means: Array,
         deviations: Array,
     ) -> Rules:
-        """Return rules that do not come from a pencil.
-
-        If both classes have a single common score, the rule is trivial.
-        """
+        """Return rules that do not come from a pencil."""
         distance = np.abs(means[:, 1] - means[:, 0])[:, None]
         deviations = np.maximum(deviations, NO_SPREAD * distance)
         trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)

@@ -21,10 +21,7 @@ _INCONSISTENT = "its arrays do not fit together"
 def checked_moments(
     classes: ArrayLike, counts: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> tuple[NDArray[Any], Array, Array, Array]:
-    """Return labels, weights, means and scatters, sorted by label.
-
-    Refuse moments of inconsistent shapes, and matrices that are not covariances.
-    """
+    """Return labels, weights, means and scatters, sorted by label."""
     labels = np.asarray(label_array(classes, "classes"))
     if labels.ndim != 1 or len(check_labels(labels, "classes", warn=False)) != len(
         labels
@@ -131,24 +128,10 @@ def arrays_of(stats: Any) -> dict[str, NDArray[Any]]:
     return content
 
 
-def check_factors(rows: Array) -> None:
-    """Refuse factor rows whose squares overflow float64."""
-    if len(rows):  # an empty array may claim any number of features
-        with np.errstate(over="ignore"):
-            squares = np.einsum("ij,ij->j", rows, rows)
-        check_range(squares, name="factors")
-
-
 def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the arguments of `ClassStatistics` from the untrusted arrays of a file.
-
-    Raise a KeyError that names a missing array.
-    """
+    """Return the arguments of `ClassStatistics` from the untrusted arrays of a file."""
     if not np.array_equal(content["format"], _FORMAT):
-        raise ValueError(
-            f"its format is not {_FORMAT}, the only one that this release reads: save "
-            "the statistics again with this release"
-        )
+        raise ValueError(f"its format is not {_FORMAT}: save the statistics again")
     classes, names = content["classes"], content.get("feature_names")
     given, estimated_by = content["given"], content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
@@ -196,5 +179,6 @@ def _read_scatters(
         or counts.sum() != len(rows)
     ):
         raise ValueError(_INCONSISTENT)
-    check_factors(rows)
+    with np.errstate(over="ignore"):
+        check_range(np.einsum("ij,ij->j", rows, rows), name="factors")
     return np.split(rows, np.cumsum(counts))[:-1]

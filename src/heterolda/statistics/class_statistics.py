@@ -176,7 +176,7 @@ class ClassStatistics:
         """Scatters of the classes, of shape (n_classes, n_features, n_features)."""
         if isinstance(self._parts, np.ndarray):
             return self._parts
-        check_room(self.n_classes, self.n_features, fit=False)
+        check_room(self.n_classes, self.n_features)
         return expanded(self._parts)
 
     @property
@@ -190,10 +190,7 @@ class ClassStatistics:
 
     @property
     def rank(self) -> int:
-        """Number of features that are neither constant nor dependent on others.
-
-        Dependence is detected only if there are enough rows. At least 1.
-        """
+        """Number of features that are neither constant nor dependent on others."""
         if self.coordinates is not None:
             return self.coordinates.rank
         squares = self.squares.sum(axis=0)
@@ -271,10 +268,7 @@ class ClassStatistics:
     def from_incomplete(
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
-        """Estimate the statistics of rows with missing values by EM.
-
-        Class k of the rows is `classes[k]`.
-        """
+        """Estimate the statistics of rows with missing values by EM."""
         moments = em_moments(passes, classes, names)
         return cls(classes, *moments, names, estimated_by="EM")
 
@@ -326,21 +320,12 @@ class ClassStatistics:
         ClassStatistics
             The object itself. An invalid chunk leaves it unchanged.
         """
-        total = self + self.from_data(X, y, sample_weight)
-        self.classes, self.feature_names = total.classes, total.feature_names
-        self.weights, self.means, self._parts = total.weights, total.means, total._parts
-        self.given = total.given
+        vars(self).update(vars(self + self.from_data(X, y, sample_weight)))
         return self
 
     def _sums(self, *, wide: bool) -> Sums:
         """Return weights, means, and the stored factors if `wide`, else scatters."""
         return self.weights, self.means, self._parts if wide else self.scatters
-
-    def _with(self, classes: NDArray[Any], *sums: Any) -> Self:
-        """Return a copy with other classes and sums."""
-        other = copy.copy(self)
-        other.classes, (other.weights, other.means, other._parts) = classes, sums
-        return other
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, ClassStatistics):
@@ -378,10 +363,7 @@ class ClassStatistics:
         return remaining.with_entries(index, self.classes[index])
 
     def _common(self, other: ClassStatistics) -> tuple[NDArray[Any] | None, bool]:
-        """Return the common feature names, and whether both are `given`.
-
-        Refuse statistics of other features, and those that are not sums.
-        """
+        """Return the common feature names, and whether both are `given`."""
         self._check_sums()
         other._check_sums()
         if self.n_features != other.n_features:
@@ -436,7 +418,7 @@ class ClassStatistics:
         else:
             factors = [*self._parts, np.zeros((0, d))]
             parts = [factors[k] for k in index]
-        return self._with(classes, weights, means, parts)
+        return self._replaced(classes, weights, means, parts)
 
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
@@ -470,7 +452,13 @@ class ClassStatistics:
             parts = self._parts * factor
         else:
             parts = [part * np.sqrt(factor) for part in self._parts]
-        return self._with(self.classes, self.weights * factor, self.means, parts)
+        return self._replaced(self.classes, self.weights * factor, self.means, parts)
+
+    def _replaced(self, classes: NDArray[Any], *sums: Any) -> Self:
+        """Return a copy with other classes and sums."""
+        other = copy.copy(self)
+        other.classes, (other.weights, other.means, other._parts) = classes, sums
+        return other
 
     def covariances(self, shrinkage: Amount = None) -> Array:
         """Return class covariances with divisor W_k - 1, optionally shrunk.
@@ -506,10 +494,7 @@ class ClassStatistics:
         return self.mixed(*self.amounts(shrinkage))
 
     def amounts(self, shrinkage: Amount) -> tuple[Array, float]:
-        """Return the shares rho_k of the pooled covariance, and of its diagonal in it.
-
-        Refuse classes that are too small for a covariance.
-        """
+        """Return the shares rho_k of the pooled covariance, and of its diagonal."""
         refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
         rho, gamma = self.pooled_shares(shrinkage), two_amounts(shrinkage)[1]
         if gamma is None and rho.any():
@@ -518,10 +503,7 @@ class ClassStatistics:
         return rho, gamma or 0.0
 
     def mixed(self, rho: Array, gamma: float) -> Array:
-        """Return class covariances with the share rho_k of the pooled covariance.
-
-        In the pooled covariance, its diagonal has the share `gamma`.
-        """
+        """Return covariances with these shares of the pooled one and its diagonal."""
         if self.factors is not None:
             check_room(self.n_classes, self.n_features)
         scatters, freedom = self.scatters, self.weights - 1
@@ -539,13 +521,8 @@ class ClassStatistics:
         return mixed
 
     def pooled_shares(self, shrinkage: Amount) -> Array:
-        """Return the share of the pooled covariance in that of each class.
-
-        It is 1 for a class of weight 1 or less if classes shrink at all. Moments that
-        are `given` as exact shrink by default only in such classes.
-        """
-        weights = self.weights
-        share = two_amounts(shrinkage)[0]
+        """Return the share of the pooled covariance in that of each class."""
+        weights, share = self.weights, two_amounts(shrinkage)[0]
         if isinstance(share, Real) and 0 <= float(share) <= 1:
             rho = np.full(len(weights), float(share))
         elif share is None or (isinstance(share, str) and share == "auto"):
@@ -554,7 +531,7 @@ class ClassStatistics:
                 return np.zeros(len(weights))
             rank = self.rank
             rho = rank / (weights + rank)
-            if share is None:
+            if share is None:  # given moments are exact, however small the weight
                 rho[weights > (1 if self.given else rank + 1)] = 0.0
         else:
             raise ParameterError(

@@ -29,11 +29,8 @@ def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
 
 
 def too_small(weights: Array, shrinkage: Amount) -> Mask:
-    """Return a mask of the classes with too little weight for a covariance.
-
-    A class of weight 1 or less can only use the pooled covariance of other classes.
-    """
-    single: Mask = weights <= 1
+    """Return a mask of the classes with too little weight for a covariance."""
+    single: Mask = weights <= 1  # can only use the pooled covariance of other classes
     if single.all() or not single.any() or two_amounts(shrinkage)[0] == 0:
         return single
     return weights <= 0
@@ -59,11 +56,7 @@ def pooled_freedom(weights: Array) -> float:
 def against_all_others(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return moments for one-vs-all: of the other classes of each class, then its own.
-
-    The other classes form a mixture by their priors, with the covariance within plus
-    the covariance between them.
-    """
+    """Return moments for one-vs-all: of the mixture of other classes, then its own."""
     others = np.where(np.eye(len(priors)), 0.0, priors)
     share = others / others.sum(axis=1, keepdims=True)
     origin = means.mean(axis=0)  # subtracted, so that a large offset loses no digits

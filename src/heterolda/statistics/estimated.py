@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, dense
+from heterolda.foundations.arrays import dense
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import refuse_small
@@ -26,14 +26,10 @@ _NO_WEIGHTS = (
 def estimated_statistics(
     model: Any, plain: ClassStatistics, rows: Rows
 ) -> ClassStatistics:
-    """Fit the model's `covariance_estimator` to each class and return its moments.
-
-    `plain` are the usual statistics of the rows. A row of weight 3 is repeated three
-    times.
-    """
+    """Fit the model's `covariance_estimator` to each class and return its moments."""
     estimator = model.covariance_estimator
-    _check(estimator, model.shrinkage, plain)
     name = type(estimator).__name__
+    _check(estimator, model.shrinkage, plain)
     means = np.empty_like(plain.means)
     scatters = np.empty((*means.shape, plain.n_features))
     hashes = row_hashes(rows.X)
@@ -43,16 +39,20 @@ def estimated_statistics(
         index = index[np.argsort(hashes[index], kind="stable")]
         index = copies_of_rows(index, rows.weights, _NO_WEIGHTS)
         X = dense(rows.X[index]).astype(np.float64, copy=False)
-        location, covariance = _moments(estimator, X, label)
-        location = plain.means[k] if location is None else location
-        moments = plain.weights[[k]], [location], [covariance]
         try:
+            fitted = clone(estimator, safe=False).fit(X)
+            location = getattr(fitted, "location_", None)
+            location = plain.means[k] if location is None else location
+            moments = plain.weights[[k]], [location], [fitted.covariance_]
             checked = ClassStatistics.from_moments(plain.classes[[k]], *moments)
-            means[k], scatters[k] = checked.means[0], checked.scatters[0]
-        except ValueError as error:
+        except Exception as error:
             raise ParameterError(
-                _NAME, f"{name} gives invalid moments of class {label!r}: {error}"
+                _NAME,
+                f"{name} cannot estimate the covariance of the {len(X)} rows of class "
+                f"{label!r} ({error}): add rows, leave the class out, or use another "
+                "estimator, such as sklearn.covariance.LedoitWolf()",
             ) from error
+        means[k], scatters[k] = checked.means[0], checked.scatters[0]
     values = plain.classes, plain.weights, means, scatters, plain.feature_names
     return ClassStatistics(*values, given=True, estimated_by=name)
 
@@ -62,8 +62,8 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
             _NAME,
-            f"{type(estimator).__name__} has assume_centered=True, but the classes are "
-            "not centered: use assume_centered=False",
+            "has assume_centered=True, but the classes are not centered: use "
+            "assume_centered=False",
         )
     if shrinkage is not None:
         raise ParameterError(
@@ -78,17 +78,3 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     check_several_classes(plain.n_classes)
     refuse_small(plain.classes, plain.weights, plain.weights <= 1)
     check_room(plain.n_classes, plain.n_features)
-
-
-def _moments(estimator: Any, X: Array, label: object) -> tuple[Any, Any]:
-    """Return the location, if any, and the covariance of the rows of a class."""
-    try:
-        fitted = clone(estimator, safe=False).fit(X)
-        return getattr(fitted, "location_", None), fitted.covariance_
-    except Exception as error:
-        raise ParameterError(
-            _NAME,
-            f"{type(estimator).__name__} cannot estimate the covariance of the "
-            f"{len(X)} rows of class {label!r} ({error}): add rows, leave the class "
-            "out, or use another estimator, such as sklearn.covariance.LedoitWolf()",
-        ) from error

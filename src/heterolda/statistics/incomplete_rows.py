@@ -86,11 +86,7 @@ class IncompleteRows:
         return cls(Z[order], observed[order], codes[order], bounds, weights)
 
     def compacted(self) -> IncompleteRows:
-        """Replace the rows of long patterns by triangular factors.
-
-        A pattern with o observed features and more than 2 (o + 1) rows gets o + 1 rows
-        with the same sum of outer products.
-        """
+        """Replace the rows of long patterns by triangular factors."""
         sizes, first = np.diff(self.bounds), self.bounds[:-1]
         needed = 1 + self.observed[first].sum(axis=1)
         long = np.flatnonzero(sizes > 2 * needed)
@@ -137,10 +133,7 @@ class IncompleteRows:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Patterns in blocks with the same number of missing values.
-
-        Patterns without missing or without observed values are in no block.
-        """
+        """Patterns in blocks by their number of missing values, neither 0 nor d."""
         first, sizes = self.bounds[:-1], np.diff(self.bounds)
         lacking = ~self.observed[first]
         n_missing = lacking.sum(axis=1)

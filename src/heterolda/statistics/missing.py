@@ -49,18 +49,16 @@ from heterolda.statistics.moments import RangeError, check_range, check_room, is
 MAX_STEPS = 1000
 # Share of the pooled variances that is added to variances: without it the likelihood
 # has no maximum where features depend on each other.
-_LEAST_VARIANCE = 1e-10
+_LEAST_VARIANCE = 1e-9
 # Steps end at this distance from the limit, in standard deviations, as estimated from
-# the last two.
-_DISTANCE = 1e-7
-# A first run adds more to the variances, and ends when a step raises the log-likelihood
-# by less than this for each parameter. For classes that borrow, or whose correlations
-# have an eigenvalue below the first number, it is the only run.
-_DEPENDENT, _ROUGH_VARIANCE, _GAIN = 1e-4, 1e-6, 1e-3
+# the last two. Classes that borrow, or whose correlations have an eigenvalue below
+# _DEPENDENT, also end when a step raises the log-likelihood by less than _GAIN for each
+# parameter.
+_DISTANCE, _DEPENDENT, _GAIN = 1e-7, 1e-4, 1e-3
 # Largest number of steps that an extrapolation may replace.
 _LONGEST = 1000.0
+_START_VARIANCE = 1e-6
 _TINY = float(np.finfo(float).tiny)
-
 
 # Rows in parts that fit in memory: a list, or an object that reads them again in each
 # loop.
@@ -135,8 +133,7 @@ def completed(
     """Return deviations of rows from class means, with missing ones as expected.
 
     Also return, for each class, the sum of the covariances of the missing values, and
-    the log-likelihood of the observed ones without constants and determinants. Moments
-    are those of rows minus the origin, in units of the scale.
+    the log-likelihood of the observed ones without constants and determinants.
     """
     k, d = means.shape
     t = rows.Z[:, :1]
@@ -166,28 +163,25 @@ def completed(
     return r, covariances.reshape(k, d, d), -0.5 * (log_det + quadratic)
 
 
-def filled(X: NDArray[Any], mean: Array, covariance: Array) -> Array:
-    """Return rows with missing values filled in by regression on the observed ones."""
-    variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
-    scale = np.sqrt(np.where(variances > 0, variances, 1.0))
-    least = _LEAST_VARIANCE * np.eye(len(mean))
-    precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
-    order, _ = group_by_pattern(~np.isnan(X), codes)
-    rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
-    zero, result = np.zeros((1, len(mean))), np.empty(X.shape)
-    r, *_ = completed(rows, zero, precision[None], mean, scale)
-    result[order] = mean + scale * r
-    return np.where(np.isnan(X), result, X)
-
-
 def filled_rows(X: NDArray[Any], stats: Any) -> Array:
     """Fill in missing values by regression on the observed ones, over all classes."""
     total = stats.weights.sum()
     share = stats.weights / total
     mean = share @ stats.means
     shifts = (stats.means - mean) * np.sqrt(share)[:, None]
-    within = stats.scatters.sum(axis=0) / total
-    return filled(X, mean, within + shifts.T @ shifts)
+    covariance = stats.scatters.sum(axis=0) / total + shifts.T @ shifts
+    variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
+    scale = np.sqrt(np.where(variances > 0, variances, 1.0))
+    least = _LEAST_VARIANCE * np.eye(len(mean))
+    precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
+    order, _ = group_by_pattern(~np.isnan(X), codes)
+    rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
+    result = np.empty(X.shape)
+    zero = np.zeros((1, len(mean)))
+    result[order] = (
+        mean + scale * completed(rows, zero, precision[None], mean, scale)[0]
+    )
+    return np.where(np.isnan(X), result, X)
 
 
 @dataclass(frozen=True)
@@ -203,10 +197,7 @@ class Likelihood:
     shared: bool = False  # whether all classes share one covariance
 
     def step(self, moments: Array) -> tuple[Array, Array, Array]:
-        """Return moments after a step of EM, scatters of completed rows, likelihoods.
-
-        These are log-likelihoods of each class before the step, up to constants.
-        """
+        """Return moments after a step, scatters, and log-likelihoods before it."""
         means, covariances = moments[:, 0], moments[:, 1:]
         precisions = np.asarray(np.linalg.inv(covariances), np.float64)
         sums, products = np.zeros_like(means), np.zeros_like(covariances)
@@ -233,17 +224,11 @@ class Likelihood:
         after = np.concatenate([(means + shift)[:, None], after], axis=1)
         return after, scatters, value
 
-    def climb(
-        self, moments: Array, exact: Mask
-    ) -> tuple[Array, Array, list[Array], bool]:
-        """Alternate two steps and an extrapolation until convergence.
-
-        Classes that are not `exact`, or not regular, may stop where the likelihood
-        grows slowly. Return moments, scatters, likelihoods, which never decrease, and
-        whether the steps converged.
-        """
+    def climb(self, moments: Array) -> tuple[Array, Array, list[Array], bool]:
+        """Return moments, scatters, log-likelihoods, and whether steps converged."""
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
+        exact = (self.more == 0) & (not self.shared)
         values = []
         for _ in range(0, MAX_STEPS, 3):
             first, _, before = self.step(moments)
@@ -288,10 +273,7 @@ def _regular(moments: Array) -> Mask:
 def em_moments(
     passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return the weights, and the maximum-likelihood means and scatters, of classes.
-
-    Scatters are covariances times weights. Warnings use the names of features, if any.
-    """
+    """Return the weights, and the maximum-likelihood means and scatters, of classes."""
     if isinstance(passes, list):
         passes = [rows.compacted() for rows in passes]
     margins = margins_of(passes)
@@ -300,26 +282,17 @@ def em_moments(
     d = n.shape[1]
     overall = (n * margins.variances).sum(axis=0) / n.sum(axis=0)
     scale = np.sqrt(np.where(overall > 0, overall, 1.0))
-    diagonal = (margins.variances / scale**2 + _ROUGH_VARIANCE)[:, None] * np.eye(d)
+    diagonal = (margins.variances / scale**2 + _START_VARIANCE)[:, None] * np.eye(d)
     start = np.concatenate([margins.means[:, None] / scale, diagonal], axis=1)
     incomplete = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
     few = (margins.complete <= d + 1) & incomplete
-    more, borrowed = np.where(few, float(d), 0.0), np.zeros_like(diagonal)
-    likelihood = Likelihood(passes, seen, margins.origin, scale, more, borrowed)
+    more = np.where(few, float(d), 0.0)
+    added = (seen * _LEAST_VARIANCE)[:, None, None] * np.eye(d)
+    likelihood = Likelihood(passes, seen, margins.origin, scale, more, added)
     if few.any():
         start[few, 1:] = pooled = _pooled(likelihood, start, margins.complete.sum())
-        borrowed[few] = d * pooled
-
-    def climb(start: Array, least: Array, exact: Mask) -> Any:
-        added = (seen * least)[:, None, None] * np.eye(d)
-        return replace(likelihood, scatters=borrowed + added).climb(start, exact)
-
-    rough, none = np.full(len(seen), _ROUGH_VARIANCE), np.zeros(len(seen), bool)
-    after, scatters, _, converged = climb(start, rough, none)
-    exact = ~few & _regular(after)
-    if exact.any():
-        least = np.where(exact, _LEAST_VARIANCE, rough)
-        after, scatters, _, converged = climb(after, least, exact)
+        added[few] += d * pooled
+    after, scatters, _, converged = likelihood.climb(start)
     if not converged:
         warnings.warn(
             "the means and covariances of rows with missing values did not converge in "
@@ -341,13 +314,17 @@ def em_moments(
 
 def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
     """Return the pooled covariance, shrunk to its diagonal if complete rows are few."""
-    identity = np.broadcast_to(np.eye(len(likelihood.scale)), likelihood.scatters.shape)
-    rows = float(len(likelihood.scale)) * (n_complete <= len(likelihood.scale) + 1)
-    scatters = (rows + likelihood.weights.sum() * _ROUGH_VARIANCE) * identity
-    more, none = np.full(len(start), rows), np.zeros(len(start), bool)
-    together = replace(likelihood, more=more, scatters=scatters, shared=True)
+    d, total = len(likelihood.scale), likelihood.weights.sum()
+    identity = np.broadcast_to(np.eye(d), likelihood.scatters.shape)
+    rows = float(d) if n_complete <= d + 1 else 0.0
+    together = replace(
+        likelihood,
+        more=np.full(len(start), rows),
+        scatters=(rows + total * _LEAST_VARIANCE) * identity,
+        shared=True,
+    )
     start = np.concatenate([start[:, :1], identity], axis=1)
-    covariance: Array = together.climb(start, none)[0][0, 1:]
+    covariance: Array = together.climb(start)[0][0, 1:]
     return covariance
 
 

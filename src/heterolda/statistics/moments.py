@@ -1,8 +1,7 @@
 r"""Sums over the rows of classes: weights, means, and centered scatters or factors.
 
-For few rows and many features, a factor F replaces the scatter :math:`T = F'F`: the n
-rows of deviations from the mean, or the product of an orthogonal matrix with them.
-With n < d it is smaller than T.
+For few rows and many features, a factor F replaces the scatter :math:`T = F'F`: the
+rows of deviations from the mean.
 """
 
 from __future__ import annotations
@@ -76,23 +75,18 @@ def available_memory() -> float:
         return np.inf
 
 
-def check_room(n_classes: int, n_features: int, *, fit: bool = True) -> None:
-    """Refuse covariances, or with `fit` a fit to them, that exceed the memory."""
+def check_room(n_classes: int, n_features: int) -> None:
+    """Refuse covariances whose fit needs more than the memory."""
     matrix = 8 * n_features**2
-    size = needed = n_classes * matrix
-    if fit:
-        needed = _PER_CLASS * size + _IN_ADDITION * matrix
-    if needed <= _SMALL:
+    needed = (_PER_CLASS * n_classes + _IN_ADDITION) * matrix
+    if needed <= _SMALL or needed <= (available := available_memory()):
         return
-    available = available_memory()
-    if needed <= available:
-        return
-    for_fit = f", and a fit needs {needed / 1e9:.1f} GB" if fit else ""
     raise ValueError(
         f"the covariances of {n_classes} classes and {n_features} features take "
-        f"{size / 1e9:.1f} GB{for_fit}, but the machine has only "
-        f"{available / 1e9:.1f} GB of memory: use fewer features (by selection or "
-        "PCA), merge classes, or use a machine with more memory"
+        f"{n_classes * matrix / 1e9:.1f} GB, and a fit needs {needed / 1e9:.1f} GB, "
+        f"but the machine has only {available / 1e9:.1f} GB of memory: use fewer "
+        "features (by selection or PCA), merge classes, or use a machine with more "
+        "memory"
     )
 
 
@@ -113,21 +107,19 @@ def class_sums(rows: Rows) -> Sums:
     check_room(n_classes, X.shape[1])
     if issparse(X):
         return _sparse_sums(rows)
-    weights, means, scatters, lost = class_moments(
-        X, rows.codes, rows.weights, n_classes
-    )
+    sums = class_moments(X, rows.codes, rows.weights, n_classes)
     with np.errstate(over="ignore", invalid="ignore"):
-        overflowed = not np.isfinite(scatters.sum())
+        overflowed = not np.isfinite(sums.scatters.sum())
     # Rows of weight zero are in no sum, but must be finite, too.
     has_zero_weights = rows.weights is not None and not rows.weights.all()
     if on_device and (overflowed or has_zero_weights):
         _refuse_not_finite(X)
     if overflowed:
-        for scatter in scatters:
+        for scatter in sums.scatters:
             check_range(np.diag(scatter))
-    if lost >= 0:
-        raise RangeError("X", lost, _UNDERFLOW)
-    return weights, means, scatters
+    if sums.lost >= 0:
+        raise RangeError("X", sums.lost, _UNDERFLOW)
+    return sums[:3]
 
 
 def _refuse_not_finite(X: Any) -> None:
@@ -211,25 +203,11 @@ def _class_factors(rows: Rows) -> Sums:
                 shift = w @ z / weights[k]
                 means[k] += shift
                 z -= shift
-                if rows.weights is not None:
-                    z *= np.sqrt(w)[:, None]
+                z *= np.sqrt(w)[:, None]
                 squares = np.einsum("ij,ij->j", z, z)
             check_range(squares, (z != 0).any(axis=0))
-            z = _without_mean(z, np.sqrt(w))
-        factors.append(z)
+        factors.append(z if len(z) > 1 else z[:0])
     return weights, means, factors
-
-
-def _without_mean(z: Array, root: Array) -> Array:
-    """Return a factor with one row fewer and the same scatter.
-
-    `root @ z` is zero. So the reflection that maps `root` to the first axis makes the
-    first row zero.
-    """
-    v = root / np.linalg.norm(root)
-    v[0] += 1.0
-    z -= np.outer(v / v[0], v @ z)  # |v|^2 = 2 v[0]
-    return z[1:]
 
 
 def expanded(factors: list[Array]) -> Array:
@@ -242,12 +220,7 @@ def expanded(factors: list[Array]) -> Array:
 
 
 def compressed(factor: Array) -> Array:
-    """Return a factor of the same scatter with as few rows as its rank.
-
-    It is the pivoted Cholesky factor, which the scatter determines, so it reveals no
-    more about the rows. The scatter changes by at most `NO_ENTRY` times the deviations
-    of two features. Compressing twice changes nothing.
-    """
+    """Return the pivoted Cholesky factor, which reveals no more than the scatter."""
     if not len(factor):
         return factor
     norms = np.sqrt(np.einsum("ij,ij->j", factor, factor))
@@ -266,11 +239,7 @@ def compressed(factor: Array) -> Array:
 
 
 def merged(first: Sums, second: Sums) -> Sums:
-    """Merge the sums of two sets of rows, both with scatters or both with factors.
-
-    Both have the same classes, which are merged by the pairwise update of Chan, Golub
-    and LeVeque.
-    """
+    """Merge sums of the same classes by Chan, Golub and LeVeque's pairwise update."""
     weights = first[0] + second[0]
     means = np.where(first[0][:, None] > 0, first[1], second[1])
     wide = isinstance(first[2], list)

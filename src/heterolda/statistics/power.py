@@ -61,11 +61,9 @@ class PowerTransformation:
     ) -> PowerTransformation:
         """Estimate the powers that make features Gaussian within classes.
 
-        The power of a feature, rounded to two digits, maximizes the likelihood of
-        Gaussian classes with separate means and variances. It is 1, no transformation,
-        if the Bayesian information criterion prefers that, or if the feature has at
-        most two values. With many rows, the powers are those of a sample that depends
-        neither on the order nor on copies of rows.
+        A power, rounded to two digits, maximizes the likelihood of Gaussian classes
+        with separate means and variances. It is 1, no transformation, if the Bayesian
+        information criterion prefers that, or if the feature has at most two values.
         """
         weight = np.ones(len(X)) if weight is None else weight
         center, scale = _units(X, weight / weight.sum())
@@ -106,12 +104,8 @@ class PowerTransformation:
 
 
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
-    """Return means and standard deviations of features, with outliers clipped.
-
-    Values are clipped to `FARTHEST` deviations from the mean until that changes
-    nothing. A deviation of 0 becomes 1. Features are first scaled to [-1, 1], so that
-    squares cannot overflow.
-    """
+    """Return means and deviations of features, clipped until that changes nothing."""
+    # Scaled to [-1, 1], so that squares cannot overflow.
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low
     half[half == 0] = 1

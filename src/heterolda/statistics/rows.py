@@ -116,9 +116,7 @@ def validated(
 
     For a fit, weights become frequencies, and classes of weight zero are left out. With
     `sums`, more chunks may follow: X may be empty, and weights and classes are
-    unchanged. The `first` call sets the number and names of the features of the
-    estimator, if any; later calls must match them. NaN passes if `missing`, here or in
-    the estimator, is "em".
+    unchanged. NaN passes if `missing`, here or in the estimator, is "em".
     """
     device = device_of(X)
     if device is None:
@@ -167,9 +165,8 @@ def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArr
 def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     """Return validated weights of n rows for a fit, with a mean of at least one.
 
-    A weight is a frequency: 3 stands for three copies of a row. Weights with a mean
-    below one, over the rows of positive weight, cannot be frequencies and are scaled to
-    a mean of one, so that their unit does not matter.
+    Weights with a mean below one, over the rows of positive weight, cannot be
+    frequencies and are scaled to a mean of one, so that their unit does not matter.
     """
     weights = check_sample_weight(sample_weight, n)
     if weights is None:
@@ -183,19 +180,13 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
 
 
 def frequency_factor(total: float, n_rows: int) -> float:
-    """Return the factor that turns weights with the sum `total` into frequencies.
-
-    `n_rows` is the number of rows of positive weight.
-    """
+    """Return the factor that turns weights of `n_rows` rows into frequencies."""
     too_small = 0 < total < n_rows * (1 - SAME_SUM)
     return n_rows / total if too_small else 1.0
 
 
 def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
-    """Repeat each row index as often as its weight says.
-
-    The error for fractional weights, or too many copies, ends with `why`.
-    """
+    """Repeat each row index as often as its weight says; `why` ends the error."""
     if weights is None:
         return rows
     counts = np.rint(weights[rows])

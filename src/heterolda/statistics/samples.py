@@ -153,10 +153,7 @@ def _in_sample(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
 
 
 def row_hashes(X: Any) -> Hashes:
-    """Return uniformly distributed hashes of rows, equal for equal rows.
-
-    They depend neither on the type of the numbers nor on whether X is sparse.
-    """
+    """Return uniform hashes of rows that depend on their values only."""
     n, d = X.shape
     factors = np.resize(_FACTORS, d) * np.uint64(2) + np.uint64(1)
     factors += np.arange(d, dtype=np.uint64) // np.uint64(4096) * np.uint64(2)

@@ -33,11 +33,7 @@ _BLOCK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """Amounts by which class covariances are shrunk.
-
-    Class k has the covariance ``(1 - g_k) S_k + g_k P``, where
-    ``P = (1 - r) S_pooled + r diag(S_pooled)``.
-    """
+    """Shares of (1 - g_k) S_k + g_k P with P = (1 - r) S_pooled + r diag(S_pooled)."""
 
     to_pooled: Array  # weights g_k, (n_classes,)
     to_diagonal: float  # weight r
@@ -46,10 +42,7 @@ class Shrinkage:
     def of(
         cls, statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
     ) -> Shrinkage:
-        """Return the amounts that rows have chosen, or those of the parameter.
-
-        If rows chose no shrinkage, only classes too small for a covariance are shrunk.
-        """
+        """Return the amounts that rows have chosen, or those of the parameter."""
         if chosen is None:
             return cls(*statistics.amounts(shrinkage))
         return chosen if chosen.to_pooled.any() else cls(*statistics.amounts(None))
@@ -92,11 +85,7 @@ def needs_no_rows(estimator: Any) -> bool:
 def chosen_by_rows(
     shrinkage: Amount, statistics: ClassStatistics, rows: Rows
 ) -> Shrinkage | None:
-    """Return the shrinkage chosen by left-out rows, or None if the parameter decides.
-
-    Rows choose with "cv", and by default where they are few. They are in the
-    coordinates of the statistics.
-    """
+    """Return the shrinkage chosen by left-out rows; None if the parameter decides."""
     if statistics.given or statistics.n_classes < 2:
         return None
     freedom = pooled_freedom(statistics.weights)
@@ -159,11 +148,7 @@ def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
 
 
 def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
-    """Return log-likelihoods of left-out rows, (n_strengths, n_diagonals).
-
-    They are sums over all rows, up to a constant, and minus infinity for a candidate
-    with a singular class.
-    """
+    """Return log-likelihoods of all left-out rows, (n_strengths, n_diagonals)."""
     basis, spectrum = pooled_basis(statistics)
     scores = np.zeros((len(STRENGTHS), len(DIAGONALS)))
     order, bounds = rows.by_class
@@ -186,25 +171,18 @@ def _number_of_features(statistics: ClassStatistics) -> int:
 
 
 def _outside(statistics: ClassStatistics) -> int:
-    """Return the number of directions with variance outside the coordinates.
-
-    It is zero if there are enough rows: then the features are linearly dependent.
-    """
+    """Return the number of directions with variance outside the coordinates."""
     coordinates = statistics.coordinates
     if coordinates is None:
         return 0
     n_varying = np.count_nonzero(coordinates.target) + coordinates.n_outside
+    # With enough rows, the features are linearly dependent.
     few = pooled_freedom(statistics.weights) < n_varying
     return coordinates.n_outside if few else 0
 
 
 def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
-    """Return eigenvectors, scaled for raw features, and eigenvalues of the correlation.
-
-    The correlation is the pooled one. Constant features are left out. If there are
-    enough rows, so are directions without variance, which then are a property of the
-    data and not of the sample.
-    """
+    """Return scaled eigenvectors, and the eigenvalues, of the pooled correlation."""
     freedom = pooled_freedom(statistics.weights)
     pooled = statistics.scatters.sum(axis=0) / freedom
     coordinates = statistics.coordinates
@@ -214,6 +192,7 @@ def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
     spectrum, vectors = np.linalg.eigh(
         pooled[np.ix_(varies, varies)] / scale / scale[:, None]
     )
+    # With enough rows, directions without variance are a property of the data.
     if freedom >= len(scale) > 0 and not _outside(statistics):
         positive = spectrum > SINGULAR * spectrum[-1]
         spectrum, vectors = spectrum[positive], vectors[:, positive]
@@ -223,11 +202,7 @@ def pooled_basis(statistics: ClassStatistics) -> tuple[Array, Array]:
 
 
 class _Candidates(NamedTuple):
-    """Covariances of a class for all strengths, with one mixture P.
-
-    Leaving out one copy of a row u subtracts a multiple of u u' from a base matrix. The
-    base matrices have the same eigenvectors for all strengths.
-    """
+    """Covariances of a class for all strengths, with one mixture P."""
 
     vectors: Array  # inverse square root of the mixture times eigenvectors, (n, n)
     precisions: Array  # inverse eigenvalues, (n, n_strengths); NaN if singular

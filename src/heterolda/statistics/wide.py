@@ -50,12 +50,12 @@ class Span:
 
     @classmethod
     def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:
-        """Return the span of statistics with factors.
+        """Return the span of statistics with factors, in units of pooled deviations.
 
-        Units are pooled deviations. If `shrinkage` leaves out the diagonal, directions
-        without variance remain, and the units decide which of them are used; then units
-        are the deviations of all classes together. Features that are constant within
-        classes have separate coordinates, and no target of shrinkage.
+        If `shrinkage` leaves out the diagonal, directions without variance remain, and
+        the units decide which of them are used; then units are the deviations of all
+        classes together. Features that are constant within classes have separate
+        coordinates, and no target of shrinkage.
         """
         factors, means = statistics.factors or [], statistics.means
         freedom, squares = pooled_freedom(statistics.weights), statistics.squares
@@ -135,10 +135,7 @@ class Span:
 def in_span(
     statistics: ClassStatistics, shrinkage: Any = None
 ) -> tuple[ClassStatistics, Span | None]:
-    """Return statistics in coordinates and their span if wide, else as is and None.
-
-    `shrinkage` is that of the covariances to be computed.
-    """
+    """Return statistics in coordinates and their span if wide, else as is and None."""
     if statistics.factors is None:
         return statistics, None
     span = Span.of(statistics, shrinkage)
@@ -159,10 +156,7 @@ def in_coordinates(
 def outside_of(
     coordinates: Coordinates | None, covariances: Array
 ) -> tuple[int, Array]:
-    """Return the number of directions outside the span, and class variances there.
-
-    These are the variances of the last coordinate that is shrunk.
-    """
+    """Return the number of directions outside the span, and class variances there."""
     if coordinates is None or not coordinates.n_outside:
         return 0, np.ones(len(covariances))
     last = np.flatnonzero(coordinates.target)[-1]
@@ -174,9 +168,8 @@ def _orthonormal(
 ) -> tuple[Array, list[Array]]:
     """Return a basis for rows, in units, and the coordinates of each part in it.
 
-    Features not in the mask have zeros in the basis. The last two parts are shifts and
-    a direction outside of all rows. Of the axes along which all else is zero, only the
-    last is kept.
+    The last two parts are shifts and a direction outside of all rows. Of the axes along
+    which all else is zero, only the last is kept.
     """
     bounds = np.cumsum([len(part) for part in parts])
     if not features.any():  # one coordinate that is always zero
@@ -206,9 +199,8 @@ def _orthonormal(
 def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     """Rotate R to the axes of its first n columns, then to those of remaining shifts.
 
-    The first n columns are rows within classes, the last is a direction outside. The
-    axes do not depend on the order of rows and classes. Variances and shifts that may
-    be rounding errors become zero, so that they separate no classes.
+    Variances and shifts that may be rounding errors become zero, so that they separate
+    no classes.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > NO_DEVIATION * np.sqrt(n))
@@ -225,10 +217,7 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
 
 
 def _constant_basis(means: Array, features: Mask, units: Array) -> tuple[Array, Array]:
-    """Return a basis for features constant within classes, and class centers in it.
-
-    The basis spans the shifts of the class means.
-    """
+    """Return a basis for features constant within classes, and class centers in it."""
     shifts = (means - means[0])[:, features] / units[features]
     _, size, axes = np.linalg.svd(shifts, full_matrices=False)
     vectors = axes[size > SAME_CONSTANT * len(units) * size[0]].T

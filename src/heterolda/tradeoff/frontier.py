@@ -269,7 +269,7 @@ class Frontier:
         nodes, weights = np.polynomial.legendre.leggauss(10)
         points = left[:, None] + widths[:, None] * 0.5 * (nodes + 1)
         zeros = np.zeros(points.size, np.intp)
-        y1, y2, speed = self.arc.slopes(zeros, points.ravel())[2]
+        y1, y2, speed = self.arc.speeds(zeros, points.ravel())
         values = ndtr(-y2) * np.exp(-0.5 * y1 * y1) / np.sqrt(2 * np.pi) * speed
         sums = values.reshape(points.shape) @ weights
         return float(1 - 0.5 * sums @ widths)
