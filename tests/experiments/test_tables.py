@@ -99,14 +99,14 @@ def test_tables_have_the_figures_of_a_naive_reference(rows, read):
 def test_marks_of_the_best_and_of_fewer_folds_in_both_formats(rows, read):
     for row in rows:
         if row[1] in ("c-hld", "algorithm-1"):  # ties in the printed digits are best
-            row[6], row[7] = row[5], repr(0.001 + 1e-8 * (row[1] == "algorithm-1"))
+            row[6], row[7] = row[5] - 1, repr(0.001 + 1e-8 * (row[1] == "algorithm-1"))
     cut = ["liver", "algorithm-2", 2]
     rows = [row for row in rows if not (row[:3] == cut and row[3] > 1)]
     rows = [row for row in rows if row[:2] != ["iris", "svm"]]
     for row in of(rows, *cut[:2]):
         row[6] = row[5]  # without a fault, but not on all folds
     results = read(rows)
-    for table, heading, best in ((2, "ours, %", "0.100"), (3, "ours", "100.00")):
+    for table, heading, best in ((2, "ours, %", "0.100"), (3, "ours", "96.67")):
         cells = entries(results, table)
         for dataset in SIZES:
             marked = {m for m in METHODS if "*" in cells.get((dataset, m, heading), "")}
