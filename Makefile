@@ -17,7 +17,7 @@ READER ?=
 # Several processes work at once, each with one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test quick check coverage lint fuzz sanitize soak audit bench bench-scale gpu accuracy held-out hostile docs picture dist
+.PHONY: demo test quick check coverage lint fuzz sanitize audit bench bench-scale gpu accuracy held-out hostile docs picture dist
 .PHONY: pages stamp test-oldest mutation clean
 
 demo: $(PLOT)
@@ -53,9 +53,6 @@ fuzz: $(TEST)
 sanitize: $(TEST)
 	$(ONE_THREAD) $(BIN)/python -m fuzz.sanitized $(SECONDS)
 
-soak: $(TEST)
-	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak
-
 # Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
 audit: $(CHECK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
@@ -83,7 +80,7 @@ held-out: $(TEST)
 pages: $(TEST)
 	$(BIN)/python -m benchmarks.speed --report
 	$(BIN)/python -m benchmarks.scale --report
-	$(BIN)/python -m benchmarks.gpu --page
+	$(BIN)/python -m benchmarks.gpu --report
 	$(BIN)/python -m benchmarks.accuracy --report
 	$(BIN)/python -m benchmarks.held_out --report
 	$(BIN)/python -m benchmarks.certificate --report

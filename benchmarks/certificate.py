@@ -1,4 +1,4 @@
-"""The certificate of the global solver, checked by a verifier of its own.
+"""Check the certificate of the global solver with an independent verifier.
 
 python -m benchmarks.certificate [--problems 10000] [--seed 0] [--report]
 
@@ -13,28 +13,31 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.pages import publish, read_record, section_table, write_record
+from benchmarks.pages import (
+    Record,
+    publish,
+    read_record,
+    section_table,
+    write_record,
+)
 from benchmarks.verifier import error_of_rule, verify
-from heterolda import Global, kernels
-from heterolda.kernels import pair_solver
+from heterolda import Global
 from heterolda.solvers import Moments, solve
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array]
 
-RESULTS = Path(__file__).parent / "results" / "certificate.json"
 GAPS = (1e-2, 1e-3, 1e-4, 1e-5)
 _PAIR = np.array([[0, 1]])
 
 
 def covariance(rng: Generator, d: int, condition: float) -> Array:
-    """A rotated matrix with eigenvalues between 1 / condition and 1."""
+    """Return a rotated matrix with eigenvalues between 1 / condition and 1."""
     axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
     S = (axes * condition ** -rng.uniform(0, 1, d)) @ axes.T
     return 0.5 * (S + S.T)
@@ -48,7 +51,7 @@ def draw(
     rarest: float = 0.02,
     likeness: tuple[float, float] | None = None,
 ) -> Problem:
-    """Means, covariances and priors of two classes.
+    """Draw means, covariances and priors of two classes.
 
     Distances are powers of ten, in deviations; a likeness is the power of ten of the
     share by which the covariances differ.
@@ -82,27 +85,21 @@ KINDS: dict[str, Callable[[Generator], Problem]] = {
 
 @dataclass
 class Tally:
-    """What became of the claims of a kind."""
+    """Count the claims of a kind and their verdicts."""
 
     problems: int = 0
     proven: int = 0
     refuted: int = 0
     unmet: int = 0
     hyperplanes: int = 0
-    handed_over: int = 0
     points: int = 0
     difference: float = 0.0
 
     def add(self, problem: Problem, gap: float) -> None:
-        """Solve a problem and verify what is claimed of it."""
+        """Solve a problem and verify its claim."""
         means, S, priors = problem
         weights = np.full(2, 50.0)
         planes = solve(Moments(means, S, priors, weights, _PAIR), Global(gap=gap))
-        if kernels.compiled is not None:
-            _, outcome = pair_solver.solve_pairs(
-                means, S, weights, _PAIR, priors[None], gap
-            )
-            self.handed_over += int(outcome[0] != pair_solver.DONE)
         error = float(planes.error[0])
         verdict = verify(means, S, priors, error * (1 - float(planes.gap[0])))
         again = error_of_rule(planes.coef[0], planes.intercept[0], means, S, priors)
@@ -126,22 +123,16 @@ def check(problems: int, seed: int) -> dict[str, Tally]:
     return tallies
 
 
-def tallies_of(path: Path) -> dict[str, Tally]:
-    """Return the tallies of a file of results."""
-    return {kind: Tally(**tally) for kind, tally in read_record(path).items()}
-
-
-def parts(tallies: dict[str, Tally]) -> dict[str, str]:
-    """Return the parts of the page."""
-    problems = sum(t.problems for t in tallies.values())
-    refuted = sum(t.refuted for t in tallies.values())
-    proven = sum(t.proven for t in tallies.values())
+def parts(record: Record) -> dict[str, str]:
+    """Return the parts of the page, from a tally for each kind."""
+    problems, proven, refuted = (
+        sum(tally[key] for tally in record.values())
+        for key in ("problems", "proven", "refuted")
+    )
+    counts = "problems", "hyperplanes", "proven", "refuted", "points"
     rows = [
-        (
-            *(kind, f"{t.problems:,}", f"{t.hyperplanes:,}", f"{t.proven:,}"),
-            *(f"{t.refuted:,}", f"{t.points:,}", f"{t.difference:.0e}"),
-        )
-        for kind, t in tallies.items()
+        (kind, *(f"{t[key]:,}" for key in counts), f"{t['difference']:.0e}")
+        for kind, t in record.items()
     ]
     head = "problems|claims|hyperplanes|proven|violated|most points|error, recomputed"
     return {
@@ -161,15 +152,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args(arguments)
     if options.report:
-        publish("trust", parts(tallies_of(RESULTS)))
+        publish("trust", parts(read_record("certificate")))
         return 0
     tallies = check(options.problems, options.seed)
+    record = {kind: asdict(tally) for kind, tally in tallies.items()}
     if (options.problems, options.seed) == (10_000, 0):
-        found = {kind: asdict(tally) for kind, tally in tallies.items()}
-        write_record(RESULTS, found)
-        publish("trust", parts(tallies))
+        write_record("certificate", record)
+        publish("trust", parts(record))
     else:
-        print(*parts(tallies).values(), sep="\n\n")
+        print(*parts(record).values(), sep="\n\n")
     failed = sum(t.problems - t.proven for t in tallies.values())
     print(f"{failed} of {options.problems} claims are not proven", file=sys.stderr)
     return int(failed > 0)

@@ -1,4 +1,4 @@
-"""What estimated moments cost: exactly Gaussian classes, and few rows to fit them.
+"""Measure what estimated moments cost: exactly Gaussian classes, few rows to fit them.
 
 python -m benchmarks.fitted_gaussians [--report]
 
@@ -10,11 +10,8 @@ benchmarks/results/fitted_gaussians.json and written into docs/limits.md.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,16 +23,15 @@ from benchmarks.pages import (
     GREY,
     OURS,
     PEER,
+    Record,
     canvas,
+    command,
     png,
     publish,
-    read_record,
     section_table,
-    write_record,
 )
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
-RESULTS = Path(__file__).parent / "results" / "fitted_gaussians.json"
 FEATURES, PROBLEMS = 20, 40
 ROWS = 50, 100, 200, 500, 2000
 SHOWN = {
@@ -65,16 +61,16 @@ def error(model: Any, means: np.ndarray, covariances: np.ndarray) -> float:
     return float(norm.cdf(np.array([1, -1]) * scores / deviations).mean())
 
 
-def measure() -> dict[str, Any]:
+def measure() -> Record:
     """Return the mean errors by the number of rows of a class."""
-    found = {n: {key: [] for key in SHOWN} for n in ROWS}
+    results = {n: {key: [] for key in SHOWN} for n in ROWS}
     for seed in range(PROBLEMS):
         rng = np.random.default_rng(seed)
         means, covariances = problem(rng)
         exact = ClassStatistics.from_moments([0, 1], [1e6, 1e6], means, covariances)
         best = GaussianLinearDiscriminant().fit_statistics(exact).bayes_error_[0]
         roots = np.linalg.cholesky(covariances)
-        for n, errors in found.items():
+        for n, errors in results.items():
             y = np.repeat([0, 1], n)
             noise = rng.normal(size=(2 * n, FEATURES, 1))
             X = means[y] + (roots[y] @ noise)[:, :, 0]
@@ -90,12 +86,12 @@ def measure() -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "errors": {
             str(n): {key: float(f"{np.mean(e):.5f}") for key, e in errors.items()}
-            for n, errors in found.items()
+            for n, errors in results.items()
         },
     }
 
 
-def parts(record: dict[str, Any]) -> dict[str, str]:
+def parts(record: Record) -> dict[str, str]:
     """Return the parts of the page."""
     errors = record["errors"]
     rows = [
@@ -115,7 +111,7 @@ def parts(record: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def draw(record: dict[str, Any]) -> bytes:
+def draw(record: Record) -> bytes:
     """Return the picture: errors against rows of a class, as PNG."""
     figure, panels = canvas(3.4)
     panel, errors = panels[0, 0], record["errors"]
@@ -129,16 +125,10 @@ def draw(record: dict[str, Any]) -> bytes:
     return png(figure)
 
 
-def main() -> int:
-    """Measure, and write the tables of the page."""
-    parser = argparse.ArgumentParser("benchmarks.fitted_gaussians")
-    parser.add_argument("--report", action="store_true", help="measure nothing")
-    if not parser.parse_args().report:
-        write_record(RESULTS, measure())
-    record = read_record(RESULTS)
+def write(record: Record) -> None:
+    """Write the tables of the page, and its picture."""
     publish("limits", parts(record), {"limits.png": draw(record)})
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command("fitted_gaussians", measure, write)

@@ -1,4 +1,4 @@
-"""Peak memory of a fit, in a child process, as a multiple of the bytes of X.
+"""Measure the peak memory of a fit in a child process, in multiples of X.
 
 Two figures: what the allocator was asked for (tracemalloc), and by how much the
 resident memory of the process grew beyond its peak before the fit. Both count X itself
@@ -64,7 +64,7 @@ def measured() -> list[dict[str, Any]]:
 
 
 def peak_of_process() -> int | None:
-    """Largest resident memory of this process so far, in bytes, where it is known.
+    """Return the largest resident memory of this process so far; None if not known.
 
     Linux: VmHWM, because the figure of `getrusage` starts from that of the parent.
     """

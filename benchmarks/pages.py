@@ -1,10 +1,12 @@
-"""What all pages of results share: their order, tables, figures and pictures."""
+"""Shared by all pages of results: commands, records, tables and pictures."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from heterolda.foundations.files import written_whole
 Record = dict[str, Any]
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+RESULTS = Path(__file__).parent / "results"
 MADE = "How these tables are made"
 OURS, PEER, GREY = "#c1272d", "#1f5fa8", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
@@ -35,31 +38,26 @@ def filled(page: str, parts: dict[str, str]) -> str:
     """
     for name, part in parts.items():
         begin = f"<!-- made: {name} -->\n"
-        head, found, rest = page.partition(begin)
-        _, end, tail = rest.partition("<!-- end -->")
-        if not (found and end):
+        head, opening, body = page.partition(begin)
+        _, end, tail = body.partition("<!-- end -->")
+        if not (opening and end):
             raise ValueError(f"the page has no part {name!r}")
         page = f"{head}{begin}\n{part}\n\n{end}{tail}"
     return page
 
 
 def listed(words: list[str]) -> str:
-    """Words as a sentence lists them."""
+    """Return words as a sentence lists them."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def figure(value: float | None) -> str:
-    """A number with three digits, or nothing."""
+    """Return a number with three digits, or nothing."""
     return "" if value is None else f"{value:.3g}"
 
 
-def spread(quartiles: list[float] | None) -> str:
-    """Two quartiles, or nothing."""
-    return "" if quartiles is None else " to ".join(map(figure, quartiles))
-
-
 def timed(seconds: float) -> str:
-    """A time with its unit."""
+    """Return a time with its unit."""
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
@@ -69,23 +67,35 @@ def comparisons(entries: list[Record]) -> str:
         (
             *(e["data"], e["ours"], e["peer"]),
             *(timed(e["seconds"]), timed(e["peer_seconds"])),
-            *(figure(e["ratio"]), spread(e["quartiles"])),
+            *(figure(e["ratio"]), " to ".join(map(figure, e["quartiles"]))),
         )
         for e in entries
     ]
     return section_table("data|ours|peer|our time|peer's|ratio|quartiles", rows)
 
 
-def read_record(path: Path) -> Record:
-    """Return a record of results."""
+def read_record(name: str) -> Record:
+    """Return the record of a benchmark."""
+    path = RESULTS / f"{name}.json"
     record: Record = json.loads(path.read_text(encoding="utf-8"))
     return record
 
 
-def write_record(path: Path, record: Record) -> None:
-    """Write a record of results."""
-    with written_whole(path) as file:
+def write_record(name: str, record: Record) -> None:
+    """Write the record of a benchmark."""
+    with written_whole(RESULTS / f"{name}.json") as file:
         file.write(json.dumps(record, indent=1).encode() + b"\n")
+
+
+def command(
+    name: str, measure: Callable[[], Record], publish: Callable[[Record], None]
+) -> None:
+    """Measure, unless `--report` is given, keep the record, and write its page."""
+    parser = argparse.ArgumentParser(f"benchmarks.{name}")
+    parser.add_argument("--report", action="store_true", help="measure nothing")
+    if not parser.parse_args().report:
+        write_record(name, measure())
+    publish(read_record(name))
 
 
 def publish(
@@ -111,24 +121,24 @@ def holm(p: Any) -> Any:
 
 
 def canvas(height: float, rows: int = 1, columns: int = 1, **more: Any) -> Any:
-    """A figure as wide as a phone can show, and its panels in an array."""
+    """Return a figure as wide as a phone can show, and its panels in an array."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     sizes = {"figsize": (WIDTH, height), "dpi": 150, "squeeze": False}
-    found, panels = plt.subplots(rows, columns, layout="constrained", **sizes, **more)
+    drawn, panels = plt.subplots(rows, columns, layout="constrained", **sizes, **more)
     for panel in panels.flat:
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=9)
-    return found, panels
+    return drawn, panels
 
 
 def png(drawn: Any) -> bytes:
-    """The figure as a file; it is closed."""
+    """Return the figure as a file, and close it."""
     import matplotlib.pyplot as plt
 
     file = io.BytesIO()

@@ -10,7 +10,6 @@ benchmarks/results/scale.json. --report measures nothing.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -26,26 +25,23 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
-from benchmarks.memory import peak_of_process
-from benchmarks.pages import (
-    comparisons,
-    publish,
-    read_record,
-    section_table,
-    write_record,
-)
+from benchmarks.pages import Record, command, comparisons, publish, section_table
 from benchmarks.shapes import Shape, gaussian_classes
 from benchmarks.timing import THREADS, child_environment, circumstances, in_turns
 from heterolda import GaussianLinearDiscriminant
 from heterolda.data import statistics_from_batches
 
-RESULTS = Path(__file__).parent / "results" / "scale.json"
 FOLDER = Path("build/scale")
 FEATURES, CLASSES, TARGET = 30, 4, "kind"
 NAMES = [f"x{j}" for j in range(FEATURES)]
 FILE_ROWS, BLOCK_ROWS = 1_000_000, 100_000
 N_FILES = 1, 2, 5
 TEXT_ROWS = 100_000, 1_000_000
+PEAK = (
+    "import sys; from benchmarks.memory import peak_of_process; "
+    "from heterolda.data import statistics_from_batches; "
+    f"statistics_from_batches(sys.argv[1:], {TARGET!r}); print(peak_of_process())"
+)
 # The batches of `statistics_from_batches` have about this many numbers.
 BATCH_ROWS = (1 << 21) // (FEATURES + 1)
 
@@ -81,7 +77,7 @@ def gram(files: list[str]) -> np.ndarray:
     return total
 
 
-def throughput(files: list[str]) -> dict[str, Any]:
+def throughput(files: list[str]) -> Record:
     """Compare our statistics with a loop that forms no classes and no means."""
     ours, peer = statistics_from_batches(files, TARGET), gram(files)
     means = ours.means * np.sqrt(ours.weights)[:, None]
@@ -91,7 +87,7 @@ def throughput(files: list[str]) -> dict[str, Any]:
     return _data(len(files) * FILE_ROWS) | names | in_turns(*calls)
 
 
-def cluster(files: list[str]) -> dict[str, Any]:
+def cluster(files: list[str]) -> Record:
     """Compare a fit by two Dask workers with one by one, each with one thread."""
     import dask.dataframe as dd
 
@@ -102,9 +98,9 @@ def cluster(files: list[str]) -> dict[str, Any]:
             model.fit(frame[NAMES], frame[TARGET])
 
     with _client(1) as one, _client(2) as two:
-        found = in_turns(partial(fit, two), partial(fit, one))
+        times = in_turns(partial(fit, two), partial(fit, one))
     names = {"ours": "fit, two Dask workers", "peer": "fit, one Dask worker"}
-    return _data(len(files) * FILE_ROWS) | names | found
+    return _data(len(files) * FILE_ROWS) | names | times
 
 
 @contextmanager
@@ -119,10 +115,10 @@ def _client(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-def memory(kind: str, rows: int, files: list[str]) -> dict[str, Any]:
+def memory(kind: str, rows: int, files: list[str]) -> Record:
     """Return the peak of a fresh process that gathers the statistics of files."""
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scale", "--peak", *files],
+        [sys.executable, "-c", PEAK, *files],
         env=child_environment(),
         stdout=subprocess.PIPE,
         text=True,
@@ -136,7 +132,7 @@ def _data(rows: int) -> dict[str, str]:
     return {"data": f"{rows:,} x {FEATURES}"}
 
 
-def measured() -> dict[str, Any]:
+def measure() -> Record:
     """Write the files, measure, and remove them."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
@@ -157,7 +153,7 @@ def measured() -> dict[str, Any]:
     return {"machine": machine, "times": times, "memory": peaks}
 
 
-def parts(record: dict[str, Any]) -> dict[str, str]:
+def parts(record: Record) -> dict[str, str]:
     """Return the parts of the page by their names."""
     peaks = [
         (e["files"], e["data"], *(f"{e[k] / 1e6:,.0f} MB" for k in ("bytes", "peak")))
@@ -170,22 +166,6 @@ def parts(record: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser("benchmarks.scale")
-    parser.add_argument("--report", action="store_true", help="measure nothing")
-    parser.add_argument("--peak", nargs="+", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.peak:
-        statistics_from_batches(options.peak, TARGET)
-        print(peak_of_process())
-        return 0
-    if not options.report:
-        with threadpool_limits(THREADS):
-            write_record(RESULTS, measured())
-    publish("speed", parts(read_record(RESULTS)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    with threadpool_limits(THREADS):
+        command("scale", measure, lambda record: publish("speed", parts(record)))

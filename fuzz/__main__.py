@@ -36,7 +36,7 @@ READERS = {
 
 
 def main(arguments=None):
-    """Fuzz, or look at one file again; return the number of kinds of defects."""
+    """Fuzz, or check one file again; return the number of kinds of defects."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("seconds", type=float, nargs="?", default=60)
     parser.add_argument("--reader", choices=list(READERS), action="append")

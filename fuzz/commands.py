@@ -55,18 +55,18 @@ def run(*words, stdin=None):
     for error in errors:
         if not is_worded(error):
             raise error
-    said = result.stderr
+    stderr = result.stderr
     assert result.exit_code in (0, 1, 2), f"the status is {result.exit_code}"
-    assert "Traceback" not in said + result.stdout
-    strange = {c for c in said if unicodedata.category(c) == "Cc"} - {"\n"}
-    assert not strange, f"the terminal gets {strange}"
-    lines = said.splitlines()
+    assert "Traceback" not in stderr + result.stdout
+    controls = {c for c in stderr if unicodedata.category(c) == "Cc"} - {"\n"}
+    assert not controls, f"the terminal gets {controls}"
+    lines = stderr.splitlines()
     assert all(len(line) <= _LONGEST_LINE for line in lines), "a very long message"
     new = set(os.listdir()) - before
     assert not any(name.startswith(".") for name in new), f"{new} are left behind"
     # Before its error, a command may print notes.
     errors = [line for line in lines if line.startswith("heterolda")]
-    assert errors == ([] if result.exit_code == 0 else lines[-1:]), said
+    assert errors == ([] if result.exit_code == 0 else lines[-1:]), stderr
     assert errors or result.exit_code == 0, "it says nothing"
     return result.stdout if result.exit_code == 0 else None
 
@@ -81,7 +81,7 @@ def check_json(text):
 
 
 def check_probabilities(names, rows):
-    """Refuse predictions that are not those of the probabilities beside them."""
+    """Refuse predictions that contradict the probabilities of their rows."""
     where = [j for j, name in enumerate(names) if name.startswith("probability_")]
     at = names.index("prediction")
     for row in rows:

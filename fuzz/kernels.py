@@ -36,7 +36,7 @@ _OBJECTS = (None, 0, 1.5, "text", b"bytes", [], [0.0], {}, ..., 2**70, -1, float
 
 @dataclass(frozen=True)
 class Special:
-    """What the table of a kernel does not say of good arguments."""
+    """Constraints of good arguments that are not in the table of a kernel."""
 
     # Of letters whose size follows from others: a function of the sizes so far.
     sizes: dict[str, Callable] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class Special:
 
 
 def _below(letter: str, *shape: str) -> Callable:
-    """Indices below a size."""
+    """Draw indices below a size."""
     return lambda rng, s: rng.integers(
         max(s[letter], 1), size=[s[c] if c.isalpha() else int(c) for c in shape]
     )
 
 
 def _ascending(letter: str, length: str) -> Callable:
-    """Bounds of parts, from zero to a size."""
+    """Draw bounds of parts, from zero to a size."""
 
     def make(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
         inner = np.sort(rng.integers(s[letter] + 1, size=max(s[length] - 2, 0)))
@@ -64,20 +64,20 @@ def _ascending(letter: str, length: str) -> Callable:
 
 
 def _drawn(*shape: str, unless: Callable | None = None) -> Callable:
-    """Normal numbers, or None where the sizes say so."""
+    """Draw normal numbers, or None if the sizes say so."""
     return lambda rng, s: (
         None if unless and unless(s) else rng.normal(size=[s[c] for c in shape])
     )
 
 
 def _covariances(rng: np.random.Generator, s: dict[str, int]) -> np.ndarray:
-    """Most are positive definite; some are singular."""
+    """Draw covariances, most of them positive definite and some singular."""
     factors = rng.normal(size=(s["k"], s["d"], max(s["d"] + rng.integers(-2, 3), 1)))
     return factors @ factors.swapaxes(1, 2)
 
 
 def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
-    """Rows as the local search keeps them."""
+    """Draw rows as the local search keeps them."""
     n = int(rng.choice(SIZES)) * int(rng.choice([1, 1, 20]))
     X, weight = rng.normal(size=(n, s["v"] - 1)), rng.integers(3, size=n)
     weight = None if rng.random() < 0.5 else weight
@@ -149,8 +149,8 @@ SPECIAL: dict[str, Special] = {
 
 @cache
 def tables() -> dict[str, list[tuple[str, str, str | None]]]:
-    """Name, type and shape of the arguments of each kernel; numbers have no shape."""
-    found, macros = {}, {}
+    """Return name, type and shape of all arguments; numbers have no shape."""
+    kernel_tables, macros = {}, {}
     for path in sorted(SOURCES.glob("*.h")):
         text = path.read_text(encoding="utf-8")
         macros |= dict(re.findall(r"#define ([A-Z_]+)\b((?:.*\\\n)+.*)", text))
@@ -162,12 +162,12 @@ def tables() -> dict[str, list[tuple[str, str, str | None]]]:
                 r'\{"(\w+)",\s*"(.!?)"(?:,\s*(?:"([^"]+)"|NULL))?\s*\}',
                 re.sub(r"[A-Z_]{5,}", lambda m: macros[m[0]], table[1]),
             )
-            found[name] = [(name, kind, shape or None) for name, kind, shape in entries]
-    return found
+            kernel_tables[name] = [(*entry[:2], entry[2] or None) for entry in entries]
+    return kernel_tables
 
 
 def check(data: bytes) -> bool:
-    """Call a kernel; whether it took its arguments."""
+    """Call a kernel; return whether it took its arguments."""
     name, number = data.decode().split()
     rng = np.random.default_rng(int(number))
     spoiled = int(number) >= SPOILED
@@ -184,7 +184,7 @@ def check(data: bytes) -> bool:
 
 
 def good_arguments(name: str, rng: np.random.Generator, empty: bool) -> list[Any]:
-    """Arguments as the table asks for them; some sizes may be zero."""
+    """Draw arguments as the table asks for them; some sizes may be zero."""
     special, table = SPECIAL.get(name, Special()), tables()[name]
     letters = {c for _, _, shape in table for c in shape or "" if c.isalpha()}
     free = sorted(letters - set(special.sizes))
@@ -220,7 +220,7 @@ def _value(rng: np.random.Generator, kind: str, shape: str | None, sizes: dict) 
 
 
 def spoil(arguments: list[Any], name: str, rng: np.random.Generator) -> None:
-    """Make one argument another, most often one that is not good."""
+    """Replace one argument, most often by one that is not good."""
     if not arguments or rng.random() < 0.02:
         arguments.append(None)
         return
@@ -260,7 +260,7 @@ def _values(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _another_size(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One row or column more or less, or none, or a dimension more or less."""
+    """Add or remove a row, a column, all rows or a dimension."""
     if a.ndim == 0 or rng.random() < 0.2:
         return [a.ravel(), a[None], a.reshape(-1, 1), np.float64(1)][rng.integers(4)]
     axis = int(rng.integers(a.ndim))
@@ -269,7 +269,7 @@ def _another_size(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _another_layout(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Not aligned, of another type, not in order, or read-only."""
+    """Make an array unaligned, of another type, strided or read-only."""
     kind = rng.integers(4)
     if kind == 0:
         room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)

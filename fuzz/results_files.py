@@ -1,4 +1,4 @@
-"""Files of the study: report on them, and reproduce going on from them."""
+"""Files of the study: report on them, and continue them with reproduce."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def good():
 
 
 def check(data, which):
-    """Return whether report, or reproduce, goes on with a folder of a changed file."""
+    """Return whether report, or reproduce, accepts a folder with a changed file."""
     files = dict(zip(("results_csv", "run_json"), good(), strict=True))
     files[which.replace(".", "_")] = data
     with a_folder(**files) as place:
@@ -41,7 +41,7 @@ def check(data, which):
             return True
         if run(*_RESUME.split()) is None:
             return False
-        # What a run has written, a run can read.
+        # A run can read its own results.
         cells = results.read_results(place).cells
         for method in ("pairwise-lda", "c-hld"):
             assert len(cells["iris", method].rows) >= 2

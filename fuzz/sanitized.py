@@ -1,10 +1,9 @@
-"""Compiled kernels that watch every access to memory, and all that may go wrong in C.
+"""Test and fuzz compiled kernels that watch every access to memory.
 
 python -m fuzz.sanitized [SECONDS]
 
-They are built with AddressSanitizer and UndefinedBehaviorSanitizer into build/sanitize,
-and a process of their own runs the kernels' tests and then the fuzzer. It ends at the
-first finding, with a report.
+They are built with AddressSanitizer and UndefinedBehaviorSanitizer into build/sanitize.
+The run ends at the first finding, with a report.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ BUILT = ROOT / "build" / "sanitize"
 
 
 def build() -> None:
-    """Compile the kernels, beside a copy of the package."""
+    """Compile the kernels into a copy of the package."""
     command = [sys.executable, "setup.py", "--quiet", "build"]
     command += ["--build-base", str(BUILT), "--build-lib", str(BUILT / "lib")]
     settings = os.environ | {"HETEROLDA_SANITIZE": "1"}
@@ -31,7 +30,7 @@ def build() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Environment of a process that runs them: the sanitizers must be loaded first."""
+    """Return the environment of a process that loads the sanitizers first."""
     compiler = os.environ.get("CC", "gcc").split()[0]
     libraries = [
         subprocess.run(
@@ -55,7 +54,7 @@ def environment() -> dict[str, str]:
 
 
 def run(*arguments: str) -> int:
-    """Run Python with them; its status."""
+    """Run Python with the sanitized kernels; return its status."""
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment()).returncode
 
@@ -66,7 +65,7 @@ def fuzz(seconds: str) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Build, test and fuzz; 0 if nothing was found."""
+    """Build, test and fuzz; return 0 if nothing was found."""
     build()
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not check"]
     return run(*tests, "tests/kernels") or fuzz(arguments[0] if arguments else "60")

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from benchmarks.accuracy.methods import METHODS, log_losses
 from benchmarks.accuracy.page import write
 from benchmarks.accuracy.sets import SETS, SIZES, load
+from benchmarks.held_out.runner import finished
 
 RESULTS = Path(__file__).parents[1] / "results" / "accuracy.csv"
 FIELDS = "set", "method", "shuffle", "correct", "log_loss", "seconds", "claimed"
@@ -37,7 +37,7 @@ Key = tuple[str, str, int]
 
 
 def planned() -> list[Key]:
-    """Return all that is to be run, the quick first."""
+    """Return the keys of all lines, the quick first."""
     names = [name for name in SETS if name not in LEFT_OUT]
     work = {name: n * d * k**2 for name, (n, d, k) in SIZES.items()}
     return [
@@ -82,37 +82,27 @@ def run(name: str, method: str, shuffle: int) -> dict[str, Any]:
 
 
 def done() -> dict[Key, dict[str, str]]:
-    """Return the lines that there are."""
-    if not RESULTS.is_file():
-        return {}
+    """Return the lines of the file of results."""
     with open(RESULTS, encoding="utf-8", newline="") as file:
         lines = csv.DictReader(file)
         return {(r["set"], r["method"], int(r["shuffle"])): r for r in lines}
 
 
 def main() -> int:
-    """Compute what is missing, and write the page."""
+    """Compute missing lines, and write the page."""
     parser = argparse.ArgumentParser("benchmarks.accuracy")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--report", action="store_true", help="compute nothing")
     options = parser.parse_args()
     lines = done()
     missing = [key for key in planned() if key not in lines]
-    if missing and not options.report:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with open(RESULTS, "a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-            if not lines:
-                writer.writeheader()
-            work = Parallel(options.jobs, return_as="generator_unordered")
-            jobs = (delayed(run)(*key) for key in missing)
-            for number, line in enumerate(work(jobs), 1):
-                writer.writerow(line)
-                file.flush()
-                name = f"{line['set']} {line['method']}"
-                print(f"[{number}/{len(missing)}] {name}", file=sys.stderr)
-    elif missing:
+    if options.report and missing:
         parser.error(f"{len(missing)} lines are missing, such as {missing[0]}")
+    with open(RESULTS, "a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        for line in finished(run, missing, options.jobs):
+            writer.writerow(line)
+            file.flush()
     write(done())
     return 0
 

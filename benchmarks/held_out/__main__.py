@@ -14,15 +14,12 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from joblib import Parallel, delayed
-
-from benchmarks.accuracy.sets import SET_ASIDE
 from benchmarks.held_out.few_rows import FEW_ROWS
 from benchmarks.held_out.guard import CONDITION, GUARD
 from benchmarks.held_out.missing import MISSING
 from benchmarks.held_out.outliers import OUTLIERS
-from benchmarks.held_out.projection import LOOKED_AT, PROJECTION
-from benchmarks.held_out.runner import Study, append, measure, read
+from benchmarks.held_out.projection import PROJECTION, UNSEEN
+from benchmarks.held_out.runner import Study, append, finished, measure, read
 from benchmarks.held_out.tables import Figures
 from benchmarks.held_out.wide import WIDE
 from benchmarks.pages import publish
@@ -34,50 +31,44 @@ class Page(NamedTuple):
     study: Study
     name: str
     tables: Callable[[Figures], dict[str, str]]
-    picture: Callable[[Figures], bytes] | None = Figures.picture_of_means
+    picture: Callable[[Figures], bytes] | None = None
+
+    def figures(self) -> Figures:
+        """Return the lines of the file of results."""
+        return Figures(self.study, read())
 
     def parts(self) -> dict[str, str]:
-        """Return the tables from the file of results."""
-        return self.tables(Figures(self.study, read()))
+        """Return the tables."""
+        return self.tables(self.figures())
 
 
-UNSEEN = [name for name in SET_ASIDE if name not in LOOKED_AT]
 PAGES = [
-    Page(FEW_ROWS, "guide/few_rows", lambda f: {"few rows": f.means()}, None),
+    Page(FEW_ROWS, "guide/few_rows", lambda f: {"few rows": f.means()}),
     Page(
         GUARD,
         "accuracy",
         lambda f: {"guard": f.versus(CONDITION, "LDA")},
         lambda f: f.picture_of_leads(CONDITION, "LDA"),
     ),
-    Page(OUTLIERS, "limits", lambda f: {"outliers": f.means()}),
+    Page(
+        OUTLIERS, "limits", lambda f: {"outliers": f.means()}, Figures.picture_of_means
+    ),
     Page(
         WIDE,
         "accuracy",
         lambda f: {"wide": f.means(), "wide, sets": f.each_set(CONDITION)},
-        None,
     ),
     Page(
         MISSING,
         "accuracy",
         lambda f: {"missing": f.means(), "missing, tests": f.tests()},
-        None,
     ),
     Page(
         PROJECTION,
         "accuracy",
         lambda f: {"projection": f.means(), "projection, tests": f.tests(UNSEEN)},
-        None,
     ),
 ]
-
-
-def report(page: Page) -> None:
-    """Write the tables of a study into its page, and its picture."""
-    picture = page.picture
-    figures = Figures(page.study, read())
-    drawn = {} if picture is None else {f"{page.study.name}.png": picture(figures)}
-    publish(page.name, page.parts(), drawn)
 
 
 def main() -> int:
@@ -96,14 +87,12 @@ def main() -> int:
             continue
         if not options.report:
             done = {line.set for line in read() if line.study == study.name}
-            tasks = [name for name in study.sets if name not in done]
-            work = Parallel(options.jobs, return_as="generator_unordered", batch_size=1)
-            results = work(delayed(measure)(study, name) for name in tasks)
-            for number, lines in enumerate(results, 1):
+            tasks = [(study, name) for name in study.sets if name not in done]
+            for lines in finished(measure, tasks, options.jobs):
                 append(lines)
-                text = f"[{number}/{len(tasks)}] {study.name}, {lines[0].set}"
-                print(text, file=sys.stderr, flush=True)
-        report(page)
+        picture = page.picture and page.picture(page.figures())
+        images = {f"{study.name}.png": picture} if picture else {}
+        publish(page.name, page.parts(), images)
     return 0
 
 

@@ -14,7 +14,6 @@ from benchmarks.accuracy.sets import load
 from benchmarks.held_out.runner import Fold, Study
 from heterolda import GaussianLinearDiscriminant
 
-# None of the sets that benchmarks.accuracy sets aside.
 SETS = "wine", "liver", "vowels", "segmentation", "zernike", "digits", "satellite"
 ROWS = 5, 10, 30
 METHODS = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
@@ -134,6 +136,17 @@ def _timed(
                 begin = time.process_time()
         except (ValueError, np.linalg.LinAlgError):
             return
+
+
+def finished(
+    work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int
+) -> Iterator[Any]:
+    """Yield the results of tasks as they finish, and show their number."""
+    parallel = Parallel(jobs, return_as="generator_unordered", batch_size=1)
+    results = parallel(delayed(work)(*task) for task in tasks)
+    for number, result in enumerate(results, 1):
+        yield result
+        print(f"{number} of {len(tasks)} are done", file=sys.stderr, flush=True)
 
 
 def read() -> list[Line]:

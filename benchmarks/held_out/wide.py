@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import heterolda
-from benchmarks.accuracy.sets import more, read
+from benchmarks.accuracy.sets import read
 from benchmarks.held_out.guard import CONDITION
 from benchmarks.held_out.runner import Fold, Study
 from heterolda import GaussianLinearDiscriminant
@@ -42,7 +42,7 @@ class LedoitWolf(ClassifierMixin, BaseEstimator):
     """
 
     def fit(self, X: Array, y: Array) -> LedoitWolf:
-        """Estimate means, a diagonal and the factor of the rest of the covariance."""
+        """Estimate means, a diagonal and factors of the covariance."""
         self.classes_, counts = np.unique(y, return_counts=True)
         priors = counts / len(y)
         means = np.array([X[y == c].mean(axis=0) for c in self.classes_])
@@ -66,13 +66,13 @@ class LedoitWolf(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Array) -> Array:
-        """Labels of rows."""
+        """Return labels of rows."""
         scores = X @ self.coef_.T + self.intercept_
         return self.classes_[scores.argmax(axis=1)]
 
 
 def ledoit_wolf(z: Array) -> float:
-    """Amount of shrinkage for centered rows, from their inner products."""
+    """Return the shrinkage of centered rows, from their inner products."""
     n, d = z.shape
     gram = z @ z.T
     squares = np.diag(gram)
@@ -121,7 +121,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
     'GLD, shrinkage="cv"': lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
     "recommended": lambda seed: heterolda.recommended(),
 } | PEERS
-SETS = {name: f"../wide/{name}" for name in ("alon", "golub", "gravier", "khan")}
+SETS = "alon", "golub", "gravier", "khan"
 
 
 def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
@@ -129,14 +129,9 @@ def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
     yield CONDITION, METHODS[method](fold.seed).fit(fold.X, fold.y), fold.X_test
 
 
-def rows(path: str) -> tuple[Array, Array]:
-    """Return the rows and labels of a file."""
-    return read(more(f"{path}.csv.gz"))
-
-
 WIDE = Study(
     "wide",
-    {name: partial(rows, path) for name, path in SETS.items()},
+    {name: partial(read, f"wide/{name}.csv.gz") for name in SETS},
     tuple(METHODS),
     fits,
     folds=5,

@@ -86,7 +86,7 @@ def all_cases() -> list[Case]:
     cases += [
         Case(LARGE, letters, "fit GLD", "fit OneVsOne(LDA)"),
         Case(LARGE, Shape(1_200, 64, 100), "fit GLD", "fit LDA"),
-        Case(LARGE, Shape(5_000, 600, 10, kind="pixels"), "fit GLD", "fit LDA"),
+        Case(LARGE, Shape(5_000, 600, 10, pixels=True), "fit GLD", "fit LDA"),
         *(Case(LARGE, shape, "fit GLD", "fit LDA") for shape in WIDE_SHAPES),
     ]
     cases += [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from statistics import geometric_mean, median
-from typing import Any
 
 from benchmarks.pages import (
     OURS,
     PEER,
+    Record,
     canvas,
     comparisons,
     figure,
@@ -16,8 +16,6 @@ from benchmarks.pages import (
     section_table,
 )
 from benchmarks.speed import cases
-
-Record = dict[str, Any]
 
 TABLES = {
     "fit": cases.FIT,

@@ -21,21 +21,14 @@ from helpers.cli import command
 from heterolda import ParameterError
 from heterolda.cli.app import app
 from heterolda.experiments import datasets as loader
-from heterolda.experiments.datasets import (
-    CATALOGUE,
-    load_dataset,
-    resolve_datasets,
-)
+from heterolda.experiments.datasets import CATALOGUE, load_dataset, resolve_datasets
 from heterolda.experiments.results import read_results
 from heterolda.experiments.study import METHODS, Study, Task, resolve_methods
 
-IRIS = load_iris(return_X_y=True)
-
 
 @pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch, request):
-    if "data_dir" not in request.fixturenames:
-        monkeypatch.delenv("HETEROLDA_DATA", raising=False)
+def no_data_folder(monkeypatch):
+    monkeypatch.delenv("HETEROLDA_DATA", raising=False)
 
 
 def small(methods=("pairwise-lda",), **settings):
@@ -61,39 +54,35 @@ def test_catalogue_is_complete():
             assert X.flags.c_contiguous
 
 
-@pytest.mark.parametrize(
-    ("name", "mean", "variance", "shift"),
-    [
-        (
-            "D1",
-            [3.86, 3.10, 0.84, 0.84, 1.64, 1.08, 0.26, 0.01],
-            [8.41, 12.06, 0.12, 0.22, 1.49, 1.77, 0.35, 2.73],
-            0.3,
-        ),
-        ("D2", [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75], 0.75),
-        ("D2-0.53", [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75], 0.53),
-    ],
-)
-def test_drawn_sets_have_the_printed_parameters_and_follow_their_seed(
-    name, mean, variance, shift
-):
+D2 = [-1.5, -0.75, 0.75, 1.5], [0.25, 0.75, 1.25, 1.75]
+DRAWN = {
+    "D1": (
+        [3.86, 3.10, 0.84, 0.84, 1.64, 1.08, 0.26, 0.01],
+        [8.41, 12.06, 0.12, 0.22, 1.49, 1.77, 0.35, 2.73],
+        0.3,
+    ),
+    "D2": (*D2, 0.75),
+    "D2-0.53": (*D2, 0.53),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_drawn_sets_have_the_printed_parameters_and_follow_their_seed(name):
     """Equations (42) and (43), within six standard errors."""
+    mean, variance, shift = map(np.array, DRAWN[name])
     study = Study([name], ["lda"], seed=3)  # a new draw in each trial
     X, y = study.data(name, 0)
-    for label, m, v in (
-        (1, np.array(mean) - shift, 1.0),
-        (2, mean, np.array(variance)),
-    ):
+    for label, m, v in ((1, mean - shift, 1.0), (2, mean, variance)):
         rows = X[y == label]
         assert np.all(abs(rows.mean(axis=0) - m) < 6 * np.sqrt(v / len(rows)))
         assert np.all(abs(rows.var(axis=0) / v - 1) < 6 * np.sqrt(2 / len(rows)))
     assert np.array_equal(X, load_dataset(name, random_state=3)[0])
-    again = study.data(name, 1)[0]
-    assert np.array_equal(again, load_dataset(name, random_state=4)[0])
-    assert not np.array_equal(again, X)
+    other = study.data(name, 1)[0]
+    assert np.array_equal(other, load_dataset(name, random_state=4)[0])
+    assert not np.array_equal(other, X)
 
 
-def test_data_that_are_not_there_or_wrong(tmp_path, monkeypatch):
+def test_data_that_are_absent_or_wrong(tmp_path, monkeypatch):
     def offline(**options):
         raise URLError("no connection")
 
@@ -119,7 +108,6 @@ def test_openml_columns_are_chosen_and_counted(monkeypatch):
 
     def fetch(data_id, **options):
         assert data_id == 307
-        assert options["as_frame"] is False
         return Bunch(data=data, target=labels, feature_names=names)
 
     monkeypatch.setattr(loader.bundled, "fetch_openml", fetch)
@@ -127,19 +115,12 @@ def test_openml_columns_are_chosen_and_counted(monkeypatch):
     assert np.array_equal(X, data[:, 2:])
     assert y.dtype.kind == "U"
     labels[:90] = "h1d"
-    with pytest.raises(
-        ValueError, match=r"\(990, 10, 10\), and should be \(990, 10, 11\)"
-    ):
+    sizes = r"\(990, 10, 10\), and should be \(990, 10, 11\)"
+    with pytest.raises(ValueError, match=sizes):
         load_dataset("vowels")
 
 
 # Protocol
-
-
-def test_names_resolve_in_the_order_of_the_tables():
-    assert resolve_methods(["svm", "gld", "c-hld", "svm"]) == ["c-hld", "svm", "gld"]
-    assert resolve_methods(["all"]) == list(METHODS)
-    assert resolve_methods(["paper"])[-1] == "svm"
 
 
 @pytest.mark.parametrize("name", ["D1", "iris"])
@@ -155,25 +136,27 @@ def test_every_method_gives_a_row(name):
     error = {r.method: r.bayes_error for r in rows}
     assert error["gld"] <= error["algorithm-1"] <= error["pairwise-lda"]
     assert np.isnan([error["algorithm-2"], error["svm"]]).all()
+    assert resolve_methods(["svm", "gld", "c-hld", "svm"]) == ["c-hld", "svm", "gld"]
+    assert resolve_methods(["paper"])[-1] == "svm"
 
 
-def test_random_methods_and_folds_follow_the_seed_of_the_trial():
-    study = Study(["iris"], {"r-hld-1": None, "mine": SVC(random_state=9)}, seed=5)
+def test_random_methods_and_folds_follow_the_seed_of_the_trial(rng):
+    X, y = rng.normal(size=(44, 2)), np.repeat([0, 1, 2, 3], [20, 15, 6, 3])
+    methods = {"r-hld-1": None, "mine": SVC(random_state=9)}
+    study, later = (Study({"mine": (X, y)}, methods, folds=5, seed=k) for k in (5, 6))
     assert study.model("r-hld-1", 2).random_state == 7
     assert study.model("mine", 2).random_state == 7
     assert METHODS["r-hld-1"].random_state is None
-    first, again, other = (study.split(Task("iris", k, 0, ()))[2] for k in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    next_seed = Study(["iris"], ["lda"], seed=6).split(Task("iris", 0, 0, ()))[2]
-    assert np.array_equal(next_seed, other)
-
-
-def test_a_class_with_fewer_rows_than_folds_is_spread_without_a_warning(rng):
-    X, y = rng.normal(size=(44, 2)), np.repeat([0, 1, 2, 3], [20, 15, 6, 3])
-    study = Study({"mine": (X, y)}, ["lda"], folds=5)
-    tested = [study.split(Task("mine", 0, fold, ()))[3] for fold in range(5)]
-    assert sorted(np.concatenate(tested)) == sorted(y)
+    folds = [study.split(Task("mine", 0, fold, ())) for fold in range(5)]
+    for X_train, y_train, X_test, y_test in folds:
+        assert sorted([*X_train[:, 0], *X_test[:, 0]]) == sorted(X[:, 0])
+        assert len(y_train) + len(y_test) == 44
+    # Each row is tested once, also those of a class with fewer rows than folds.
+    assert sorted(np.concatenate([fold[3] for fold in folds])) == sorted(y)
+    again, other = (study.split(Task("mine", k, 0, ()))[2] for k in (0, 1))
+    assert np.array_equal(folds[0][2], again)
+    assert not np.array_equal(again, other)
+    assert np.array_equal(later.split(Task("mine", 0, 0, ()))[2], other)
 
 
 class Fails(BaseEstimator):
@@ -185,7 +168,7 @@ class Fails(BaseEstimator):
 
 def test_own_data_and_methods(tmp_path):
     study = Study(
-        datasets={"mine, all": IRIS, "wine": None},
+        datasets={"mine, all": load_iris(return_X_y=True), "wine": None},
         methods={"svm": SVC(kernel="linear"), "gld": None, "fails": Fails()},
         folds=3,
     )
@@ -220,7 +203,7 @@ def test_a_process_that_dies_is_noticed(tmp_path):
 
 @pytest.mark.check
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_ended_goes_on_to_the_same_results(tmp_path, end):
+def test_a_run_that_is_ended_continues_to_the_same_results(tmp_path, end):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     options = "--datasets wine,iris --methods c-hld,gld --trials 6 --folds 5 --jobs 2"
     run = subprocess.Popen(
@@ -259,9 +242,8 @@ def test_a_folder_is_extended(tmp_path):
     path = tmp_path / "results.csv"
     path.write_bytes(path.read_bytes()[:-9])  # a line cut in the middle is made again
     assert len(read_results(tmp_path).rows) == 1
-    assert [r.n_correct for r in small().run(tmp_path).rows] == [
-        r.n_correct for r in first
-    ]
+    second = small().run(tmp_path).rows
+    assert [r.n_correct for r in second] == [r.n_correct for r in first]
     before = path.read_text()
     results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
     assert path.read_text().startswith(before)
@@ -296,23 +278,23 @@ def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
 
 # Command line
 
+REFUSED = {
+    "--datasets irises": (2, "unknown data set 'irises'"),
+    "--methods QDA": (2, "unknown method 'QDA'"),
+    "--methods os:Nothing": (2, "--methods os:Nothing: cannot make"),
+    "--data iris.csv": (2, "--data and --target belong together"),
+    "--data iris.csv -t y --datasets iris": (2, "two data sets have the name"),
+    "--methods sklearn.svm:SVC,sklearn.svm:SVC": (2, "two methods have the name"),
+    "--datasets iris --folds 51": (2, "largest class has 50 rows"),
+    "--datasets iris --out file/out": (1, "heterolda: file/out: Not a directory"),
+}
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("--datasets irises", 2, "unknown data set 'irises'"),
-        ("--methods QDA", 2, "unknown method 'QDA'"),
-        ("--methods os:Nothing", 2, "--methods os:Nothing: cannot make"),
-        ("--data iris.csv", 2, "--data and --target belong together"),
-        ("--data iris.csv -t y --datasets iris", 2, "two data sets have the name"),
-        ("--methods sklearn.svm:SVC,sklearn.svm:SVC", 2, "two methods have the name"),
-        ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
-        ("--datasets iris --out file/out", 1, "heterolda: cannot write results to"),
-    ],
-)
-def test_errors_end_with_one_line(arguments, status, message, tmp_path, monkeypatch):
+
+@pytest.mark.parametrize("arguments", REFUSED)
+def test_errors_end_with_one_line(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
+    status, message = REFUSED[arguments]
     result = invoke("reproduce", *arguments.split())
     assert result.exit_code == status
     assert message in result.stderr
@@ -335,19 +317,9 @@ def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
     ):
         assert re.search(line, listed.stdout, re.MULTILINE)
     assert invoke("datasets", "--write", "iris", "--out", "mine.csv").exit_code == 0
-    options = [
-        "--data",
-        "mine.csv",
-        "--target",
-        "class",
-        "--folds",
-        "3",
-        "--jobs",
-        "1",
-        "--datasets",
-        "wine",
-    ]
-    result = invoke("reproduce", *options, "--methods", "lda,own:Mine")
+    options = "--data mine.csv --target class --folds 3 --jobs 1 --datasets wine"
+    reproduce = ["reproduce", *options.split(), "--methods"]
+    result = invoke(*reproduce, "lda,own:Mine")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^ +lda +Mine", result.stdout, re.MULTILINE)
     assert re.search(r"^mine +ours +98.00\*", result.stdout, re.MULTILINE)
@@ -356,7 +328,7 @@ def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
     assert page.exit_code == 0, page.stderr
     assert Path(page.stdout.strip()).is_file()
     # Only methods that fail now are an error.
-    failed = invoke("reproduce", *options, "--methods", "lda,own:Fails")
+    failed = invoke(*reproduce, "lda,own:Fails")
     assert failed.exit_code == 1
     assert "note: Fails failed on mine: ValueError" in failed.stderr
-    assert invoke("reproduce", *options, "--methods", "lda").exit_code == 0
+    assert invoke(*reproduce, "lda").exit_code == 0

@@ -1,6 +1,5 @@
 """Pages of results: a picture and a sentence first, figures of the results files."""
 
-import json
 import re
 
 import pytest
@@ -12,11 +11,11 @@ from benchmarks.accuracy.page import parts as accuracy_parts
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
 from benchmarks.held_out.guard import GUARD, dummies
 from benchmarks.held_out.runner import Study, measure
-from benchmarks.pages import DOCS, MADE, filled
+from benchmarks.pages import DOCS, MADE, filled, read_record
 from benchmarks.shapes import Shape, gaussian_classes
-from benchmarks.speed.__main__ import RESULTS as SPEED
 from benchmarks.speed.cases import METHODS, NUMPY, all_cases
 from benchmarks.speed.page import parts as speed_parts
+from heterolda.experiments import read_results
 
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 15):
     pytest.skip(
@@ -27,28 +26,17 @@ PAGES = "accuracy", "speed", "trust", "paper", "limits"
 PART = re.compile(r"<!-- made: (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
-def record(path):
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
 # Who writes into which page; tests/hostile and tests/experiments check their own.
 SOURCES = [
     ("accuracy", lambda: accuracy_parts(done())),
-    ("speed", lambda: speed_parts(record(SPEED))),
-    ("speed", lambda: scale.parts(record(scale.RESULTS))),
-    ("speed", lambda: gpu.parts(record(gpu.RESULTS))),
-    ("trust", lambda: certificate.parts(certificate.tallies_of(certificate.RESULTS))),
-    ("paper", lambda: reproduction.parts(reproduction.results())),
-    ("limits", lambda: fitted_gaussians.parts(record(fitted_gaussians.RESULTS))),
+    ("speed", lambda: speed_parts(read_record("speed"))),
+    ("speed", lambda: scale.parts(read_record("scale"))),
+    ("speed", lambda: gpu.parts(read_record("gpu"))),
+    ("trust", lambda: certificate.parts(read_record("certificate"))),
+    ("paper", lambda: reproduction.parts(read_results(reproduction.FOLDER))),
+    ("limits", lambda: fitted_gaussians.parts(read_record("fitted_gaussians"))),
     *((page.name, page.parts) for page in HELD_OUT),
 ]
-
-
-def made_by(parts):
-    try:
-        return parts()
-    except FileNotFoundError as error:  # published figures are among the real data
-        pytest.skip(str(error))
 
 
 def read(name):
@@ -58,7 +46,7 @@ def read(name):
 @pytest.mark.parametrize(("name", "parts"), SOURCES)
 def test_figures_are_those_of_the_file_of_results(name, parts):
     text = read(name)
-    assert filled(text, made_by(parts)) == text
+    assert filled(text, parts()) == text
 
 
 @pytest.mark.parametrize("name", ["accuracy", "speed"])
@@ -72,7 +60,7 @@ def test_figures_of_the_prose_are_those_of_the_tables(name):
 
 
 def test_every_part_is_made_by_a_command():
-    made = {(name, part) for name, parts in SOURCES for part in made_by(parts)}
+    made = {(name, part) for name, parts in SOURCES for part in parts()}
     made |= {
         ("trust", part) for part, _ in PART.findall(read("trust")) if "hostile" in part
     }

@@ -35,27 +35,22 @@ __all__ = ["CATALOGUE", "DataSet", "load_dataset", "make_d1", "make_d2", "write_
 
 # The environment variable that names the folder of the files.
 VARIABLE = "HETEROLDA_DATA"
-# Sets whose rows are among those of another one.
-PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the catalogue."""
+    """A data set of the catalogue; ``catalogue.toml`` explains the fields."""
 
     name: str
     n: int  # rows
     d: int  # features
     k: int  # classes
-    kind: Literal["drawn", "bundled", "file"]  # bundled with scikit-learn
+    kind: Literal["drawn", "bundled", "file"]
     origin: str
     license: str
-    label: str = ""  # row of the paper's Table 1; empty if it is not in the paper
+    label: str = ""
     notes: str = ""
-    sha256: str = ""  # digest of the file <name>.csv.gz
-    # `data_id` at OpenML and, where not the default ones, `target`, the column of the
-    # labels, and `features`, the beginning of the names of the features. None if OpenML
-    # does not have the set in this form.
+    sha256: str = ""
     openml: dict[str, Any] | None = None
 
 
@@ -88,8 +83,7 @@ def resolve_names(
     for name in names:
         if name not in choices and name not in groups:
             raise ValueError(
-                f"unknown {kind} {name!r}: choose from {', '.join(choices)}, or from "
-                f"the groups {', '.join(groups)}"
+                f"unknown {kind} {name!r}: choose from {', '.join([*choices, *groups])}"
             )
         chosen.update(groups.get(name, [name]))
     return [name for name in choices if name in chosen]
@@ -190,7 +184,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     X : ndarray of shape (n, d)
         Features, in C order.
     y : ndarray of shape (n,)
-        Labels: whole numbers where all are, otherwise text.
+        Labels: whole numbers if all are, otherwise text.
 
     Raises
     ------
@@ -207,22 +201,25 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     >>> X.shape
     (178, 13)
     """
-    if name not in CATALOGUE:
-        raise ValueError(
-            f"unknown data set {name!r}: choose from {', '.join(CATALOGUE)}"
-        )
+    resolve_names("data set", [name], CATALOGUE, {})
     row = CATALOGUE[name]
     if row.kind == "drawn":
         if name == "D1":
             return make_d1(random_state)
         return make_d2(random_state, shift=0.53 if name == "D2-0.53" else 0.75)
     if row.kind == "bundled":
-        bunch = _bundled(name)
-        return _checked(row, bunch.data, bunch.target, "scikit-learn's copy")
-    path = dataset_file(name, data_dir)
-    if path is not None and path.is_file():
-        return _checked(row, *_read(row, path), f"the file {str(path)!r}")
-    return _checked(row, *_fetch(row), "OpenML's copy")
+        X, y = _bundled(name)["data"], _bundled(name)["target"]
+    elif dataset_source(name, data_dir):
+        X, y = _read(row, data_dir)
+    else:
+        X, y = _fetch(row)
+    shape = *X.shape, len(np.unique(y))
+    if shape != (row.n, row.d, row.k):
+        raise ValueError(
+            f"OpenML's copy is not the data set {name}: its numbers of rows, features "
+            f"and classes are {shape}, and should be {(row.n, row.d, row.k)}"
+        )
+    return np.ascontiguousarray(X, dtype=np.float64), y
 
 
 def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
@@ -240,15 +237,16 @@ def dataset_file(name: str, data_dir: DataDir) -> Path | None:
     if not folder:
         return None
     if not Path(folder).is_dir():
-        problem = f": {os.fspath(folder)!r} is not a folder"
-        if data_dir is None:
-            raise NotADirectoryError(VARIABLE + problem)
-        raise ParameterError("data_dir", problem)
+        raise ParameterError(
+            "data_dir",
+            f": {os.fspath(folder)!r} is not a folder; name another one, or correct "
+            f"{VARIABLE}",
+        )
     return Path(folder) / f"{name}.csv.gz"
 
 
 def write_sample(
-    name: str, path: str | os.PathLike[str] | None = None, data_dir: DataDir = None
+    name: str, path: str | os.PathLike[str], data_dir: DataDir = None
 ) -> Path:
     """Write a data set to a CSV file, the labels last in a column ``class``."""
     X, y = load_dataset(name, data_dir)
@@ -261,18 +259,18 @@ def write_sample(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "class"])
     writer.writerows([*x, label] for x, label in zip(X.tolist(), labels, strict=True))
-    target = Path(f"{name}.csv") if path is None else Path(path)
-    with written_whole(target) as file:
+    with written_whole(path) as file:
         file.write(text.getvalue().encode())
-    return target
+    return Path(path)
 
 
 def _bundled(name: str) -> Any:
     return getattr(bundled, f"load_{name}")()
 
 
-def _read(row: DataSet, path: Path) -> Data:
+def _read(row: DataSet, data_dir: DataDir) -> Data:
     """Return features and labels of a file whose digest is right."""
+    path: Any = dataset_file(row.name, data_dir)
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != row.sha256:
@@ -288,7 +286,7 @@ def _read(row: DataSet, path: Path) -> Data:
 
 
 def _labels(text: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers where all labels are such, otherwise text."""
+    """Return whole numbers if all labels are such, otherwise text."""
     try:
         return text.astype("int64")
     except ValueError:
@@ -303,10 +301,7 @@ def _fetch(row: DataSet) -> Data:
             f"the data set {row.name} has no file, and OpenML does not have it in this "
             f"form: {remedy}"
         )
-    with warnings.catch_warnings():
-        # The labels of liver-disorders are a column that OpenML would ignore.
-        warnings.filterwarnings("ignore", ".*has flag is_ignore", UserWarning)
-        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
+    with warnings.catch_warnings(action="ignore"):  # of the network, and of old sets
         try:
             fetched = bundled.fetch_openml(
                 data_id=row.openml["data_id"],
@@ -323,14 +318,3 @@ def _fetch(row: DataSet) -> Data:
     prefix = row.openml.get("features", "")
     columns = [k for k, x in enumerate(fetched.feature_names) if x.startswith(prefix)]
     return fetched.data[:, columns], _labels(np.asarray(fetched.target))
-
-
-def _checked(row: DataSet, X: Any, y: Any, source: str) -> Data:
-    """Return the data if they have the right size."""
-    shape = len(y), *X.shape[1:], len(np.unique(y))
-    if shape != (row.n, row.d, row.k):
-        raise ValueError(
-            f"{source} is not the data set {row.name}: its numbers of rows, features "
-            f"and classes are {shape}, and should be {(row.n, row.d, row.k)}"
-        )
-    return np.ascontiguousarray(X, dtype=np.float64), y

@@ -1,7 +1,4 @@
-"""The printed tables of the paper, quoted as they stand in ``paper.toml``.
-
-`slips` says where the tables cannot mean what they print.
-"""
+"""The printed tables of the paper, quoted as they stand in ``paper.toml``."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
 # By number, the rows by data set.
 TABLES = {int(number): rows for number, rows in _PAPER["table"].items()}
-# Sets that are not in Table 1 and yet belong beside one of its rows.
+# Sets that are not in Table 1 but are compared with one of its rows.
 _VARIANTS = {"D2-0.53": "D2"}
 
 

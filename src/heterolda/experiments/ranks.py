@@ -20,15 +20,13 @@ __all__ = ["Comparison", "compare_ranks", "critical_difference"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Average ranks of methods and what can be said about them."""
+    """Average ranks of methods, and which of them differ."""
 
     methods: list[str]  # from the best average rank to the worst
     ranks: Array  # the average ranks in the same order; 1 is the best
-    n_datasets: int
     chi_square: float  # Friedman's, corrected for ties; NaN for two methods,
     p_value: float  # for which the test does not exist
     critical_difference: float  # average ranks closer than this do not differ
-    alpha: float  # level of significance
     cliques: list[tuple[int, int]]  # first and last index of groups that do not differ
 
 
@@ -46,14 +44,9 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
     """Compare methods by scores of shape (n_datasets, n_methods); larger is better.
 
-    Equal scores share their average rank.
+    Equal scores share their average rank. At least two data sets and methods.
     """
     n, k = scores.shape
-    if n < 2 or k < 2:
-        raise ValueError(
-            "a comparison by ranks needs at least 2 data sets and 2 methods, got "
-            f"{n} and {k}"
-        )
     ranks = rankdata(-scores, axis=1).mean(axis=0)
     order = np.argsort(ranks, kind="stable")
     if k == 2:
@@ -66,11 +59,9 @@ def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Com
     return Comparison(
         methods=[methods[i] for i in order],
         ranks=ranks[order],
-        n_datasets=n,
         chi_square=chi_square,
         p_value=p_value,
         critical_difference=distance,
-        alpha=alpha,
         cliques=_cliques(ranks[order], distance),
     )
 

@@ -1,4 +1,4 @@
-"""The report of a study: one page with the tables and pictures, for any browser."""
+"""The report of a study: one page with the tables and ranks, for any browser."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.experiments import paper
-from heterolda.experiments.datasets import PART_OF
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.tables import LEGEND, make_table
@@ -33,6 +31,8 @@ _INTRODUCTION = (
     "gld. pairwise-lda, as in the paper, pools the covariances of two classes at a "
     "time; lda is scikit-learn's, which pools those of all classes.",
 )
+# Sets whose rows are among those of another one would count twice in ranks.
+_PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
 
 
 def write_report(
@@ -60,31 +60,30 @@ def write_report(
         # Names are not formulas, and the user's style is for other pictures.
         plt.style.context(["default", {"text.parse_math": False}]),
     ):
-        file.write(make_page(results).encode())
+        file.write(_page(results).encode())
     return path
 
 
-def make_page(results: Results) -> str:
+def _page(results: Results) -> str:
     """Return the page of a study, in HTML."""
     blocks: list[Block] = [
         Paragraph(_INTRODUCTION),
         Paragraph([_facts(results)], small=True),
     ]
     for number in (2, 3, 4):
-        made = make_table(results, number)
-        rows = made.body(lambda text: f"{text}*")
+        table = make_table(results, number)
         blocks += [
-            Heading(f"Table {number}. {made.title}"),
-            TableBlock(["data set", "", *made.methods], rows),
-            Paragraph([made.caption, *made.notes, LEGEND], small=True),
+            Heading(table.title),
+            TableBlock(["data set", "", *table.methods], table.rows),
+            Paragraph([table.caption, *table.notes, LEGEND], small=True),
         ]
-    blocks += [Heading("Ranks over data sets"), *_ranks(results)]
+    blocks += [Heading("Ranks over data sets"), _ranking(results)]
     name = "The paper's study, reproduced"
     return to_page(f"heterolda: {name[0].lower()}{name[1:]}", name, blocks)
 
 
 def _facts(results: Results) -> str:
-    """Return what was run, and where."""
+    """Return the size of the study, the versions and the machine."""
     run = results.run
     trials = max((row.trial for row in results.rows), default=-1) + 1
     facts = [f"{count(trials, 'trial')} of {run['folds']} folds, seed {run['seed']}"]
@@ -93,17 +92,13 @@ def _facts(results: Results) -> str:
     return f"{'; '.join(filter(None, facts))}."
 
 
-def _ranks(results: Results) -> list[Block]:
-    """Return critical-difference diagrams of the study and of the paper's Table 3.
-
-    Ours has the sets on which all methods are complete. Those whose rows are among the
-    rows of another set would count twice.
-    """
+def _ranking(results: Results) -> Block:
+    """Return the diagram of ranks on the sets on which all methods are complete."""
     cells, methods = results.cells, results.methods
     datasets = [
         d
         for d in results.datasets
-        if PART_OF.get(d) not in results.datasets
+        if _PART_OF.get(d) not in results.datasets
         and all((d, m) in cells and cells[d, m].complete for m in methods)
     ]
     if len(datasets) < 2 or len(methods) < 2:
@@ -111,20 +106,13 @@ def _ranks(results: Results) -> list[Block]:
             "Ranks need at least two data sets on which at least two methods are "
             "complete."
         )
-        ours: Block = Paragraph([need], small=True)
-    else:
-        scores = [[cells[d, m].accuracies.mean() for m in methods] for d in datasets]
-        comparison = compare_ranks(methods, np.array(scores))
-        ours = _ranking(comparison, f"This study: accuracy on {', '.join(datasets)}.")
-    printed = compare_ranks(paper.METHODS, np.array(list(paper.TABLES[3].values())))
-    heading = "The paper's Table 3: its printed accuracies."
-    return [ours, _ranking(printed, heading)]
-
-
-def _ranking(comparison: Comparison, heading: str) -> Figure:
-    """Return a diagram with the result of the tests in words."""
-    k, n = len(comparison.methods), comparison.n_datasets
-    words = f"{heading} {k} methods on {n} data sets. "
+        return Paragraph([need], small=True)
+    scores = [[cells[d, m].accuracies.mean() for m in methods] for d in datasets]
+    comparison = compare_ranks(methods, np.array(scores))
+    k = len(methods)
+    words = (
+        f"Accuracy of {k} methods on {len(datasets)} data sets: {', '.join(datasets)}. "
+    )
     if not np.isnan(comparison.p_value):
         words += (
             f"Friedman's test: chi-square {comparison.chi_square:.2f} with {k - 1} "
@@ -132,14 +120,14 @@ def _ranking(comparison: Comparison, heading: str) -> Figure:
         )
     words += (
         "Average ranks; 1 is best. Thick lines join methods that Nemenyi's test cannot "
-        f"separate at the {100 * comparison.alpha:g} % level (critical difference "
+        "separate at the 5 % level (critical difference "
         f"{comparison.critical_difference:.2f})."
     )
-    draw = partial(draw_ranks, comparison=comparison)
+    draw = partial(_draw_ranks, comparison=comparison)
     return Figure(draw, words, size=(9, 3), place="wide")
 
 
-def draw_ranks(canvas: Any, comparison: Comparison) -> None:
+def _draw_ranks(canvas: Any, comparison: Comparison) -> None:
     """Draw the average ranks, with a thick line over groups that do not differ."""
     axes = canvas.subplots()
     ranks, names = comparison.ranks, comparison.methods

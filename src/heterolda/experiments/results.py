@@ -133,15 +133,12 @@ class Results:
 
     Attributes
     ----------
-    folder : Path
-        Where they are.
     rows : list of Row
         In the order of the file.
     run : dict
         The content of ``run.json``: ``folds``, ``seed``, ``versions`` and ``machine``.
     """
 
-    folder: Path
     rows: list[Row]
     run: dict[str, Any]
 
@@ -176,14 +173,11 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     Returns
     -------
     Results
-        What is there. A last line without its end, which a killed run leaves behind,
-        is left out.
+        The rows and how they were computed. A last line without its end, which a
+        killed run leaves behind, is left out.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise FileNotFoundError(f"the folder of results {str(folder)!r} does not exist")
-    run = _read_run(folder / RUN)
-    return Results(folder, _read_rows(folder / RESULTS), run)
+    path = Path(folder)
+    return Results(_read_rows(path / RESULTS), _read_run(path / RUN))
 
 
 def _read_run(path: Path) -> dict[str, Any]:

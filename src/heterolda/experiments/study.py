@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -67,37 +66,36 @@ from heterolda.kernels import in_use
 
 __all__ = ["METHODS", "Study", "Task", "resolve_methods"]
 
-# Rows and labels to train with, and those to test with.
-Split = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
-
-def pure_model(solver: str) -> Any:
+def _pure(solver: str) -> Any:
     """Return the discriminant as the paper has it: without shrinkage and guard."""
     return GaussianLinearDiscriminant(solver=solver, guard=False, shrinkage=0.0)
 
 
 def _search(solver: str) -> Any:
-    start = pure_model(solver)
-    return LocalNeighborhoodSearch(start)  # type: ignore[no-untyped-call]
+    initial = _pure(solver)
+    return LocalNeighborhoodSearch(initial)  # type: ignore[no-untyped-call]
+
+
+def _scaled(model: Any) -> Any:
+    return make_pipeline(StandardScaler(), model)
 
 
 # The paper's seven, then two of ours and three of scikit-learn. The answers of the SVM
 # do not depend on its cache; the default of 200 MB costs memory and gains no time.
 METHODS: dict[str, Any] = {
-    "pairwise-lda": pure_model("fisher"),
-    "c-hld": pure_model("c-hld"),
-    "r-hld-1": pure_model("r-hld-1"),
-    "r-hld-2": pure_model("r-hld-2"),
-    "algorithm-1": pure_model("fixed-point"),
+    "pairwise-lda": _pure("fisher"),
+    "c-hld": _pure("c-hld"),
+    "r-hld-1": _pure("r-hld-1"),
+    "r-hld-2": _pure("r-hld-2"),
+    "algorithm-1": _pure("fixed-point"),
     "algorithm-2": _search("fixed-point"),
-    "svm": make_pipeline(StandardScaler(), SVC(kernel="linear", cache_size=10)),
-    "gld": pure_model("global"),
+    "svm": _scaled(SVC(kernel="linear", cache_size=10)),
+    "gld": _pure("global"),
     "gld+algorithm-2": _search("global"),
     "lda": LinearDiscriminantAnalysis(),
-    "logistic-regression": make_pipeline(
-        StandardScaler(), LogisticRegression(max_iter=1000)
-    ),
-    "linear-svc": make_pipeline(StandardScaler(), LinearSVC(dual=False)),
+    "logistic-regression": _scaled(LogisticRegression(max_iter=1000)),
+    "linear-svc": _scaled(LinearSVC(dual=False)),
 }
 _GROUPS = {"all": list(METHODS), "paper": list(METHODS)[:7]}
 
@@ -167,10 +165,7 @@ class Study:
             self.methods = dict.fromkeys(self.methods)
 
     def tasks(self, done: Container[Key] = ()) -> list[Task]:
-        """Return what remains to be computed, trial after trial.
-
-        `done` has the keys of the rows that are there.
-        """
+        """Return what remains to be computed after rows with the keys in `done`."""
         tasks = []
         for key in product(range(self.trials), self.datasets, range(self.folds)):
             trial, dataset, fold = key
@@ -198,8 +193,8 @@ class Study:
         seeds = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
         return model.set_params(**dict.fromkeys(seeds, self.seed + trial))
 
-    def split(self, task: Task) -> Split:
-        """Return the rows of a task, the same for every method."""
+    def split(self, task: Task) -> tuple[Any, Any, Any, Any]:
+        """Return training rows and labels, and test rows and labels, of a task."""
         X, y = self.data(task.dataset, task.trial)
         seed = self.seed + task.trial
         folds = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
@@ -209,19 +204,19 @@ class Study:
             train, test = list(folds.split(X, y))[task.fold]
         return X[train], y[train], X[test], y[test]
 
-    def evaluate(self, task: Task) -> tuple[list[Row], list[tuple[str, str]]]:
-        """Run the methods of a task; return rows, and methods that failed and why."""
-        split = self.split(task)
-        sizes = len(split[1]), len(split[3])
+    def evaluate(self, task: Task) -> tuple[list[Row], list[str]]:
+        """Run the methods of a task; return rows, and which methods failed and why."""
         rows, failures = [], []
+        split = self.split(task)
         with threadpool_limits(1):
             for method in task.methods:
                 key = task.dataset, method, task.trial, task.fold
                 try:
-                    figures = _measured(self.model(method, task.trial), split)
-                    rows.append(Row(*key, *sizes, **figures))
+                    figures = _measured(self.model(method, task.trial), *split)
+                    rows.append(Row(*key, **figures))
                 except Exception as error:
-                    failures.append((method, f"{type(error).__name__}: {error}"))
+                    reason = f"{type(error).__name__}: {error}"
+                    failures.append(f"{method} failed on {task.dataset}: {reason}")
         return rows, failures
 
     def run(
@@ -236,8 +231,8 @@ class Study:
         Parameters
         ----------
         out : path-like
-            The folder. It keeps what it has: a run that was interrupted goes on where
-            it stopped, and further data sets, methods and trials can be added.
+            The folder. It keeps its rows: a run that was interrupted continues, and
+            further data sets, methods and trials can be added.
         jobs : int, default=1
             Number of processes.
         progress : callable, default=None
@@ -246,33 +241,28 @@ class Study:
         Returns
         -------
         Results
-            What the folder has in the end. Methods that failed are missing there; a
-            warning says why, and the next run tries them again.
+            All rows of the folder. Methods that failed are missing; a warning says
+            why, and the next run tries them again.
         """
         self._check()
         folder = Path(out)
-        done = _open_folder(folder, self.description())
-        tasks = self.tasks(done)
+        tasks = self.tasks(self._opened(folder))
         failures: Counter[str] = Counter()
         parallel = Parallel(jobs, return_as="generator", batch_size=1)
         results = parallel(delayed(self.evaluate)(task) for task in tasks)
         try:
-            for k, (task, (rows, failed)) in enumerate(
-                zip(tasks, results, strict=True), start=1
-            ):
+            for number, task in enumerate(tasks, start=1):
+                rows, failed = next(results)
                 with open(folder / RESULTS, "a", encoding="utf-8") as file:
                     write_rows(rows, file)
-                failures.update(
-                    f"{method} failed on {task.dataset}: {reason}"
-                    for method, reason in failed
-                )
+                failures.update(failed)
                 if progress is not None:
                     text = f"{task.dataset}, trial {task.trial + 1} of {self.trials}"
-                    progress(text, k / len(tasks))
+                    progress(text, number / len(tasks))
         except BrokenProcessPool:
             raise RuntimeError(
-                "a process was killed, perhaps for lack of memory; the same command "
-                "goes on from here, with fewer jobs if memory is short"
+                "a process was killed, perhaps for lack of memory; run the same "
+                "command again to continue, with fewer jobs if memory is short"
             ) from None
         finally:
             # After an interrupt, joblib would warn that tasks are left.
@@ -281,25 +271,6 @@ class Study:
         for text, n in failures.items():
             warnings.warn(f"{text} ({count(n, 'fold')})", stacklevel=2)
         return read_results(folder)
-
-    def description(self) -> dict[str, Any]:
-        """Return what ``run.json`` says, free of names and paths of the machine."""
-        libraries = "numpy", "scipy", "scikit-learn"
-        return {
-            "folds": self.folds,
-            "seed": self.seed,
-            "versions": {
-                "heterolda": sys.modules["heterolda"].__version__,
-                "python": platform.python_version(),
-                **{name: version(name) for name in libraries},
-            },
-            "machine": {
-                "processors": os.cpu_count(),
-                "architecture": platform.machine(),
-                "system": platform.system(),
-                "kernels": in_use(),
-            },
-        }
 
     def _check(self) -> None:
         """Load every set and make every model once, so that errors come first."""
@@ -318,10 +289,61 @@ class Study:
                     f"{largest} rows",
                 )
 
+    def _opened(self, folder: Path) -> set[Key]:
+        """Make a folder ready for further rows; return the keys of those it has."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path, run = folder / RESULTS, self._description()
+        old = read_results(folder) if path.exists() else None
+        if old is not None and old.rows:
+            for key in ("folds", "seed"):
+                if old.run[key] != run[key]:
+                    raise ValueError(
+                        f"{str(folder)!r} holds results with {key} = {old.run[key]}, "
+                        f"which do not go with {key} = {run[key]}: choose another "
+                        "folder"
+                    )
+            if old.run != run:
+                warnings.warn(
+                    f"the rows in {str(folder)!r} were computed with other versions or "
+                    f"on another kind of machine; {RUN} now states those of this run",
+                    stacklevel=3,
+                )
+        with written_whole(folder / RUN) as file:
+            file.write(json.dumps(run, indent=2).encode() + b"\n")
+        if old is None or not old.rows:
+            path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
+            return set()
+        with open(path, "r+b") as file:  # without a line that a crash has cut
+            file.truncate(file.read().rfind(b"\n") + 1)
+        return {row.key for row in old.rows}
 
-def _measured(model: Any, split: Split) -> dict[str, Any]:
+    def _description(self) -> dict[str, Any]:
+        """Return what ``run.json`` says, free of names and paths of the machine."""
+        libraries = "numpy", "scipy", "scikit-learn"
+        return {
+            "folds": self.folds,
+            "seed": self.seed,
+            "versions": {
+                "heterolda": sys.modules["heterolda"].__version__,
+                "python": platform.python_version(),
+                **{name: version(name) for name in libraries},
+            },
+            "machine": {
+                "processors": os.cpu_count(),
+                "architecture": platform.machine(),
+                "system": platform.system(),
+                "kernels": in_use(),
+            },
+        }
+
+
+_loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
+
+
+def _measured(
+    model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any
+) -> dict[str, Any]:
     """Train a model, test it, and return the figures of its row."""
-    X_train, y_train, X_test, y_test = split
     with warnings.catch_warnings():
         # Pairs without a useful rule belong to the paper's data.
         warnings.simplefilter("ignore", TrivialRuleWarning)
@@ -333,54 +355,11 @@ def _measured(model: Any, split: Split) -> dict[str, Any]:
     last = model[-1] if isinstance(model, Pipeline) else model
     errors, n_iter = (getattr(last, name, None) for name in ("bayes_error_", "n_iter_"))
     return {
+        "n_train": len(y_train),
+        "n_test": len(y_test),
         "n_correct": int(np.sum(predicted == y_test)),
         "bayes_error": math.nan if errors is None else float(np.mean(errors)),
         "fit_seconds": float(f"{fitted - begin:.3g}"),
         "predict_seconds": float(f"{end - fitted:.3g}"),
         "iterations": math.nan if n_iter is None else float(np.sum(n_iter)),
     }
-
-
-_loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
-
-
-def _open_folder(folder: Path, run: dict[str, Any]) -> set[Key]:
-    """Make a folder ready for further rows; return the keys of those it has.
-
-    `run` is what ``run.json`` shall say; rows that are there must have its folds and
-    seed.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(
-            f"cannot write results to {str(folder)!r}: {error.strerror or error}"
-        ) from error
-    path = folder / RESULTS
-    old = read_results(folder) if path.exists() else None
-    if old is not None and old.rows:
-        _check_same(old, run)
-    with written_whole(folder / RUN) as file:
-        file.write(json.dumps(run, indent=2).encode() + b"\n")
-    if old is None or not old.rows:
-        path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
-        return set()
-    with open(path, "r+b") as file:  # without a line that a crash has cut
-        file.truncate(file.read().rfind(b"\n") + 1)
-    return {row.key for row in old.rows}
-
-
-def _check_same(old: Results, run: dict[str, Any]) -> None:
-    """Refuse other folds or another seed, and warn of other versions."""
-    for key in ("folds", "seed"):
-        if old.run[key] != run[key]:
-            raise ValueError(
-                f"{str(old.folder)!r} holds results with {key} = {old.run[key]}, which "
-                f"do not go with {key} = {run[key]}: choose another folder"
-            )
-    if any(old.run[key] != run[key] for key in ("versions", "machine")):
-        warnings.warn(
-            f"the rows in {str(old.folder)!r} were computed with other versions or on "
-            f"another kind of machine; {RUN} now states those of this run",
-            stacklevel=4,
-        )
