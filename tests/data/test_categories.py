@@ -1,4 +1,4 @@
-"""Levels of categories, and columns whose names are their places."""
+"""Categories: how their levels are read, counted and merged."""
 
 from decimal import Decimal
 
@@ -27,16 +27,6 @@ def test_a_level_is_the_same_however_it_is_written():
         assert {level_of(value) for value in same} == {level}
     # These may be codes, and numbers only by accident.
     assert [level_of(v) for v in ("007", "1e5", "1.50")] == ["007", "1e5", "1.50"]
-
-
-def test_columns_without_names_must_be_as_many_as_in_the_fit():
-    columns = Table("new.csv", columns=("column_1", "column_2"), n_columns=(4, 3))
-    names = [f"column_{k}" for k in range(1, 6)]
-    for n in (3, 4):
-        columns.resolve(names[:n], "new.csv")
-    for n in (2, 5):
-        with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
-            columns.resolve(names[:n], "new.csv")
 
 
 def test_levels_are_counted_by_weight():
@@ -69,7 +59,7 @@ def test_auto_says_what_to_do_about_numbers_with_marks(tmp_path):
     with pytest.raises(ValueError, match=words):
         with_categories(Table(path, "y"), ["auto"])
     table = Table(path, "y", missing="drop", format=Format(na=("?",)))
-    assert with_categories(table, ["auto"]).text == ("city",)
+    assert with_categories(table, ["auto"]).categorical == ("city",)
 
 
 def test_levels_that_look_alike():
@@ -77,4 +67,4 @@ def test_levels_that_look_alike():
     table = pa.table({"city": city, "x": range(80), "y": ["a", "b"] * 40})
     words = "'city' has .* alike.* categories: 'Saint Malo' and 'saint  malo'[.] If"
     with pytest.warns(SimilarLabelsWarning, match=words):
-        assert with_categories(Table(table, "y"), ["city"]).text == ("city",)
+        assert with_categories(Table(table, "y"), ["city"]).categorical == ("city",)

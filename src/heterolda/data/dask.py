@@ -112,20 +112,15 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
 
 def _chunks_like(X: Any, values: Any, name: str) -> list[Any]:
     """Return chunks of labels or weights: those of X, as far as these are known."""
-    known_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
-    if not is_dask_collection(values):
-        if not known_sizes:
-            raise TypeError(
-                f"{name} must be a dask collection with the chunks of X, because their "
-                f"sizes are unknown; got {type(values).__name__}"
-            )
+    has_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
+    if has_sizes and not is_dask_collection(values):
         check_unmasked(name, values)
         values = label_array(values) if name == "y" else values
         values = da.from_array(np.asarray(values), chunks=-1)
     _check_kind(values, name)
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got {values.ndim}")
-    if known_sizes and not _is_frame(values) and not np.isnan(values.shape[0]):
+    if has_sizes and not _is_frame(values) and not np.isnan(values.shape[0]):
         if values.shape != X.shape[:1]:
             raise ValueError(
                 f"{name} must have one entry for each of the {X.shape[0]} rows of X, "
@@ -189,18 +184,14 @@ def _chunk_statistics(
     if not X.shape[0]:
         return None
     X = _numbers(X)
-    try:
-        stats = ClassStatistics.from_data(X, labels, weight)
-    except ValueError as error:
-        finite = issparse(X) or np.isfinite(X).all(axis=0)
-        if np.all(finite):
-            raise
-        column = int(np.argmin(finite))
+    if not issparse(X) and not np.isfinite(X).all():
+        column = int(np.isfinite(X).all(axis=0).argmin())
         raise ValueError(
-            f"X: column {column if names is None else repr(names[column])} "
-            "contains NaN or infinity: leave such rows out, or "
-            "read files with heterolda.data.fit_batches and missing='em'"
-        ) from error
+            f"X: column {column if names is None else repr(names[column])} contains "
+            "NaN or infinity: leave such rows out, or read files with "
+            "heterolda.data.fit_batches and missing='em'"
+        )
+    stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
     return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
 
