@@ -304,7 +304,7 @@ def test_requests_that_make_no_sense(frame, tmp_path):
     none, absent = tmp_path / "none", tmp_path / "no.parquet"
     for source, error, message, settings in [
         ([], ValueError, "empty list", {}),
-        (tmp_path / "a.docx", ValueError, "unknown type", {}),
+        (tmp_path / "a.docx", ValueError, "not of a type that can be read", {}),
         (table, ValueError, "missing must be", {"missing": "skip"}),
         (table, ValueError, "list of names", {"columns": "ab"}),
         (table, ValueError, "more than once", {"columns": ["a", "kind"]}),

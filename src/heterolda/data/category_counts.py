@@ -102,10 +102,11 @@ def _counted(
         for records, rows in reading.of_file(file):
             n_rows += np.count_nonzero(rows.frequencies)
             total += rows.frequencies.sum()
-            for name, count in counts.items():
-                codes, levels = levels_of(records, name, file)
-                mask = codes >= 0
-                sums = np.bincount(codes[mask], rows.frequencies[mask], len(levels))
+            coded = [levels_of(records, name, file) for name in names]
+            complete = np.all([codes >= 0 for codes, _ in coded], axis=0)
+            for (codes, levels), count in zip(coded, counts.values(), strict=True):
+                used = codes >= 0 if table.missing == "em" else complete
+                sums = np.bincount(codes[used], rows.frequencies[used], len(levels))
                 for code in np.flatnonzero(sums).tolist():
                     count[levels[code]] += sums[code]
             if any(len(count) > _MOST_LEVELS for count in counts.values()):
@@ -115,7 +116,7 @@ def _counted(
     wrong = {
         name: f"column {name!r} has {len(count):,} different values"
         for name, count in counts.items()
-        if len(count) > min(_MOST_LEVELS, max(_FEW, scale * total / 2))
+        if len(count) > min(_MOST_LEVELS, max(_FEW, scale * count.total() / 2))
     }
     if wrong:
         parameter, value = table.without(list(wrong))
@@ -127,12 +128,12 @@ def _counted(
     for name, count in counts.items():
         subject = f"column {name!r} has values that"
         warn_of_similar_labels(sorted(count), subject, "categories")
-    least = max(_FEW / scale, _SHARE * total)
-    return [_category(name, count, least) for name, count in counts.items() if count]
+    return [_category(name, c, _FEW / scale) for name, c in counts.items() if c]
 
 
 def _category(name: str, weights: Counter[str], least: float) -> Category:
     """Return a column as features, without those that would be rare."""
+    least = max(least, _SHARE * weights.total())
     order = sorted(weights)
     reference = max(order, key=weights.__getitem__)
     order.remove(reference)

@@ -43,7 +43,24 @@ def statistics_and_sample(
     X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[ClassStatistics, RowSample]:
     """Return class statistics, and some rows of each class."""
-    return _total(X, y, sample_weight, sampled=True)
+    stats, rows = _total(X, y, sample_weight, sampled=True)
+    return stats, rows
+
+
+def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> tuple[Any, ...]:
+    """Return the statistics of all chunks, and the sample if it is asked for."""
+    names = None
+    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
+        names = np.array(list(X.columns), dtype=object)
+    task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
+    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
+    while len(sums) > 1:
+        starts = range(0, len(sums), _FAN_IN)
+        sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
+    (total,) = dask.compute(sums[0])
+    if total is None:
+        raise ValueError("X has no rows: pass data of two classes or more")
+    return tuple(total)
 
 
 def sample(X: Any) -> Any:
@@ -79,22 +96,6 @@ def accuracy(
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
     return float(right / weight)
-
-
-def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
-    """Return statistics and sample of all chunks, None for one not asked for."""
-    names = None
-    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
-        names = np.array(list(X.columns), dtype=object)
-    task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
-    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
-    while len(sums) > 1:
-        starts = range(0, len(sums), _FAN_IN)
-        sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
-    (total,) = dask.compute(sums[0])
-    if total is None:
-        raise ValueError("X has no rows: pass data of two classes or more")
-    return total
 
 
 # Collections as chunks
@@ -178,7 +179,7 @@ def _tasks(X: Any) -> list[Any]:
 
 def _chunk_statistics(
     X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, sampled: bool
-) -> tuple[ClassStatistics, RowSample | None] | None:
+) -> tuple[Any, ...] | None:
     """Return statistics of a chunk, and some of its rows; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
     if not X.shape[0]:
@@ -193,17 +194,13 @@ def _chunk_statistics(
         )
     stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
-    return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
+    return (stats, RowSample.from_arrays(X, labels, weight)) if sampled else (stats,)
 
 
 def _sum(*terms: Any) -> Any:
-    """Return the sum of statistics and samples of several chunks."""
+    """Return the sums of statistics and of samples of chunks; None without rows."""
     given = [term for term in terms if term is not None]
-    if not given:
-        return None
-    totals, samples = zip(*given, strict=True)
-    sample = None if samples[0] is None else reduce(add, samples)
-    return reduce(add, totals), sample
+    return tuple(reduce(add, part) for part in zip(*given, strict=True)) or None
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
