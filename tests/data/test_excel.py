@@ -1,7 +1,6 @@
 """Excel workbooks: the answers of the same table in CSV; hostile ones are refused."""
 
 import datetime
-from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -128,22 +127,6 @@ def test_sheets_and_their_notes(rng):
         with a_folder(**{"data.xlsx": data}):
             result = invoke(FIT[0], "data.xlsx", *FIT[1:], "model.json")
         assert said in result.stderr
-
-
-def test_folders_names_and_outputs(rng):
-    data = content(rows_with_names(make_frame(rng, 40)))
-    files = {"some/b.xlsx": data, "some/c.XLSM": data, "some/~$b.xlsx": b"\x05Me"}
-    with a_folder(**{"old.xls": b""}):
-        Path("some").mkdir()
-        for name, bytes_of in files.items():
-            Path(name).write_bytes(bytes_of)
-        for source in "some", "some/*":
-            assert "80 rows" in succeed(FIT[0], source, *FIT[1:], "model.json")
-        result = invoke(FIT[0], "old.xls", *FIT[1:], "model.json")
-        assert "save it as .xlsx or .csv" in result.stderr
-        result = invoke("predict", "model.json", "some", "--out", "new.xlsx")
-        assert "name a .csv file, which opens in Excel" in result.stderr
-        assert not Path("new.xlsx").exists()
 
 
 def hostile():

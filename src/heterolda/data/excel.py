@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 from xml.parsers import expat
@@ -135,7 +136,6 @@ class Workbook:
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """Yield the rows of a sheet that hold something."""
-        places: dict[str, int] = {}  # numbers of columns by their letters
         row: Row = {}
         at, n_characters = -1, 0
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
@@ -147,9 +147,7 @@ class Workbook:
                     continue
                 attributes, text = item
                 letters = attributes.get("r", "").rstrip("0123456789")
-                if letters not in places:
-                    places[letters] = _place(letters)
-                at = places[letters] if letters else at + 1
+                at = _place(letters) if letters else at + 1
                 if at >= _MOST_COLUMNS:
                     raise ValueError("a row has too many cells")
                 value = self._value(text, attributes) if text else ""
@@ -380,6 +378,7 @@ def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> set[str]:
     return {str(k) for k, number in enumerate(styles) if number in dates | _DATES}
 
 
+@cache
 def _place(letters: str) -> int:
     """Return the number of a column, from zero."""
     number = 0
