@@ -165,19 +165,6 @@ def test_project_and_cross_validation_take_the_same_features(rng, tmp_path):
     assert lines[0] == lines[1] != []
 
 
-def test_auto_takes_text_and_not_dates(rng, tmp_path):
-    frame = make_rows(rng)
-    names = ["x0", "city=Lyon", "city=Nice", "city=other", "x1", "code"]
-    for kind in ("csv", "parquet"):
-        model = fit(tmp_path, frame, kind=kind, categorical="auto")
-        assert model.feature_names_in_.tolist() == names
-    frame["day"] = [f"2026-{k % 12 + 1:02d}-01" for k in range(len(frame))]
-    (data,), _ = write(frame, "csv", tmp_path)
-    result = invoke(*FIT, data, "-t", "kind", "--categorical", "auto")
-    assert result.exit_code == 1
-    assert "add --categorical city --exclude day" in result.stderr
-
-
 def test_rare_levels_and_names_that_clash(rng, tmp_path):
     frame = make_rows(rng)
     frame["city"] = np.where(np.arange(400) % 3 == 0, "other", "town")

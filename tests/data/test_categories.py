@@ -9,7 +9,6 @@ import pytest
 
 from heterolda.data.category_counts import with_categories
 from heterolda.data.decoding import level_of
-from heterolda.data.formats import Format
 from heterolda.data.table import Table
 from heterolda.estimators.categories import Category
 from heterolda.exceptions import SimilarLabelsWarning
@@ -47,19 +46,6 @@ def test_levels_are_counted_by_weight():
             encoded = with_categories(table, columns)
         assert encoded.categories == (expected,)
         assert encoded.columns == ("city",)
-
-
-def test_auto_says_what_to_do_about_numbers_with_marks(tmp_path):
-    n, path = 30_000, tmp_path / "d.csv"
-    ages = [*range(15_000), "?", *range(14_999)]
-    city = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
-    frame = pd.DataFrame({"age": ages, "y": np.arange(n) % 4, "city": city})
-    frame.to_csv(path, index=False)
-    words = r"'age' \(row 15001: '\?'\), 'city' \(row 1: 'Paris'\)"
-    with pytest.raises(ValueError, match=words):
-        with_categories(Table(path, "y"), ["auto"])
-    table = Table(path, "y", missing="drop", format=Format(na=("?",)))
-    assert with_categories(table, ["auto"]).categorical == ("city",)
 
 
 def test_levels_that_look_alike():

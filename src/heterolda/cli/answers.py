@@ -65,7 +65,7 @@ def write_answers(
 def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
     """Refuse columns that are not there, or would be there twice."""
     names = file.schema.names
-    absent = [name for name in kept if name not in names]
+    absent = sorted({*kept} - {*names})
     if absent:
         raise UsageError(
             f"{file.name}: no column is named {named(absent)}; it has {named(names)}"

@@ -12,7 +12,6 @@ import numpy as np
 
 from heterolda.data.decoding import levels_of
 from heterolda.data.labels import warn_of_similar_labels
-from heterolda.data.not_numeric import NotNumericError
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
 from heterolda.estimators.categories import Category
@@ -20,7 +19,6 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named
 
-AUTO = "auto"
 _MOST_LEVELS = 10_000  # of a column; more are not categories
 _FEW = 10  # rows or levels
 _SHARE = 0.01  # of the rows
@@ -31,18 +29,11 @@ def with_categories(
 ) -> Table:
     """Return the table with categorical columns as features.
 
-    Their levels are counted in a pass over the rows that a fit uses. ``["auto"]``
-    stands for all feature columns whose first rows show categories; a column of other
-    text is an error.
+    Their levels are counted in a pass over the rows that a fit uses.
     """
-    chosen = tuple(names)
-    if chosen == (AUTO,):
-        chosen = _categorical_columns(table)
-    else:
-        _check_names(chosen, table)
-    if not chosen:
-        return table
-    categories = _counted(table, chosen, progress)
+    names = tuple(names)
+    _check_names(names, table)
+    categories = _counted(table, names, progress)
     constant = [c.column for c in categories if not c.features]
     if constant:
         warnings.warn(
@@ -53,24 +44,6 @@ def with_categories(
     used = tuple(c for c in categories if c.features)
     roles: dict[str, Any] = dict([table.without(constant)])
     return replace(table, categories=used, **roles)
-
-
-def _categorical_columns(table: Table) -> tuple[str, ...]:
-    """Return the columns whose first rows show categories.
-
-    NotNumericError where others are neither these nor numbers.
-    """
-    chosen: tuple[str, ...] = ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they will be heard again
-        for file in open_files(replace(table, keep=True)):
-            try:
-                next(Pass(file.table).of_file(file), None)
-            except NotNumericError as error:
-                if set(error.options) - {"missing"} != {"categorical"}:
-                    raise
-                chosen = *chosen, *error.options["categorical"]
-    return tuple(dict.fromkeys(chosen))
 
 
 def _check_names(names: tuple[str, ...], table: Table) -> None:

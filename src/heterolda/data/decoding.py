@@ -36,9 +36,7 @@ def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> 
     """
     categories = {category.column: category for category in file.table.categories}
     columns = {
-        name: column_of(batch, name, file)
-        for name in file.columns
-        if name not in categories
+        name: batch.column(name) for name in file.columns if name not in categories
     }
     try:
         numbers = _all_numbers(columns, file)
@@ -60,7 +58,7 @@ def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> 
 def weights_of(batch: Any, name: str, file: File) -> Array:
     """Return a column of numbers as float64; missing values are NaN."""
     try:
-        return _all_numbers({name: column_of(batch, name, file)}, file)[name]
+        return _all_numbers({name: batch.column(name)}, file)[name]
     except NotNumbersError as error:
         raise ValueError(
             f"{file.name}: column {name!r} of the weights is not all numbers: correct "
@@ -181,7 +179,7 @@ def _coded(
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = column_of(batch, name, file)
+    column = batch.column(name)
     is_encoded = types.is_dictionary(column.type)
     if not _is_any(column.dictionary if is_encoded else column, *_LABELS, *more):
         raise ValueError(
@@ -208,12 +206,3 @@ def _is_any(column: Any, *names: str) -> bool:
     from pyarrow import types
 
     return any(getattr(types, f"is_{name}")(column.type) for name in names)
-
-
-def column_of(batch: Any, name: str, file: File) -> Any:
-    """Return a column of a batch, or raise ValueError."""
-    # Names are looked up, not searched for: there may be many.
-    at = batch.schema.get_field_index(name)
-    if at < 0:
-        raise ValueError(f"{file.name}: a batch has no column named {name!r}")
-    return batch.column(at)

@@ -21,6 +21,7 @@ _FEW_ROWS = 5  # that show nothing
 _N_SHOWN = 5  # cells in a message
 _MOST = 0.8  # share of the rows that must have the same number of cells
 _NAMES = {".": "point", ",": "comma"}
+_POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 # By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
@@ -253,4 +254,4 @@ def _is_padded(body: list[list[str]]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return any(number_pattern(mark, True).fullmatch(cell) for mark in _NAMES)
+    return bool(_POINT(cell) or _COMMA(cell))
