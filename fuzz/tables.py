@@ -7,7 +7,6 @@ repeat what was done.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
 import re
@@ -154,11 +153,6 @@ def change_text(data, rng):
     return change_bytes(data, rng) if rng.random() < 0.3 else change_table(data, rng)
 
 
-def packed_seeds():
-    """Return small tables, packed."""
-    return [gzip.compress(data, mtime=0) for data in text_seeds()]
-
-
 def messy_seeds():
     """Return small tables as programs and people write them."""
     X, y = _data(24)
@@ -219,7 +213,6 @@ def _reader(name, ending, seeds, change):
 TABLES = (
     _reader("csv", ".csv", text_seeds, change_text),
     _reader("messy", ".txt", messy_seeds, change_messy),
-    _reader("packed", ".csv.gz", packed_seeds, change_bytes),
     _reader("stream", "", text_seeds, change_text),
     _reader("parquet", ".parquet", parquet_seeds, change_parquet),
     _reader("excel", ".xlsx", excel_seeds, change_excel),

@@ -9,6 +9,8 @@ import pytest
 
 from heterolda.data.category_counts import with_categories
 from heterolda.data.decoding import level_of
+from heterolda.data.formats import Format
+from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.estimators.categories import Category
 from heterolda.exceptions import SimilarLabelsWarning
@@ -46,6 +48,20 @@ def test_levels_are_counted_by_weight():
             encoded = with_categories(table, columns)
         assert encoded.categories == (expected,)
         assert encoded.columns == ("city",)
+
+
+def test_levels_are_zeros_and_ones_and_missing_ones_nan():
+    table = pa.table(
+        {"city": ["Nice", "Metz", "?", "Oslo", None, "Paris"], "x": [1] * 6}
+    )
+    city = Category("city", "Paris", ("Nice",), ("Metz",), "other")
+    text = Format(na=("?",))
+    reading = Pass(Table(table, missing="em", categories=(city,), format=text))
+    (rows,) = reading
+    gap = [np.nan, np.nan]
+    expected = [[1, 0], [0, 1], gap, [0, 1], gap, [0, 0]]
+    np.testing.assert_array_equal(rows.X, np.c_[expected, np.ones(6)])
+    assert "'city': 1 rows have values" in reading.unseen_notes()[0]
 
 
 def test_levels_that_look_alike():
