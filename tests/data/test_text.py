@@ -128,8 +128,10 @@ def test_text_that_is_not_utf8_is_of_windows():
         b"\xff\xfea\0\x00\xd8": "begins as text in UTF-16, but is damaged",
     }
     for data, message in bad.items():
-        with pytest.raises(ValueError, match=message):
-            list(as_utf8([data], "t"))
+        for size in (3, 1000):
+            pieces = [data[k : k + size] for k in range(0, len(data), size)]
+            with pytest.raises(ValueError, match=message):
+                list(as_utf8(pieces, "t"))
 
 
 def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
