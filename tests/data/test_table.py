@@ -344,3 +344,9 @@ def test_a_large_file_is_not_read_ahead(tmp_path, rng):
     small, _, large, dataset = map(int, run.stdout.split())
     assert large - small < 0.3 * table.nbytes
     assert dataset - small < 0.8 * table.nbytes
+
+
+def test_the_row_with_too_many_cells_is_named(tmp_path):
+    path, n = tmp_path / "a.csv", 1_200_000  # more than are read at a time
+    path.write_text("x,kind\n" + "1,a\n" * n + "1,2,a\n")
+    refused(path, f"row {n + 1} has 3 cells, but there are 2 columns")
