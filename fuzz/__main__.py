@@ -12,14 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from fuzz import (
-    kernels,
-    model_json,
-    processes,
-    results_files,
-    statistics_npz,
-    tables,
-)
+from fuzz import kernels, model_json, results_files, statistics_npz, tables
 from fuzz.reader import fuzz
 
 READERS = {
@@ -28,7 +21,6 @@ READERS = {
         model_json.READER,
         statistics_npz.READER,
         *tables.TABLES,
-        processes.READER,
         *results_files.RESULTS,
         kernels.READER,
     )

@@ -66,7 +66,7 @@ def _value(text):
     if text.lstrip()[:1] in "'\"":
         return word
     word = word.rstrip(",.:;)")
-    is_value = word in ("em", "drop", "keep", "auto", "tab", "space")
+    is_value = word in ("em", "drop", "keep", "tab", "space")
     return word if is_value or re.search(r"[\d_,;|=.?-]", word) else None
 
 

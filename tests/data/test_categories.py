@@ -1,4 +1,4 @@
-"""Levels of categories, and columns whose names are their places."""
+"""Categories: how their levels are read, counted and merged."""
 
 from decimal import Decimal
 
@@ -10,6 +10,7 @@ import pytest
 from heterolda.data.category_counts import with_categories
 from heterolda.data.decoding import level_of
 from heterolda.data.formats import Format
+from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.estimators.categories import Category
 from heterolda.exceptions import SimilarLabelsWarning
@@ -27,16 +28,6 @@ def test_a_level_is_the_same_however_it_is_written():
         assert {level_of(value) for value in same} == {level}
     # These may be codes, and numbers only by accident.
     assert [level_of(v) for v in ("007", "1e5", "1.50")] == ["007", "1e5", "1.50"]
-
-
-def test_columns_without_names_must_be_as_many_as_in_the_fit():
-    columns = Table("new.csv", columns=("column_1", "column_2"), n_columns=(4, 3))
-    names = [f"column_{k}" for k in range(1, 6)]
-    for n in (3, 4):
-        columns.resolve(names[:n], "new.csv")
-    for n in (2, 5):
-        with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
-            columns.resolve(names[:n], "new.csv")
 
 
 def test_levels_are_counted_by_weight():
@@ -59,17 +50,18 @@ def test_levels_are_counted_by_weight():
         assert encoded.columns == ("city",)
 
 
-def test_auto_says_what_to_do_about_numbers_with_marks(tmp_path):
-    n, path = 30_000, tmp_path / "d.csv"
-    ages = [*range(15_000), "?", *range(14_999)]
-    city = np.array(["Paris", "Lyon", "?"])[np.arange(n) % 3]
-    frame = pd.DataFrame({"age": ages, "y": np.arange(n) % 4, "city": city})
-    frame.to_csv(path, index=False)
-    words = r"'age' \(row 15001: '\?'\), 'city' \(row 1: 'Paris'\)"
-    with pytest.raises(ValueError, match=words):
-        with_categories(Table(path, "y"), ["auto"])
-    table = Table(path, "y", missing="drop", format=Format(na=("?",)))
-    assert with_categories(table, ["auto"]).text == ("city",)
+def test_levels_are_zeros_and_ones_and_missing_ones_nan():
+    table = pa.table(
+        {"city": ["Nice", "Metz", "?", "Oslo", None, "Paris"], "x": [1] * 6}
+    )
+    city = Category("city", "Paris", ("Nice",), ("Metz",), "other")
+    text = Format(na=("?",))
+    reading = Pass(Table(table, missing="em", categories=(city,), format=text))
+    (rows,) = reading
+    gap = [np.nan, np.nan]
+    expected = [[1, 0], [0, 1], gap, [0, 1], gap, [0, 0]]
+    np.testing.assert_array_equal(rows.X, np.c_[expected, np.ones(6)])
+    assert "'city': 1 rows have values" in reading.unseen_notes()[0]
 
 
 def test_levels_that_look_alike():
@@ -77,4 +69,4 @@ def test_levels_that_look_alike():
     table = pa.table({"city": city, "x": range(80), "y": ["a", "b"] * 40})
     words = "'city' has .* alike.* categories: 'Saint Malo' and 'saint  malo'[.] If"
     with pytest.warns(SimilarLabelsWarning, match=words):
-        assert with_categories(Table(table, "y"), ["city"]).text == ("city",)
+        assert with_categories(Table(table, "y"), ["city"]).categorical == ("city",)

@@ -3,7 +3,6 @@
 import re
 import shlex
 
-import pandas as pd
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
@@ -27,7 +26,6 @@ COLUMNS = {
     },
     "--exclude": {
         "iso": (DAYS, "row 1: '2024-01-01'"),
-        "american": (["12/1/2024 3:15 PM"], "row 1: '12/1/2024 3:15 PM'"),
         "hour": ([f"{k}:30" for k in range(24)], "row 1: '0:30'"),
         'the "id", in $HOME': (IDS, "row 1: 'p0'"),
         "unit": (["mm"], "row 1: 'mm'"),
@@ -66,49 +64,23 @@ def test_all_columns_are_named_and_the_advice_makes_the_next_command_work(
     columns = {name: one for kind in COLUMNS.values() for name, one in kind.items()}
     reverse = {name: columns[name][0] for name in reversed(columns)}
     frame_with(rng, **reverse).to_csv(path, index=False)
-    for command in (FIT, ("project",)):
+    for command, missing in (FIT, "em"), (("project",), "drop"):
         arguments = *command, path, "-t", "kind"
         said = message_of(*arguments)
-        assert f"{path}: 12 columns are not all numbers: 'mark' (row" in said
+        assert f"{path}: 11 columns are not all numbers: 'mark' (row" in said
         for name, (_, cell) in columns.items():
             assert f"'{name}' ({cell}" in said if cell else f"'{name}'" not in said
         options = advised(said)
         assert options[:4] == ["--na", "?,n.d.,two", "--categorical", "city,code"]
-        assert options[-2:] == ["--missing", "em" if command == FIT else "drop"]
+        assert options[-2:] == ["--missing", missing]
         succeed(*arguments, *options)
-        # Given options are kept.
-        given = "--exclude", "unit,x0", "--missing", "drop"
-        more = advised(message_of(*arguments, *given))
-        assert "--missing" not in more
-        assert more[-1].startswith("unit,x0,")
+    # Given options are kept.
+    given = "--exclude", "unit,x0", "--missing", "drop"
+    more = advised(message_of(*arguments, *given))
+    assert "--missing" not in more
+    assert more[-1].startswith("unit,x0,")
     with pytest.raises(ValueError, match=r"leave them out with exclude=\['"):
         statistics_from_batches(path, "kind")
-
-
-def test_decimal_marks_that_the_first_rows_do_not_show(rng, tmp_path):
-    path = tmp_path / "d.csv"
-    frame = frame_with(rng, v=[str(k) for k in range(200)])
-    frame[["x0", "x1", "x2"]] = (10 * frame[["x0", "x1", "x2"]]).round().astype(int)
-    late = frame.assign(v=[*map(str, range(199)), "1,5"])
-    pd.concat([frame, frame, late]).to_csv(path, index=False, sep=";")
-    said = message_of(*FIT, path, "-t", "kind")
-    assert "'v' (row 600: '1,5'). Correct the file, or add --decimal" in said
-    succeed(*FIT, path, "-t", "kind", *advised(said))
-
-
-def test_models_need_numbers(rng, tmp_path):
-    path, model, out = (tmp_path / name for name in ("d.csv", "m.json", "o.csv"))
-    frame = frame_with(rng)
-    frame.to_csv(path, index=False)
-    succeed(*FIT, path, "-t", "kind", "-o", model)
-    frame = frame.astype({"x1": object})
-    frame.loc[7, "x1"] = "?"
-    frame.to_csv(path, index=False)
-    for command in ("evaluate", model, path), ("predict", model, path, "-o", out):
-        said = message_of(*command)
-        assert "1 column is not all numbers: 'x1' (row 8: '?')" in said
-        assert advised(said) == ["--na", "?", "--missing", "em"]
-        succeed(*command, *advised(said))
 
 
 FIRST = {

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -70,7 +69,7 @@ def save_parts(frame, folder, kind):
         if kind == "parquet":
             part.to_parquet(path, row_group_size=100, index=False)
         else:
-            part.to_csv(path, sep="\t" if kind == "tsv" else ",", index=False)
+            part.to_csv(path, index=False)
 
 
 SOURCES = {
@@ -83,12 +82,13 @@ SOURCES = {
     "pandas": lambda f, _: f,
     "folder": lambda f, folder: folder,
     "list": lambda f, folder: sorted(folder.glob("*.parquet"), reverse=True),
+    "text": lambda f, folder: folder / "*.csv.gz",
 }
 
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_any_source_gives_the_statistics_of_the_array(frame, tmp_path, kind):
-    save_parts(frame, tmp_path, "parquet")
+    save_parts(frame, tmp_path, "csv.gz" if kind == "text" else "parquet")
     for weight in (None, "times"):
         source = SOURCES[kind](frame, tmp_path)
         stats = statistics_from_batches(
@@ -96,16 +96,6 @@ def test_any_source_gives_the_statistics_of_the_array(frame, tmp_path, kind):
         )
         assert_same(stats, direct(frame, ["c", "a"], weight))
         assert stats.feature_names.tolist() == ["c", "a"]
-
-
-@pytest.mark.parametrize("kind", ["parquet", "csv.gz"])
-def test_files_give_the_statistics_and_the_model_of_the_array(frame, tmp_path, kind):
-    frame = frame.drop(columns="times")
-    save_parts(frame, tmp_path, kind)
-    assert_same(statistics_from_batches(tmp_path, "kind"), direct(frame))
-    model = fit_batches(GaussianLinearDiscriminant(), tmp_path, "kind")
-    whole = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
-    assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
 
 
 def test_files_of_more_columns_than_rows_give_the_model_of_rows_in_memory(
@@ -168,7 +158,6 @@ LABELS = [
     pa.array([1.0, 4.0, 4.0, 1.0, 1.0]),
     pa.array([*"abaab"], pa.string_view()),
     pa.array([*"abaab"]).cast(pa.dictionary(pa.uint8(), pa.string())),
-    pc.run_end_encode(pa.array([*"abaab"])),
     pl.Series([*"abaab"], dtype=pl.Enum(["b", "unused", "a"])).to_arrow(),
 ]
 
@@ -188,13 +177,10 @@ def test_values_that_are_not_labels():
         refused(table, r"'kind' of the labels must be whole numbers, booleans or text")
 
 
-def test_labels_that_no_type_holds_are_not_confused(tmp_path):
-    def source(*labels):
-        return [pa.record_batch({"x": [1.0, 2.0], "kind": pair}) for pair in labels]
-
-    refused(source([2**60 + 1] * 2, [2.0**60] * 2), "no type in common")
-    # Small ones are the same number in whatever type.
-    stats = statistics_from_batches(source([0, 1], [1.0, 2.0], [True, False]), "kind")
+def test_labels_are_the_same_numbers_in_whatever_type(tmp_path):
+    pairs = [0, 1], [1.0, 2.0], [True, False]
+    batches = [pa.record_batch({"x": [1.0, 2.0], "kind": pair}) for pair in pairs]
+    stats = statistics_from_batches(batches, "kind")
     assert (stats.classes.tolist(), stats.weights.tolist()) == ([0, 1, 2], [2, 3, 1])
     # Those of text files are integers if all are; 03 is not a number's own form.
     for zero, classes in (("", [3, 10]), ("0", ["03", "10"])):
@@ -207,26 +193,16 @@ def test_a_column_that_numbers_the_rows_is_not_a_target(frame):
     numbered = pd.concat([frame] * 4).assign(kind=np.arange(4 * len(frame)))
     refused(numbered, r"'kind' is a measurement .* 3600 different numbers in 3600 rows")
     numbered["kind"] = [f"row {k}" for k in numbered["kind"]]
-    refused(numbered, r"'kind' has \d+ different labels in the first \d+ rows")
+    refused(numbered, r"'kind' has \d+ different labels in \d+ rows")
 
 
 def test_numbers_of_any_type():
     bits, y = np.arange(50) % 3 % 2, np.arange(50) % 2
     kinds = pa.int8(), pa.uint64(), pa.float16(), pa.bool_(), pa.decimal128(21, 2)
     numbers = pa.array(1.0 * bits)
-    columns = [*map(numbers.cast, kinds), pc.run_end_encode(numbers)]
-    for column in (*columns, numbers.dictionary_encode()):
+    for column in (*map(numbers.cast, kinds), numbers.dictionary_encode()):
         stats = statistics_from_batches(pa.table({"a": column, "y": y}), "y")
         assert_same(stats, ClassStatistics.from_data(bits[:, None], y))
-
-
-def test_a_text_column_that_is_whole_at_first_and_not_later(tmp_path):
-    """Types that are guessed from the first block would fail here."""
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n" + "1,0\n2,1\n" * 600_000 + "1.5,0\n2.25,1\n")
-    stats = statistics_from_batches(path, "y")
-    assert stats.weights.tolist() == [600_001, 600_001]
-    assert_allclose(stats.means[:, 0], [1 + 0.5 / 600_001, 2 + 0.25 / 600_001])
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -300,7 +276,7 @@ def test_folders_in_folders(frame, tmp_path):
         folder = tmp_path / f"kind={kind}" / "deep.parquet"
         folder.mkdir(parents=True)
         frame[frame["kind"] == kind].to_parquet(folder / f"{k}.pq", index=False)
-    for name in ("_SUCCESS", ".part.parquet", "notes.txt"):
+    for name in ("_SUCCESS", ".part.parquet", "notes.txt", "~$a.xlsx"):
         (tmp_path / name).touch()
     for source in (tmp_path, str(tmp_path / "kind=*"), str(tmp_path / "**" / "*.pq")):
         assert_same(statistics_from_batches(source, "kind"), direct(frame))
@@ -319,12 +295,10 @@ def test_requests_that_make_no_sense(frame, tmp_path):
     none, absent = tmp_path / "none", tmp_path / "no.parquet"
     for source, error, message, settings in [
         ([], ValueError, "empty list", {}),
-        (tmp_path / "a.docx", ValueError, "unknown type", {}),
+        (tmp_path / "a.docx", ValueError, "not of a type that can be read", {}),
         (table, ValueError, "missing must be", {"missing": "skip"}),
-        (table, ValueError, "batch_size must be", {"batch_size": 0}),
         (table, ValueError, "list of names", {"columns": "ab"}),
         (table, ValueError, "more than once", {"columns": ["a", "kind"]}),
-        (table, ValueError, "more than once", {"sample_weight": "kind"}),
         (table, ValueError, "no column is named 'no'", {"columns": ["no"]}),
         (table.slice(0, 0), ValueError, "no rows", {}),
         ([table, other], ValueError, r"item 2 of source: its columns.*\['C'", {}),
@@ -333,28 +307,12 @@ def test_requests_that_make_no_sense(frame, tmp_path):
         (negative, ValueError, "'times'.*negative", {"sample_weight": "times"}),
         (none, FileNotFoundError, "has no file", {}),
         (absent, FileNotFoundError, "there is no file", {}),
-        (42, TypeError, "source must be a path", {}),
         (np.zeros((4, 2)), TypeError, "got ndarray: pass an array to fit", {}),
         ([*table.to_batches(), 5], TypeError, "item 2 of source must be a record", {}),
         (table, TypeError, "must be the name of a column", {"target": None}),
         (table, TypeError, "must be column names", {"columns": [0]}),
-        (table, TypeError, "must be column names", {"sample_weight": [1, 2]}),
     ]:
         refused(source, message, error, **settings)
-
-
-# Batches
-
-
-def test_progress_is_reported(frame):
-    counts = []
-    table = pa.Table.from_pandas(frame)
-    settings = {"columns": ["a"], "progress": lambda text, share: counts.append(text)}
-    statistics_from_batches(table.to_batches(max_chunksize=400), "kind", **settings)
-    # One table need not be one batch.
-    statistics_from_batches(table, "kind", batch_size=250, **settings)
-    sizes = 400, 800, 900, 250, 500, 750, 900
-    assert counts == [f"{n} rows" for n in sizes]
 
 
 @pytest.mark.check
@@ -386,3 +344,9 @@ def test_a_large_file_is_not_read_ahead(tmp_path, rng):
     small, _, large, dataset = map(int, run.stdout.split())
     assert large - small < 0.3 * table.nbytes
     assert dataset - small < 0.8 * table.nbytes
+
+
+def test_the_row_with_too_many_cells_is_named(tmp_path):
+    path, n = tmp_path / "a.csv", 1_200_000  # more than are read at a time
+    path.write_text("x,kind\n" + "1,a\n" * n + "1,2,a\n")
+    refused(path, f"row {n + 1} has 3 cells, but there are 2 columns")

@@ -11,9 +11,8 @@ import pytest
 
 from fuzz.commands import a_folder
 from helpers.cli import invoke, succeed
-from heterolda import ParameterError, ReadingWarning
+from heterolda import ReadingWarning
 from heterolda.data import text_rows
-from heterolda.data.csv_reader import _check_na
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.formats import Format, as_utf8
 from heterolda.data.layout import find_layout
@@ -76,8 +75,11 @@ def test_without_a_header_the_first_line_is_a_row():
         assert (layout.format.delimiter, len(layout.names), layout.n_lines) == expected
         assert layout.names[0] == "column_1"
         assert layout.unnamed == []
-    with pytest.raises(ValueError, match=r"its first line \(x, y, k\) seems to name"):
-        find_layout("x,y,k\n" + "1,2,a\n" * 5, given, ",", "t")
+    fitted = Format(header=False, n_columns=(4, 3))
+    find_layout("1,2,a\n", fitted, ",", "t")
+    for text, n in {"1,2\n": 2, "1,2,3,4,a\n": 5}.items():
+        with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
+            find_layout(text, fitted, ",", "t")
 
 
 def test_guesses_are_noted():
@@ -92,9 +94,6 @@ def test_guesses_are_noted():
 
 
 def test_numbers_with_commas():
-    with pytest.raises(ParameterError, match="-99,9 are two strings, but"):
-        _check_na(Format(decimal=",", na=("?", "-99", "9")))
-    _check_na(Format(decimal=",", na=("-99", "-9", "?")))
     # Thousands have no zero first, and three digits each.
     grouped = Format(decimal=",", grouped=True)
     numbers = parsed_numbers(pa.array(["1.234,5", " 12 ", "1,5", "NA"]), grouped)
@@ -129,8 +128,10 @@ def test_text_that_is_not_utf8_is_of_windows():
         b"\xff\xfea\0\x00\xd8": "begins as text in UTF-16, but is damaged",
     }
     for data, message in bad.items():
-        with pytest.raises(ValueError, match=message):
-            list(as_utf8([data], "t"))
+        for size in (3, 1000):
+            pieces = [data[k : k + size] for k in range(0, len(data), size)]
+            with pytest.raises(ValueError, match=message):
+                list(as_utf8(pieces, "t"))
 
 
 def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
@@ -145,7 +146,6 @@ def test_a_model_keeps_the_na_strings_and_that_there_is_no_header():
         for text, said in {
             "2,1\n-999,1\n": "column_1,column_2,prediction\n2,1,b\n-999,1,\n",
             "1,a,2\n" * 9: "1 column is not all numbers",
-            "1\n2\n": "columns might be confused",
         }.items():
             Path("new.csv").write_text(text)
             result = invoke("predict", "m.json", "new.csv", "--missing", "keep")
@@ -205,8 +205,6 @@ def test_rows_without_an_end_are_refused(monkeypatch):
     monkeypatch.setattr(text_rows, "_LONGEST_ROW", 1000)
     with pytest.raises(ValueError, match="row that begins in line 2 is longer than"):
         list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
-    with pytest.raises(ValueError, match="a quote is not closed"):
-        list(complete_rows([b'x\n"', b"a\n" * 900], ",", "t"))
 
 
 def test_a_row_goes_on_as_soon_as_its_quotes_are_closed():
@@ -222,13 +220,6 @@ def test_a_row_goes_on_as_soon_as_its_quotes_are_closed():
         assert next(rows) == expected
         assert len(sent) == n_sent
     assert list(rows) == [b"3,e\n"]
-
-
-def test_cells_longer_than_the_limit_of_the_csv_module():
-    limit = csv.field_size_limit()
-    text = b'x,y\n1,"' + b'""a\n' * limit + b'"\n2,5" q\n'
-    assert b"".join(complete_rows([text], ",", "t")) == text
-    assert csv.field_size_limit() == limit
 
 
 def test_blanks_and_empty_rows():

@@ -47,10 +47,9 @@ def test_defects_are_found_and_their_files_kept(check, reason, monkeypatch, tmp_
     assert kept.read_bytes() == b""
 
 
-@pytest.mark.parametrize("name", sorted(READERS.keys() - {"process"}))
+@pytest.mark.parametrize("name", sorted(READERS))
 def test_no_defect_for_a_while(name, request):
-    # `make fuzz` does this for as long as somebody waits, and watches time and memory;
-    # for processes see `test_no_reader_outlives_its_command`.
+    # `make fuzz` does this for as long as somebody waits, and watches time and memory.
     inputs = READERS[name].inputs(random.Random(request.config.getoption("--seed")))
     several = {"model": 100, "statistics": 100, "kernels": 1000, "messy": 40}
     accepted = [READERS[name].check(next(inputs)) for _ in range(several.get(name, 15))]

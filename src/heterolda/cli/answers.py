@@ -42,7 +42,7 @@ def write_answers(
         columns = dict(zip(kept, records.select(kept).columns, strict=True))
         if as_numbers and file.is_text:
             # A feature of a category has the name of no column.
-            for name, x in zip(file.table.features, X.T, strict=True):
+            for name, x in zip(file.features, X.T, strict=True):
                 if name in columns:
                     columns[name] = pa.array(x, mask=np.isnan(x))
         columns |= dict(zip(added, answer(X), strict=True))
@@ -55,7 +55,7 @@ def write_answers(
                 _check_names(file, kept, added)
                 # Names come first, so that whoever waits for rows sees them.
                 empty = pa.RecordBatch.from_pylist([], schema=file.schema)
-                yield answered(file, empty, np.empty((0, len(file.table.features))))
+                yield answered(file, empty, np.empty((0, len(file.features))))
             for records, rows in reading.of_file(file):
                 yield answered(file, records, rows.X)
 
@@ -65,7 +65,7 @@ def write_answers(
 def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
     """Refuse columns that are not there, or would be there twice."""
     names = file.schema.names
-    absent = [name for name in kept if name not in names]
+    absent = sorted({*kept} - {*names})
     if absent:
         raise UsageError(
             f"{file.name}: no column is named {named(absent)}; it has {named(names)}"

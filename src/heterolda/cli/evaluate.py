@@ -102,6 +102,6 @@ def _scored(model: Any, table: Any, status: StatusLine, name: str) -> Scores:
             sums[k] += rows.frequencies[mask] @ rows.X[mask]
     if not scores.weight:
         raise ValueError("the data have no rows")
-    note(*reading.unseen.notes(table.categories), *missing_notes(n_incomplete))
+    note(*reading.unseen_notes(), *missing_notes(n_incomplete))
     note(*evaluation_traps(model, scores, sums, name))
     return scores

@@ -195,7 +195,7 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
     read, done = read_all(table, reading, most, seed)
     rows = _with_frequencies(read)
     model = labelled(model, np.unique(rows.labels))
-    names = np.array(done.file.table.features, dtype=object)
+    names = np.array(done.file.features, dtype=object)
     n = done.n_read - done.n_dropped
     is_whole = len(rows.codes) == n
     if is_whole:

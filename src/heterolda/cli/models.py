@@ -89,7 +89,7 @@ def model_table(model: Any, text: Format, **settings: Any) -> Table:
         if n is not None:
             # New files may lack the labels if that moves no other column.
             is_last = record.target == f"column_{n}"
-            settings["n_columns"] = (n, n - 1) if is_last else (n,)
+            text = replace(text, n_columns=(n, n - 1) if is_last else (n,))
     return Table(
         columns=raw_columns(map(str, names), settings.get("categories", ())),
         format=text,

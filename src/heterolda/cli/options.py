@@ -151,8 +151,7 @@ class _Rows:
         read(
             "NAMES",
             "Columns of categories, such as city,kind. Each frequent value except the "
-            "most frequent becomes a feature of zeros and ones. auto: all columns that "
-            "look like categories.",
+            "most frequent becomes a feature of zeros and ones.",
         ),
     ] = None
     sample_weight: SampleWeight = None

@@ -82,7 +82,7 @@ def predict(
 
     def columns_of(file: File) -> list[str]:
         names = list(file.schema.names)
-        used = {*file.table.feature_columns, *only}
+        used = {*file.columns, *only}
         unused = [name for name in names if name not in used]
         if unused:
             note(f"the model does not use {names_text(unused)}")
@@ -100,7 +100,7 @@ def predict(
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
         show = status.doing("predicting")
         n_rows = write_answers(rows, out, columns_of, added, answer, show)
-    note(*rows.unseen.notes(table.categories), *models.missing_notes(n_incomplete))
+    note(*rows.unseen_notes(), *models.missing_notes(n_incomplete))
     if rows.n_dropped:
         note(f"dropped {count(rows.n_dropped, 'row')} with missing values")
     if not to_stdout:

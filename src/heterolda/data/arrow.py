@@ -24,11 +24,11 @@ def open_parquet(path: str, table: Table) -> File:
         little: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
         with pq.ParquetFile(path, **little) as file:
             schema = file.schema_arrow
-        resolved = table.resolve(schema.names, path, _index_columns(schema))
+        columns = table.feature_columns(schema.names, path, _index_columns(schema))
         text = [field.name for field in schema if _is_long(field.type)]
         file = pq.ParquetFile(path, **little, read_dictionary=text)
-    wanted = None if table.keep else resolved.read
-    rows = resolved.rows_per_batch
+    wanted = None if table.keep else table.read(columns)
+    rows = table.rows_per_batch(columns)
     if table.keep and any(field.type.num_fields for field in schema):
         rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
@@ -39,7 +39,7 @@ def open_parquet(path: str, table: Table) -> File:
                 # Labels stay as they are: each is needed but once.
                 yield from _spelled_out(batch, schema) if table.keep else [batch]
 
-    return File(path, resolved, batches(), schema, table.format)
+    return File(path, table, columns, batches(), schema, table.format)
 
 
 def _index_columns(schema: Any) -> list[str]:
@@ -107,13 +107,11 @@ def open_streams(table: Table) -> Iterator[File]:
     source = table.source
     if hasattr(source, "collect_batches"):  # a lazy data frame of Polars
         source = source.collect_batches()
-    if isinstance(source, ds.Dataset):
-        yield _dataset(source, table)
-    elif _is_table(source):
+    if isinstance(source, ds.Dataset) or _is_stream(source):
         yield _stream(source, table, "source")
     elif isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
         for number, item in enumerate(source, 1):
-            if not _is_table(item):
+            if not _is_stream(item):
                 raise TypeError(
                     f"item {number} of source must be a record batch or a table, got "
                     f"{type(item).__name__}"
@@ -128,7 +126,7 @@ def open_streams(table: Table) -> Iterator[File]:
         )
 
 
-def _is_table(source: Any) -> bool:
+def _is_stream(source: Any) -> bool:
     import pyarrow as pa
 
     return isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
@@ -136,28 +134,31 @@ def _is_table(source: Any) -> bool:
 
 def _stream(source: Any, table: Table, where: str) -> File:
     import pyarrow as pa
+    import pyarrow.dataset as ds
 
     with errors_name(where):
         if isinstance(source, pa.RecordBatch):
             source = pa.Table.from_batches([source])
-        reader = pa.RecordBatchReader.from_stream(source)
-    schema = reader.schema
-    resolved = table.resolve(schema.names, where, _index_columns(schema))
+        if not isinstance(source, ds.Dataset):
+            source = pa.RecordBatchReader.from_stream(source)
+    schema = source.schema
+    columns = table.feature_columns(schema.names, where, _index_columns(schema))
+    size = table.rows_per_batch(columns)
 
     def batches() -> Iterator[Any]:
         with errors_name(where):
-            yield from _cut(reader, resolved.rows_per_batch)
+            if isinstance(source, ds.Dataset):
+                yield from _of_dataset(source, table.read(columns), size)
+            else:
+                yield from _cut(source, size)
 
-    return File(where, resolved, batches(), schema, table.format)
+    return File(where, table, columns, batches(), schema, table.format)
 
 
-def _dataset(source: Any, table: Table) -> File:
+def _of_dataset(source: Any, columns: list[str], size: int) -> Iterator[Any]:
+    """Yield batches of a dataset without reading much of its files ahead."""
     import pyarrow.dataset as ds
 
-    schema = source.schema
-    resolved = table.resolve(schema.names, "source", _index_columns(schema))
-    size = resolved.rows_per_batch
-    # Without these settings much of the files would be read ahead.
     little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
     default = ds.ParquetFragmentScanOptions()
     kind = getattr(source, "format", None)  # a union of datasets has none
@@ -165,11 +166,4 @@ def _dataset(source: Any, table: Table) -> File:
         little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
             pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
         )
-
-    def batches() -> Iterator[Any]:
-        with errors_name("source"):
-            yield from source.to_batches(
-                columns=resolved.read, batch_size=size, **little
-            )
-
-    return File("source", resolved, batches(), schema, table.format)
+    return iter(source.to_batches(columns=columns, batch_size=size, **little))

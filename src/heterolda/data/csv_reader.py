@@ -8,19 +8,15 @@ so that none of its threads calls Python, perhaps when the program has ended.
 from __future__ import annotations
 
 import gzip
-import os
 import re
-import select
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
-from heterolda.data.formats import Encoding, Format, as_utf8, warn_of_reading
+from heterolda.data.formats import Encoding, as_utf8, number_pattern, warn_of_reading
 from heterolda.data.layout import Layout, find_layout
-from heterolda.data.not_numeric import number_pattern
 from heterolda.data.table import File, Table, errors_name
 from heterolda.data.text_rows import (
     BLANK,
@@ -28,7 +24,6 @@ from heterolda.data.text_rows import (
     merged_blanks,
     without_empty_rows,
 )
-from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import named, names_text
 
 _READ_BYTES = 1 << 22
@@ -36,10 +31,8 @@ _COLUMN_BYTES = 1 << 10  # read at a time at least: each batch takes Arrow some 
 _HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
 _LONGEST_HEADER = 1 << 24
 _PIPE_BYTES = 1 << 20  # of standard input, read at a time
-_PATIENCE = 0.1  # seconds to wait for the rows that follow the header
 _MANY = 10  # numbers that increase are wavelengths, or numbers of columns
 _MOST = 0.75  # share of numbers among names
-_NUMBER = re.compile(number_pattern("."))
 
 
 def open_text_file(path: str, table: Table) -> File:
@@ -54,8 +47,10 @@ def open_text_file(path: str, table: Table) -> File:
 
 def open_standard_input(table: Table) -> File:
     """Open standard input, of which Arrow reads the whole rows that have come."""
-    where, encoding = table.name or "standard input", Encoding()
-    return open_text(as_utf8(_piped(), where, encoding), table, where, encoding)
+    where, encoding = "standard input", Encoding()
+    stream: Any = sys.stdin.buffer
+    pieces = iter(lambda: stream.read1(_PIPE_BYTES), b"")
+    return open_text(as_utf8(pieces, where, encoding), table, where, encoding)
 
 
 def open_text(
@@ -68,16 +63,16 @@ def open_text(
 ) -> File:
     """Open text in UTF-8 that comes in pieces; the first show its layout.
 
-    Of a file, `n_bytes` show it; of a stream, the first piece. Predictions are to be
+    Of a file, `n_bytes` show it; of a stream, its first row. Predictions are to be
     written in `encoding`.
     """
     import pyarrow as pa
 
-    head, seen = _head(text, n_bytes, where)
+    n_lines = 1 + table.format.header
+    head, seen = _head(text, n_bytes, n_lines, where)
     layout = find_layout(head, table.format, usual, where)
-    _check_na(layout.format)
-    resolved = _resolved(table, layout, where)
-    left_out = [name for name in layout.unnamed if name not in set(resolved.read)]
+    columns = _columns(table, layout, where)
+    left_out = [name for name in layout.unnamed if name not in table.read(columns)]
     if left_out and table.columns is None:
         warn_of_reading(
             f"{where}: {names_text(left_out)} left out, since nothing names "
@@ -85,9 +80,14 @@ def open_text(
         )
     schema = pa.schema([(name, pa.string()) for name in layout.names])
     least = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
-    batches = _batches(chain([seen], text), resolved, layout, where, least)
+    delimiter = layout.format.delimiter or ","
+    pieces: Iterable[bytes] = chain([seen], text)
+    if delimiter == BLANK:
+        pieces = (piece.replace(b"\t", b" ") for piece in pieces)
+    rows = complete_rows(pieces, delimiter, where, least)
+    batches = _batches(rows, table, columns, layout, where)
     own = replace(layout.format, encoding=encoding)
-    return File(where, resolved, batches, schema, own, is_text=True)
+    return File(where, table, columns, batches, schema, own, is_text=True)
 
 
 def _file_pieces(path: str, where: str) -> Iterator[bytes]:
@@ -98,35 +98,23 @@ def _file_pieces(path: str, where: str) -> Iterator[bytes]:
         yield from iter(lambda: file.read(_READ_BYTES), b"")
 
 
-def _piped() -> Iterator[bytes]:
-    """Yield the bytes of standard input as they come."""
-    stream: Any = sys.stdin.buffer
-    first = stream.read1(_PIPE_BYTES)
-    try:
-        handle = stream.fileno()
-    except OSError:  # it is not a real stream
-        handle = -1
-    if first and handle >= 0 and os.name == "posix":
-        # How rows are written shows best in a few of them.
-        time.sleep(_PATIENCE)
-        if select.select([handle], [], [], 0)[0]:
-            first += stream.read1(_PIPE_BYTES)
-    yield first
-    yield from iter(lambda: stream.read1(_PIPE_BYTES), b"")
+def _head(
+    text: Iterator[bytes], n_bytes: int, least: int, where: str
+) -> tuple[str, bytes]:
+    """Return the first lines, and all that was read for them.
 
-
-def _head(text: Iterator[bytes], n_bytes: int, where: str) -> tuple[str, bytes]:
-    """Return first lines that are not only comments, and all that was read for them."""
+    At least so many lines are not comments, unless these are very long.
+    """
     seen, end, n_lines = b"", 0, 0
     for piece in text:
         seen += piece
         start, end = end, max(end, seen.rfind(b"\n") + 1)
         lines = (line.strip() for line in seen[start:end].splitlines())
         n_lines += sum(bool(line) and not line.startswith(b"#") for line in lines)
-        enough = n_lines > bool(n_bytes) and len(seen) >= n_bytes
-        if enough or (n_lines and len(seen) > _LONGEST_HEADER):
+        is_long = len(seen) > _LONGEST_HEADER
+        if n_lines and (is_long or (n_lines >= least and len(seen) >= n_bytes)):
             return seen[:end].decode(), seen
-        if len(seen) > _LONGEST_HEADER:
+        if is_long:
             raise ValueError(
                 f"{where}: its first line, which must name the columns, is longer than "
                 f"{_LONGEST_HEADER} characters"
@@ -136,61 +124,56 @@ def _head(text: Iterator[bytes], n_bytes: int, where: str) -> tuple[str, bytes]:
     return seen.decode(), seen
 
 
-def _check_na(text: Format) -> None:
-    """Refuse NA strings with a decimal comma, which separates these strings."""
-    for first, second in pairwise(text.na):
-        if text.decimal == "," and first[-1:].isdigit() and second.isdigit():
-            raise ParameterError(
-                "na",
-                f": {first},{second} are two strings, but numbers have a decimal "
-                f'comma: write "{first},{second}" with the quotes, or change the order',
-            )
-
-
-def _resolved(table: Table, layout: Layout, where: str) -> Table:
-    """Return the table with all columns named; say so if the names may be a row."""
+def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
+    """Return the feature columns; say so if the names of columns may be a row."""
     names, options = layout.names, "--no-header"
     if not (layout.format.header and looks_like_a_row(names)):
-        return table.resolve(names, where, layout.unnamed)
+        return table.feature_columns(names, where, layout.unnamed)
     note = (
         f"first line was read as column names, {named(names, 3)}; if it is a row, add"
     )
     end = f"; the columns are then column_1 to column_{len(names)}"
     try:
-        resolved = table.resolve(names, where, layout.unnamed)
+        columns = table.feature_columns(names, where, layout.unnamed)
     except ValueError as error:
         problem = str(error).partition(";")[0]
-        words = [k for k, name in enumerate(names, 1) if not _NUMBER.search(name)]
+        words = [k for k, name in enumerate(names, 1) if not _is_number(name)]
         if table.target not in (None, *names) and len(words) == 1:
             options += f" --target column_{words[0]}"
         raise ValueError(f"{problem}; its {note} {options}{end}") from error
     if table.columns is None:
         warn_of_reading(f"{where}: its {note} {options}{end}")
-    return resolved
+    return columns
 
 
 def looks_like_a_row(names: Sequence[str]) -> bool:
     """Return whether most names are numbers that neither count nor increase long."""
-    numbers = [float(name) for name in names if _NUMBER.search(name)]
+    numbers = [float(name) for name in names if _is_number(name)]
     if len(numbers) < max(2, min(_MOST * len(names), len(names) - 1)):
         return False
     steps = {b - a for a, b in pairwise(numbers)}
     return steps != {1} and not (len(numbers) >= _MANY and min(steps) > 0)
 
 
+def _is_number(name: str) -> bool:
+    return number_pattern(".").fullmatch(name) is not None
+
+
 def _batches(
-    text: Iterable[bytes], table: Table, layout: Layout, where: str, least: int
+    pieces: Iterable[bytes],
+    table: Table,
+    columns: tuple[str, ...],
+    layout: Layout,
+    where: str,
 ) -> Iterator[Any]:
     """Yield rows by Arrow, as text where some cell is not a number."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     delimiter = layout.format.delimiter or ","
-    if delimiter == BLANK:
-        text = (piece.replace(b"\t", b" ") for piece in text)
     is_typed = not (table.keep or layout.format.grouped)
     n_rows, n_lines = 0, layout.n_lines
-    for piece in complete_rows(text, delimiter, where, least):
+    for piece in pieces:
         if n_lines:  # all of them are in the first piece, as the layout shows there
             lines = piece.splitlines(keepends=True)
             piece, n_lines = b"".join(lines[n_lines:]), 0
@@ -199,40 +182,41 @@ def _batches(
         piece = without_empty_rows(piece, delimiter)
         if not piece.strip(b"\r\n"):
             continue
+
+        def rows_of(*, typed: bool, data: bytes = piece) -> Any:
+            options = _options(table, columns, layout, len(data), typed=typed)
+            return arrow_csv.read_csv(pa.BufferReader(data), *options)
+
         with errors_name(where):
             try:
-                options = _options(table, layout, len(piece), typed=is_typed)
-                rows = arrow_csv.read_csv(pa.BufferReader(piece), *options)
+                rows = rows_of(typed=is_typed)
             except pa.ArrowInvalid as error:
                 if "conversion error" not in str(error):
                     raise _explained(error, where, n_rows) from error
-                options = _options(table, layout, len(piece), typed=False)
-                rows = arrow_csv.read_csv(pa.BufferReader(piece), *options)
+                rows = rows_of(typed=False)
         yield from rows.to_batches()
         n_rows += rows.num_rows
 
 
 def _options(
-    table: Table, layout: Layout, n_bytes: int, *, typed: bool
+    table: Table, columns: tuple[str, ...], layout: Layout, n_bytes: int, *, typed: bool
 ) -> tuple[Any, Any, Any]:
     """Return how Arrow is to read, to parse and to convert a piece of so many bytes."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    text = layout.format
+    text, read = layout.format, table.read(columns)
     types = dict.fromkeys(layout.names, pa.string())
     if typed:
-        types |= dict.fromkeys(table.read, pa.float64())
-        types |= dict.fromkeys(table.text, pa.string())
-    if table.target is not None:
-        types[table.target] = pa.string()
+        numbers = {*read} - {*table.categorical, table.target}
+        types |= dict.fromkeys(numbers, pa.float64())
     return (
         arrow_csv.ReadOptions(
             column_names=layout.names, use_threads=False, block_size=n_bytes + 1
         ),
         arrow_csv.ParseOptions(delimiter=text.delimiter, newlines_in_values=True),
         arrow_csv.ConvertOptions(
-            include_columns=None if table.keep else table.read,
+            include_columns=None if table.keep else read,
             column_types=types,
             strings_can_be_null=not table.keep,
             null_values=[] if table.keep else text.missing_words,

@@ -43,7 +43,24 @@ def statistics_and_sample(
     X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[ClassStatistics, RowSample]:
     """Return class statistics, and some rows of each class."""
-    return _total(X, y, sample_weight, sampled=True)
+    stats, rows = _total(X, y, sample_weight, sampled=True)
+    return stats, rows
+
+
+def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> tuple[Any, ...]:
+    """Return the statistics of all chunks, and the sample if it is asked for."""
+    names = None
+    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
+        names = np.array(list(X.columns), dtype=object)
+    task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
+    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
+    while len(sums) > 1:
+        starts = range(0, len(sums), _FAN_IN)
+        sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
+    (total,) = dask.compute(sums[0])
+    if total is None:
+        raise ValueError("X has no rows: pass data of two classes or more")
+    return tuple(total)
 
 
 def sample(X: Any) -> Any:
@@ -81,22 +98,6 @@ def accuracy(
     return float(right / weight)
 
 
-def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> Any:
-    """Return statistics and sample of all chunks, None for one not asked for."""
-    names = None
-    if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
-        names = np.array(list(X.columns), dtype=object)
-    task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
-    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
-    while len(sums) > 1:
-        starts = range(0, len(sums), _FAN_IN)
-        sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
-    (total,) = dask.compute(sums[0])
-    if total is None:
-        raise ValueError("X has no rows: pass data of two classes or more")
-    return total
-
-
 # Collections as chunks
 
 
@@ -112,20 +113,15 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
 
 def _chunks_like(X: Any, values: Any, name: str) -> list[Any]:
     """Return chunks of labels or weights: those of X, as far as these are known."""
-    known_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
-    if not is_dask_collection(values):
-        if not known_sizes:
-            raise TypeError(
-                f"{name} must be a dask collection with the chunks of X, because their "
-                f"sizes are unknown; got {type(values).__name__}"
-            )
+    has_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
+    if has_sizes and not is_dask_collection(values):
         check_unmasked(name, values)
         values = label_array(values) if name == "y" else values
         values = da.from_array(np.asarray(values), chunks=-1)
     _check_kind(values, name)
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got {values.ndim}")
-    if known_sizes and not _is_frame(values) and not np.isnan(values.shape[0]):
+    if has_sizes and not _is_frame(values) and not np.isnan(values.shape[0]):
         if values.shape != X.shape[:1]:
             raise ValueError(
                 f"{name} must have one entry for each of the {X.shape[0]} rows of X, "
@@ -183,36 +179,28 @@ def _tasks(X: Any) -> list[Any]:
 
 def _chunk_statistics(
     X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, sampled: bool
-) -> tuple[ClassStatistics, RowSample | None] | None:
+) -> tuple[Any, ...] | None:
     """Return statistics of a chunk, and some of its rows; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
     if not X.shape[0]:
         return None
     X = _numbers(X)
-    try:
-        stats = ClassStatistics.from_data(X, labels, weight)
-    except ValueError as error:
-        finite = issparse(X) or np.isfinite(X).all(axis=0)
-        if np.all(finite):
-            raise
-        column = int(np.argmin(finite))
+    if not issparse(X) and not np.isfinite(X).all():
+        column = int(np.isfinite(X).all(axis=0).argmin())
         raise ValueError(
-            f"X: column {column if names is None else repr(names[column])} "
-            "contains NaN or infinity: leave such rows out, or "
-            "read files with heterolda.data.fit_batches and missing='em'"
-        ) from error
+            f"X: column {column if names is None else repr(names[column])} contains "
+            "NaN or infinity: leave such rows out, or read files with "
+            "heterolda.data.fit_batches and missing='em'"
+        )
+    stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
-    return stats, RowSample.from_arrays(X, labels, weight) if sampled else None
+    return (stats, RowSample.from_arrays(X, labels, weight)) if sampled else (stats,)
 
 
 def _sum(*terms: Any) -> Any:
-    """Return the sum of statistics and samples of several chunks."""
+    """Return the sums of statistics and of samples of chunks; None without rows."""
     given = [term for term in terms if term is not None]
-    if not given:
-        return None
-    totals, samples = zip(*given, strict=True)
-    sample = None if samples[0] is None else reduce(add, samples)
-    return reduce(add, totals), sample
+    return tuple(reduce(add, part) for part in zip(*given, strict=True)) or None
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:

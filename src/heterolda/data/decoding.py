@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.formats import Format
-from heterolda.data.not_numeric import NotNumericError, not_numeric
+from heterolda.data.not_numeric import not_numeric
 from heterolda.data.table import File
 from heterolda.estimators.categories import Category
 from heterolda.foundations.arrays import Array, Index
 
-_EXAMPLES = 3  # levels that a note names
 # Types as Arrow calls them.
 _LABELS = (
     *("string", "large_string", "string_view"),
@@ -30,67 +28,42 @@ class NotNumbersError(ValueError):
     """A column is not all numbers."""
 
 
-@dataclass
-class UnseenLevels:
-    """Rows of levels that a fit has not seen, counted by column as they are read."""
-
-    rows: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, column: str, n_rows: int, levels: Iterable[str]) -> None:
-        """Count rows of a column."""
-        self.rows[column] += n_rows
-        shown = self.examples.setdefault(column, [])
-        shown += [level for level in levels if level not in shown]
-        del shown[_EXAMPLES:]
-
-    def notes(self, categories: Iterable[Category]) -> list[str]:
-        """Return a line for each column."""
-        return [
-            f"column {c.column!r}: {self.rows[c.column]:,} rows have values that were "
-            "not in the fit, such as "
-            f"{', '.join(map(repr, self.examples[c.column]))}; they count as "
-            f"{c.unseen_count_as}"
-            for c in categories
-            if self.rows[c.column]
-        ]
-
-
-def features_of(batch: Any, file: File, n_before: int, unseen: UnseenLevels) -> Array:
+def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> Array:
     """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
 
     They are in memory column by column, as Arrow has them. Messages count rows from
-    `n_before`. Levels that the fit has not seen are counted in `unseen`.
+    `n_before`. Rows of levels that the fit has not seen are counted in `unseen`.
     """
-    names = file.table.feature_columns
     categories = {category.column: category for category in file.table.categories}
-    columns = {n: column_of(batch, n, file) for n in names if n not in categories}
+    columns = {
+        name: batch.column(name) for name in file.columns if name not in categories
+    }
     try:
         numbers = _all_numbers(columns, file)
     except NotNumbersError as error:
         raise not_numeric(columns, file, n_before) from error
-    features = np.empty((len(file.table.features), batch.num_rows))
+    features = np.empty((len(file.features), batch.num_rows))
     start = 0
-    for name in names:
+    for name in file.columns:
+        stop = start + 1
         if name in categories:
-            category = categories[name]
-            stop = start + len(category.features)
-            features[start:stop] = _indicators(category, batch, file, unseen)
+            stop = start + len(categories[name].features)
+            features[start:stop] = _indicators(categories[name], batch, file, unseen)
         else:
-            stop = start + 1
             features[start] = numbers[name]
         start = stop
     return features.T
 
 
-def weights_of(batch: Any, name: str, file: File, n_before: int) -> Array:
+def weights_of(batch: Any, name: str, file: File) -> Array:
     """Return a column of numbers as float64; missing values are NaN."""
-    column = column_of(batch, name, file)
     try:
-        return _all_numbers({name: column}, file)[name]
+        return _all_numbers({name: batch.column(name)}, file)[name]
     except NotNumbersError as error:
-        problem = not_numeric({name: column}, file, n_before).problem
-        raise NotNumericError(problem) from error
+        raise ValueError(
+            f"{file.name}: column {name!r} of the weights is not all numbers: correct "
+            "it, or name another column"
+        ) from error
 
 
 def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
@@ -102,8 +75,7 @@ def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
     if text and file.is_text:
         whole = parsed_numbers(pa.concat_arrays(text.values()), file.format)
         size = len(whole) // len(text)
-        parts = {n: whole.slice(k * size, size) for k, n in enumerate(text)}
-        columns = columns | parts
+        columns |= {n: whole.slice(k * size, size) for k, n in enumerate(text)}
     return {name: _as_numpy(column, file.format) for name, column in columns.items()}
 
 
@@ -134,29 +106,25 @@ def _as_numpy(column: Any, text: Format) -> Array:
     from pyarrow import types
 
     if not types.is_float64(column.type):  # most are, and there may be many
-        is_encoded = types.is_dictionary(column.type)
-        kind = column.type.value_type if is_encoded else column.type
-        if not _is_any(kind, *_NUMBERS):
+        column = column.dictionary_decode() if _is_any(column, "dictionary") else column
+        if not _is_any(column, *_NUMBERS):
             raise NotNumbersError
-        column = column.dictionary_decode() if is_encoded else column
         if types.is_boolean(column.type):
             column = pc.cast(column, pa.uint8())
         column = pc.cast(column, pa.float64(), safe=False)
     array: Array = column.to_numpy(zero_copy_only=False)
-    marks = text.na_numbers
-    return np.where(np.isin(array, marks), np.nan, array) if marks else array
+    missing = text.na_numbers
+    return np.where(np.isin(array, missing), np.nan, array) if missing else array
 
 
 def _indicators(
-    category: Category, batch: Any, file: File, unseen: UnseenLevels
+    category: Category, batch: Any, file: File, unseen: Counter[str]
 ) -> Array:
     """Return the zeros and ones of a category, (n_features, n_rows); missing is NaN."""
     codes, levels = levels_of(batch, category.column, file)
     places = category.place_of
     new = [code for code, level in enumerate(levels) if level not in places]
-    rows = codes[np.isin(codes, new)]
-    if len(rows):
-        unseen.add(category.column, len(rows), [levels[k] for k in np.unique(rows)])
+    unseen[category.column] += int(np.isin(codes, new).sum())
     of_levels = [places.get(level, category.place_of_unseen) for level in levels]
     of_rows = np.array([*of_levels, -2])[codes]  # the last one stands for missing
     features = of_rows == np.arange(len(category.features))[:, None]
@@ -168,10 +136,7 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
     codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
     words = file.format.missing_words if file.is_text else ()
-    missing = {"", *words, *map(level_of, file.format.na)}
-    absent = [code for code, level in enumerate(levels) if level in missing]
-    codes[np.isin(codes, absent)] = -1
-    return codes, levels
+    return _masked(codes, levels, {"", *words, *map(level_of, file.format.na)}), levels
 
 
 def level_of(value: Any) -> str:
@@ -214,42 +179,30 @@ def _coded(
     import pyarrow.compute as pc
     from pyarrow import types
 
-    column = column_of(batch, name, file)
+    column = batch.column(name)
     is_encoded = types.is_dictionary(column.type)
-    kind = column.type.value_type if is_encoded else column.type
-    if not _is_any(kind, *_LABELS, *more):
+    if not _is_any(column.dictionary if is_encoded else column, *_LABELS, *more):
         raise ValueError(
             f"{file.name}: column {name!r} {role} must be whole numbers, booleans or "
-            f"text, but is of type {kind}: convert it to text"
+            f"text, but is of type {column.type}: convert it to text"
         )
     column = column if is_encoded else pc.dictionary_encode(column)
     values = column.dictionary.to_pylist()
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy().copy()
     missing = file.format.missing_words if file.is_text else file.format.na_words
-    for code, value in enumerate(values):
-        if value is None or value != value or str(value) in missing:
-            codes[codes == code] = -1
-    return codes, values
+    words = [None if v is None or v != v else str(v) for v in values]
+    return _masked(codes, words, {None, *missing}), values
 
 
-def _is_any(kind: Any, *names: str) -> bool:
-    """Return whether a type is one of those that Arrow calls so."""
+def _masked(codes: Index, values: list[Any], missing: Collection[Any]) -> Index:
+    """Return codes with -1 for those of missing values."""
+    absent = [code for code, value in enumerate(values) if value in missing]
+    codes[np.isin(codes, absent)] = -1
+    return codes
+
+
+def _is_any(column: Any, *names: str) -> bool:
+    """Return whether the type of a column is one of those that Arrow calls so."""
     from pyarrow import types
 
-    return any(getattr(types, f"is_{name}")(kind) for name in names)
-
-
-def column_of(batch: Any, name: str, file: File) -> Any:
-    """Return a column of a batch, with its values one by one."""
-    from pyarrow import types
-
-    # Names are looked up, not searched for: there may be many.
-    at = batch.schema.get_field_index(name)
-    if at < 0:
-        raise ValueError(f"{file.name}: a batch has no column named {name!r}")
-    column = batch.column(at)
-    if types.is_run_end_encoded(column.type):
-        import pyarrow.compute as pc
-
-        column = pc.run_end_decode(column)
-    return column
+    return any(getattr(types, f"is_{name}")(column.type) for name in names)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 from xml.parsers import expat
@@ -42,6 +43,7 @@ _SMALL_PART = 1 << 26  # bytes of what is not a table
 # Formats of dates and times that have a number and no code.
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+_DATE = re.compile("^[^;]*[dmyhs]", re.IGNORECASE)
 _ESCAPED = re.compile("_x(0009|000A|000D|005F)_")
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what .xls files begin with, encrypted too
 
@@ -78,7 +80,7 @@ def open_excel(path: str, table: Table) -> File:
 
 def _chosen(heads: dict[str, list[Row]], table: Table) -> str:
     """Return the first sheet with a row that has all names wanted, or the first."""
-    wanted = {*table.read, *table.exclude}
+    wanted = {*table.read(table.columns or ()), *table.exclude}
     for name, head in heads.items():
         rows = ({str(_cell(v, ".")).strip() for v in row.values()} for row in head)
         if table.format.header and any(wanted <= names for names in rows):
@@ -129,12 +131,11 @@ class Workbook:
     path: str
     sheets: dict[str, str]  # the part of each visible table, by its name
     texts: list[str]  # that cells share
-    dates: dict[str, bool]  # styles of dates and times; whether time goes on after 24 h
+    dates: set[str]  # styles of dates and times
     since_1904: bool
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """Yield the rows of a sheet that hold something."""
-        places: dict[str, int] = {}  # numbers of columns by their letters
         row: Row = {}
         at, n_characters = -1, 0
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
@@ -146,9 +147,7 @@ class Workbook:
                     continue
                 attributes, text = item
                 letters = attributes.get("r", "").rstrip("0123456789")
-                if letters not in places:
-                    places[letters] = _place(letters)
-                at = places[letters] if letters else at + 1
+                at = _place(letters) if letters else at + 1
                 if at >= _MOST_COLUMNS:
                     raise ValueError("a row has too many cells")
                 value = self._value(text, attributes) if text else ""
@@ -166,8 +165,8 @@ class Workbook:
             number = number_of(text)
             if number is None:
                 return text
-            style = attributes.get("s", "")
-            return self._moment(number, style) if style in self.dates else number
+            is_date = attributes.get("s", "") in self.dates
+            return self._moment(number) if is_date else number
         if kind == "s":
             index = int(text)
             if not 0 <= index < len(self.texts):
@@ -179,15 +178,14 @@ class Workbook:
             raise ValueError("a cell holds far too much text")
         return _plain(text)
 
-    def _moment(self, days: float, style: str) -> float | str:
+    def _moment(self, days: float) -> float | str:
         """Return a date, perhaps with its time, or a time alone, as text."""
         try:
             time = timedelta(milliseconds=round(days * 86_400_000))
-            if self.dates[style] or 0 <= days < 1:
+            if 0 <= days < 1:
                 return str(time)
-            # Excel believes that there was a 29 February 1900.
-            first = datetime(1899, 12, 31 if days < 60 else 30)
-            moment = (datetime(1904, 1, 1) if self.since_1904 else first) + time
+            first = datetime(1904, 1, 1) if self.since_1904 else datetime(1899, 12, 30)
+            moment = first + time
         except (OverflowError, ValueError):
             return days
         return str(moment).removesuffix(" 00:00:00")
@@ -222,7 +220,8 @@ def open_workbook(path: str) -> Workbook:
                     sheets |= {attributes["name"]: tables[key]} if key in tables else {}
                 elif tag == "workbookPr":
                     since_1904 = attributes.get("date1904") in ("1", "true")
-            texts, dates = [], {}
+            texts: list[str] = []
+            dates: set[str] = set()
             if "sharedStrings" in parts:
                 texts = _shared_texts(archive, parts["sharedStrings"], path)
             if "styles" in parts:
@@ -265,14 +264,14 @@ def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, 
     """Return names and attributes of all elements of a small part."""
     if archive.getinfo(part).file_size > _SMALL_PART:
         raise ValueError(f"its part {part} is far too large")
-    found = []
+    elements = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda name, attributes: found.append(
+    parser.StartElementHandler = lambda name, attributes: elements.append(
         (name.rpartition(":")[2], attributes)
     )
     for _ in _parsed(parser, archive, part):
         pass
-    return found
+    return elements
 
 
 def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
@@ -300,62 +299,60 @@ def _texts(
     """Yield attributes and text of all items of a part; None where a row ends."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    found: list[tuple[dict[str, str], str] | None] = []
+    items: list[tuple[dict[str, str], str] | None] = []
     pieces: list[str] = []
     attributes: dict[str, str] = {}
-    is_spoken = False
-    whole, value, text, sound, row = item, "v", "t", "rPh", "row"
+    is_spoken = False  # text that says how another is pronounced
+    prefix = 0  # length of that of all tags: some programs write <x:c> for <c>
 
     def start(name: str, its: dict[str, str]) -> None:
         nonlocal attributes, is_spoken
-        if name == whole:
+        tag = name[prefix:]
+        if tag == item:
             attributes = its
             pieces.clear()
-        elif name == value or (name == text and not is_spoken):
+        elif tag == "v" or (tag == "t" and not is_spoken):
             parser.CharacterDataHandler = pieces.append
-        elif name == sound:  # how the text is pronounced
+        elif tag == "rPh":
             is_spoken = True
 
     def end(name: str) -> None:
         nonlocal is_spoken
-        if name in (value, text):
+        tag = name[prefix:]
+        if tag in ("v", "t"):
             parser.CharacterDataHandler = None
-        elif name == whole:
-            found.append((attributes, "".join(pieces)))
-        elif name == row:
-            found.append(None)
-        elif name == sound:
+        elif tag == item:
+            items.append((attributes, "".join(pieces)))
+        elif tag == "row":
+            items.append(None)
+        elif tag == "rPh":
             is_spoken = False
 
     def root(name: str, _: dict[str, str]) -> None:
-        nonlocal whole, value, text, sound, row
-        prefix = name[: name.rfind(":") + 1]  # some programs write <x:c> for <c>
-        whole, value, text, sound, row = (
-            prefix + tag for tag in (whole, value, text, sound, row)
-        )
+        nonlocal prefix
+        prefix = name.rfind(":") + 1
         parser.StartElementHandler, parser.EndElementHandler = start, end
 
     parser.StartElementHandler = root
     for _ in _parsed(parser, archive, part):
-        yield from found
-        found.clear()
+        yield from items
+        items.clear()
         if sum(map(len, pieces)) > 2 * _LONGEST_CELL:
             raise ValueError("a cell holds far too much text")
 
 
 def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
     """Return the texts that cells share, in their order."""
-    found = []
-    n_bytes = 0
+    texts, n_bytes = [], 0
     for item in _texts(archive, part, "si"):
         if item is not None:
-            found.append(_plain(item[1]))
+            texts.append(_plain(item[1]))
             n_bytes += 64 + len(item[1])
         if n_bytes > _MOST_TEXT:
             raise WorkbookError(
                 f"{path} has more text than fits into memory: save it as CSV"
             )
-    return found
+    return texts
 
 
 def _plain(text: str) -> str:
@@ -365,25 +362,23 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> dict[str, bool]:
-    """Return the styles of dates and times; whether time goes on after 24 hours."""
+def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> set[str]:
+    """Return the styles of dates and times."""
     codes: dict[int, str] = {}
-    styles: dict[str, bool] = {}
-    n_styles, is_cell = 0, False
+    styles: list[int] = []  # the number of the format of each style
+    is_cell = False
     for tag, attributes in elements:
         if tag == "numFmt":
             codes[int(attributes["numFmtId"])] = attributes["formatCode"]
         elif tag in ("cellXfs", "cellStyles", "dxfs"):
             is_cell = tag == "cellXfs"
         elif tag == "xf" and is_cell:
-            number = int(attributes.get("numFmtId", 0))
-            code = _NOT_CODE.sub("", codes.get(number, "")).partition(";")[0]
-            if number in _DATES or re.search("[dmyhs]", code, re.IGNORECASE):
-                styles[str(n_styles)] = number == 46 or "[" in code
-            n_styles += 1
-    return styles
+            styles.append(int(attributes.get("numFmtId", 0)))
+    dates = {n for n, code in codes.items() if _DATE.search(_NOT_CODE.sub("", code))}
+    return {str(k) for k, number in enumerate(styles) if number in dates | _DATES}
 
 
+@cache
 def _place(letters: str) -> int:
     """Return the number of a column, from zero."""
     number = 0

@@ -26,7 +26,6 @@ _IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
 _LISTED = ", ".join((*PARQUET, *_TEXT, *EXCEL)) + " (or .gz)"
 _LOCK = "~$"  # begins the names of files that Excel keeps next to open ones
 HIDDEN = (".", "_", _LOCK)
-_OTHER_TABLES = (".xls", ".xlsb", ".ods", ".numbers")
 
 
 def paths_of(source: Any) -> list[str] | None:
@@ -38,19 +37,16 @@ def paths_of(source: Any) -> list[str] | None:
     if not paths:
         raise ParameterError("source", "is an empty list: pass a file")
     for path, count in Counter(paths).items():
-        name = path.lower()
+        problem = ""
         if count > 1:
             problem = "is named more than once"
-        elif name.endswith(_OTHER_TABLES):
+        elif not path.lower().endswith(ENDINGS):
             problem = (
-                "cannot be read: open it in the program that wrote it, and save it as "
-                ".xlsx or .csv"
+                "is not of a type that can be read: save it as .xlsx or .csv; names "
+                f"must end in {_LISTED}"
             )
-        elif not name.endswith(ENDINGS):
-            problem = f"is of unknown type: its name must end in {_LISTED}"
-        else:
-            continue
-        raise ParameterError("source", f": the file {path!r} {problem}")
+        if problem:
+            raise ParameterError("source", f": the file {path!r} {problem}")
     return paths
 
 

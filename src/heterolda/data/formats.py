@@ -1,12 +1,13 @@
-"""How tables of text are written: delimiters, NA strings, line ends and encodings."""
+"""How tables of text are written: delimiters, numbers, NA strings and encodings."""
 
 from __future__ import annotations
 
 import codecs
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 
 from heterolda.exceptions import ReadingWarning
@@ -61,6 +62,7 @@ class Format:
     decimal: str | None = None  # "." or ","
     header: bool = True  # whether the first line names the columns
     na: tuple[str, ...] = ()  # strings for missing values, in addition to the usual
+    n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
     padded: bool = False  # whether a blank follows each delimiter
     grouped: bool = False  # whether the other decimal mark separates thousands
     line_end: str = "\n"
@@ -99,6 +101,16 @@ def number_of(text: str) -> float | None:
         return None
 
 
+@cache
+def number_pattern(decimal: str, grouped: bool = False) -> re.Pattern[str]:
+    """Return a regular expression for numbers, perhaps with groups of thousands."""
+    digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
+    if grouped:
+        group = "," if decimal == "." else "."
+        digits += rf"|[1-9]\d{{0,2}}([{group}]\d{{3}})+([{decimal}]\d*)?"
+    return re.compile(rf"\s*[+-]?({digits}|inf(inity)?|nan)\s*", re.IGNORECASE)
+
+
 def as_utf8(
     pieces: Iterable[bytes], where: str, encoding: Encoding | None = None
 ) -> Iterator[bytes]:
@@ -135,9 +147,8 @@ def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
 def _from_utf16(text: Iterable[bytes], where: str, encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        for piece in text:
-            yield decoder.decode(piece).encode()
-        yield decoder.decode(b"", final=True).encode()
+        for piece in chain(text, [b""]):  # nothing stands for the end
+            yield decoder.decode(piece, final=not piece).encode()
     except UnicodeError as error:  # halves of a pair that stand alone, for instance
         raise ValueError(
             f"{where} begins as text in UTF-16, but is damaged: {error}"
@@ -153,10 +164,6 @@ def _utf8_or_windows(
     pieces = chain(text, [b""])  # nothing stands for the end
     for piece in pieces:
         data = cut + piece
-        if data.isascii():
-            cut = b""
-            yield data
-            continue
         try:
             decoder.reset()
             decoder.decode(data, final=not piece)

@@ -78,7 +78,7 @@ def gather(
             incomplete.add(rows.take(mask))
             rows = rows.take(~mask)
         if not parts:
-            names = np.array(reading.file.table.features, dtype=object)
+            names = np.array(reading.file.features, dtype=object)
             most = max(2, _FOLD_NUMBERS // len(names) ** 2)
             parts = [None] * (1 + min(n_folds, most))
         with _columns_named(reading.file.name, names):
@@ -96,7 +96,13 @@ def gather(
             factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
         with _columns_named(reading.file.name, names):
-            passes = _passes(table, total, incomplete, reading.labels, factor)
+            kept = incomplete.parts or []
+            if total is not None:  # rows with the moments of all complete ones
+                kept.append(IncompleteRows.from_statistics(total, len(labels)))
+            kept = [IncompleteRows.merged(kept).scaled(factor)] if kept else []
+            passes: Passes = kept
+            if incomplete.parts is None:
+                passes = _RereadRows(kept, reading, incomplete.n_rows, factor)
             total = ClassStatistics.from_incomplete(passes, labels, names)
         folds = []
     stats = _with_labels(total, labels)
@@ -211,19 +217,14 @@ def _check_classes(reading: Pass, n_rows: int, *, is_end: bool = False) -> None:
         return
     labels = reading.labels.classes.tolist()
     numbers = [number_of(text_of(label)) for label in labels]
-    is_text = None in numbers
-    if not differ and (is_text or not any(x % 1 for x in numbers if x is not None)):
-        return
-    where = f"{reading.file.name}: column {reading.file.table.target!r}"
-    if is_text:
+    are_numbers = None not in numbers
+    if differ or (are_numbers and any(x % 1 for x in numbers if x is not None)):
+        problem = " is a measurement and not a class: it" if are_numbers else ""
         raise ValueError(
-            f"{where} has {n} different labels in the first {n_rows} rows, too many "
-            "for classes: name another column with target=..."
+            f"{reading.file.name}: column {reading.table.target!r}{problem} has {n} "
+            f"different {'numbers' if are_numbers else 'labels'} in {n_rows} rows; "
+            "name another column with target=..."
         )
-    raise ValueError(
-        f"{where} is a measurement and not a class: it has {n} different numbers in "
-        f"{n_rows} rows; name another column with target=..."
-    )
 
 
 # Rows with missing values
@@ -259,46 +260,29 @@ def _incomplete(rows: Rows) -> IncompleteRows:
     return IncompleteRows.from_arrays(rows.X, rows.codes, rows.weights, n_classes)
 
 
-def _passes(
-    table: Table,
-    total: ClassStatistics | None,
-    incomplete: _IncompletePool,
-    labels: Any,
-    factor: float,
-) -> Passes:
-    """Return what EM goes through in each step, with weights times a factor."""
-    parts = []
-    if total is not None:  # rows with the moments of all complete ones
-        parts = [IncompleteRows.from_statistics(total, len(labels))]
-    if incomplete.parts is not None:
-        return [IncompleteRows.merged([*parts, *incomplete.parts]).scaled(factor)]
-    parts = [part.scaled(factor) for part in parts]
-    return _RereadRows(parts, table, labels, incomplete.n_rows, factor)
-
-
 @dataclass(frozen=True)
 class _RereadRows:
     """Rows whose incomplete ones are read again for each step of EM."""
 
     complete: list[IncompleteRows]
-    table: Table
-    labels: Any  # of the first pass
+    first_pass: Pass
     n_rows: int  # incomplete ones, as the first pass has counted them
     scale: float  # of weights
 
     def __iter__(self) -> Iterator[IncompleteRows]:
-        n_rows, n_classes = 0, len(self.labels)
         yield from self.complete
-        reading = Pass(self.table)
-        reading.labels = self.labels
+        n_rows, table = 0, self.first_pass.table
+        reading = Pass(table)
+        reading.labels = self.first_pass.labels
+        n_classes = len(reading.labels)
         for rows in reading:
             mask = np.isnan(rows.X).any(axis=1)
             n_rows += int(mask.sum())
-            if len(self.labels) == n_classes and mask.any():
+            if len(reading.labels) == n_classes and mask.any():
                 yield _incomplete(rows.take(mask)).scaled(self.scale)
-        if n_rows != self.n_rows or len(self.labels) > n_classes:
+        if n_rows != self.n_rows or len(reading.labels) > n_classes:
             raise TypeError(
-                f"source is a {type(self.table.source).__name__}, whose rows are gone "
-                "or others when read again, but too many have missing values to keep "
+                f"source is a {type(table.source).__name__}, whose rows are gone or "
+                "others when read again, but too many have missing values to keep "
                 "them: pass files, a dataset or a table"
             )

@@ -33,19 +33,16 @@ class LabelNumbers:
         self._is_text &= file.is_text
         lookup = np.zeros(len(labels), np.int64)
         for code in np.flatnonzero(np.bincount(codes, minlength=len(labels))):
-            lookup[code] = self._number(labels[code], file)
-        return lookup[codes]
-
-    def _number(self, label: Any, file: File) -> int:
-        kind = "text" if isinstance(label, str) else "numbers"
-        self._files.setdefault(kind, file.name)
+            kind = "text" if isinstance(labels[code], str) else "numbers"
+            self._files.setdefault(kind, file.name)
+            lookup[code] = self._numbers.setdefault(labels[code], len(self._numbers))
         if len(self._files) > 1:
-            text, numbers = self._files["text"], self._files["numbers"]
             raise ValueError(
                 f"{file.name}: column {file.table.target!r} of the labels is text in "
-                f"{text}, but numbers in {numbers}: convert one of them"
+                f"{self._files['text']}, but numbers in {self._files['numbers']}: "
+                "convert one of them"
             )
-        return self._numbers.setdefault(label, len(self._numbers))
+        return lookup[codes]
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -54,14 +51,7 @@ class LabelNumbers:
         whole = r"0|-?[1-9]\d{0,17}"
         if self._is_text and all(re.fullmatch(whole, label) for label in labels):
             labels = [int(label) for label in labels]
-        classes = np.array(labels)
-        for label, kept in zip(labels, classes.tolist(), strict=True):
-            if kept != label:  # large integers collapse in float64
-                raise ValueError(
-                    f"the labels have no type in common that holds {label!r}: convert "
-                    "them to text"
-                )
-        return classes
+        return np.array(labels)
 
 
 class ClassFinder:
@@ -82,34 +72,34 @@ class ClassFinder:
 
     def of(self, codes: Index, labels: list[Any], file: File) -> Index:
         """Return the class of each row; warn of labels that only look like one."""
-        present = np.unique(codes)
-        exact = {labels[code]: self.find(labels[code]) for code in present}
-        alike = {label: self._alike(label) for label, k in exact.items() if k < 0}
         where = f"{file.name}: column {file.table.target!r} has labels"
-        unknown = [label for label, k in alike.items() if k < 0]
+        names = self.classes.tolist()
+        places, alike, unknown = np.full(len(labels), -1), {}, []
+        for code in np.unique(codes).tolist():
+            label = labels[code]
+            places[code] = self.find(label)
+            if places[code] < 0:
+                look = look_of(label)
+                same = [k for k, name in enumerate(names) if look_of(name) == look]
+                if len(same) == 1:
+                    places[code] = same[0]
+                    alike[label] = names[same[0]]
+                else:
+                    unknown.append(label)
         if unknown:
             raise ValueError(
                 f"{where} {unknown[:5]} that are not classes of the model, "
                 f"{named(self.classes, 10)}: leave these rows out"
             )
         if alike:
-            names = [self.classes.tolist()[k] for k in alike.values()]
             warnings.warn(
                 f"{where} {named([*alike])}, which look like the classes "
-                f"{named(names)} of the model and are taken for these",
+                f"{named([*alike.values()])} of the model and are taken for these",
                 SimilarLabelsWarning,
                 stacklevel=2,
             )
-        places = np.full(len(labels), -1)
-        places[present] = [(exact | alike)[labels[code]] for code in present]
         classes: Index = places[codes]
         return classes
-
-    def _alike(self, label: Any) -> int:
-        """Return the index of the only class that looks like a label, or -1."""
-        look = look_of(label)
-        same = [k for k, c in enumerate(self.classes.tolist()) if look_of(c) == look]
-        return same[0] if len(same) == 1 else -1
 
     def find(self, label: Any) -> int:
         """Return the index of the class of a label, or -1."""

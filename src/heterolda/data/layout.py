@@ -11,7 +11,7 @@ from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
-from heterolda.data.formats import Format, warn_of_reading
+from heterolda.data.formats import Format, number_pattern, warn_of_reading
 from heterolda.data.text_rows import BLANK, merged_blanks
 
 _DELIMITERS = ";\t|,"
@@ -21,8 +21,7 @@ _FEW_ROWS = 5  # that show nothing
 _N_SHOWN = 5  # cells in a message
 _MOST = 0.8  # share of the rows that must have the same number of cells
 _NAMES = {".": "point", ",": "comma"}
-_POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
+_POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 # By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
@@ -70,31 +69,30 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     width = mode(len(row.cells) for row in rows[1:] or rows)
     titles = list(takewhile(lambda row: _is_title(row.cells, width, text), rows))
     n_lines, rows = titles[-1].n_lines if titles else 0, rows[len(titles) :]
-    left_out = [n for n, line in enumerate(comments, 1) if not _says_nothing(line)]
-    left_out += [len(comments) + n_lines] if titles else []
-    if left_out:
+    if titles or not all(map(_says_nothing, comments)):
         warn_of_reading(
-            f"{where}: the text up to line {left_out[-1]} comes before the "
+            f"{where}: the text up to line {len(comments) + n_lines} comes before the "
             "table and was left out"
         )
     names = [""] * width
-    has_names = bool(rows) and (text.header or rows[0].cells[0].strip() == _FIRST_NAME)
-    if has_names:
+    if rows and (text.header or rows[0].cells[0].strip() == _FIRST_NAME):
         names, n_lines, *rows = *rows[0], *rows[1:]
     body = [row.cells for row in rows]
-    if _words_above_numbers(body, text):
+    if text.header and _has_units(body, text):
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
-        if not has_names:
-            raise ValueError(
-                f"{where}: its first line ({shown}) seems to name the columns, but "
-                "--no-header, of this command or of the fit, says that none does: "
-                "remove that line"
-            )
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
     body = [cells for cells in body if len(cells) == width]
     names = _fitted([name.strip() for name in names], body, width, where)
-    unnamed = [f"column_{k}" for k, name in enumerate(names, 1) if not name]
+    places = [f"column_{k}" for k in range(1, len(names) + 1)]
+    named = [name or place for name, place in zip(names, places, strict=True)]
+    if text.n_columns and named == places and len(places) not in text.n_columns:
+        fitted = " or ".join(map(str, sorted(text.n_columns)))
+        raise ValueError(
+            f"{where} has {len(places)} columns, but the model was fitted to files "
+            f"without header of {fitted}: columns might be confused; add a first line "
+            "that names them column_1, column_2, ... as in the fit"
+        )
     if text.decimal is None:
         decimal, grouped = decimal_mark(body, where, delimiter)
         text = replace(text, decimal=decimal, grouped=grouped)
@@ -104,12 +102,9 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         padded=_is_padded(body),
         line_end=lines[0][len(lines[0].rstrip("\r\n")) :] or "\n",
     )
-    return Layout(
-        [name or f"column_{k}" for k, name in enumerate(names, 1)],
-        unnamed if text.header else [],
-        len(comments) + n_lines,
-        text,
-    )
+    unnamed = [place for name, place in zip(names, places, strict=True) if not name]
+    n_lines += len(comments)
+    return Layout(named, unnamed if text.header else [], n_lines, text)
 
 
 def _is_comment(line: str) -> bool:
@@ -211,21 +206,19 @@ def _are_names(cells: list[str]) -> bool:
     return increase and (len(numbers) >= _FEW_ROWS or numbers[0] in (0, 1))
 
 
-def _words_above_numbers(body: list[list[str]], text: Format) -> bool:
+def _has_units(body: list[list[str]], text: Format) -> bool:
     """Return whether the first row has words, such as units, above numbers."""
-    first, *others = body[:_N_ROWS] or [[]]
+    first, *others = body or [[]]
     same = [row for row in others if len(row) == len(first)]
     if len(same) < _FEW_ROWS:
         return False
     above = [
-        word.strip()
+        word.strip().casefold()
         for word, *below in zip(first, *same, strict=True)
         if sum(map(_is_number, below)) > _MOST * len(same)
     ]
     missing = _MISSING.union(map(str.casefold, text.na))
-    words = {
-        w for w in above if any(map(str.isalpha, w)) and w.casefold() not in missing
-    }
+    words = {word for word in above if any(map(str.isalpha, word))} - missing
     return len(words) > 1 and not any(map(_is_number, above))
 
 
@@ -237,7 +230,8 @@ def decimal_mark(
     It is a comma only where no number has a point.
     """
     cells = [cell.strip() for row in body for cell in row]
-    commas = list(filter(_COMMA.fullmatch, cells))
+    points = [cell for cell in cells if number_pattern(".").fullmatch(cell)]
+    commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]
     are_thousands = all(map(_THOUSANDS.fullmatch, commas))
     for mark, form in _GROUPED.items():
         grouped = list(filter(form.fullmatch, cells))
@@ -247,11 +241,7 @@ def decimal_mark(
             text = f"numbers such as {grouped[0]!r} have thousands separators"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")
             return mark, True
-    if (
-        not commas
-        or are_thousands
-        or any("." in cell and _POINT.fullmatch(cell) for cell in cells)
-    ):
+    if are_thousands or any("." in cell for cell in points):
         return ".", False
     warn_of_reading(f"{where}: numbers such as {commas[0]!r} have a decimal comma")
     return ",", False
@@ -264,5 +254,4 @@ def _is_padded(body: list[list[str]]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    forms = _POINT, _COMMA, *_GROUPED.values()
-    return any(form.fullmatch(cell) for form in forms)
+    return bool(_POINT(cell) or _COMMA(cell))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.arrow import open_parquet, open_streams
 from heterolda.data.csv_reader import open_standard_input, open_text_file
-from heterolda.data.decoding import UnseenLevels, features_of, labels_of, weights_of
+from heterolda.data.decoding import features_of, labels_of, weights_of
 from heterolda.data.excel import open_excel
 from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
 from heterolda.data.labels import ClassFinder, LabelNumbers
@@ -36,7 +37,7 @@ def open_files(table: Table) -> Iterator[File]:
     for file in _opened(table):
         first = first or file
         _check_same(file, first)
-        yield replace(file, table=first.table)
+        yield replace(file, columns=first.columns)
 
 
 def _opened(table: Table) -> Iterator[File]:
@@ -57,10 +58,10 @@ def _opened(table: Table) -> Iterator[File]:
 
 def _check_same(file: File, first: File) -> None:
     """Refuse a file that cannot be read, or written, as the first one is."""
-    differ = {*file.table.feature_columns} ^ {*first.table.feature_columns}
-    remedy = "select columns with columns=..."
-    if file.table.keep and not differ:
-        differ = {*file.schema.names} ^ {*first.schema.names}
+    differ = {*file.columns} ^ {*first.columns}
+    remedy = "name the features with columns=..."
+    if file.table.keep:
+        differ |= {*file.schema.names} ^ {*first.schema.names}
         remedy = "process these files one by one"
     if differ:
         raise ValueError(
@@ -91,8 +92,6 @@ class Pass:
         The first rows.
     labels : LabelNumbers or ClassFinder
         Labels that the codes stand for.
-    unseen : UnseenLevels
-        Rows with levels of categories that the fit has not seen.
     """
 
     def __init__(
@@ -105,27 +104,18 @@ class Pass:
         self.n_read = self.n_dropped = 0
         self.file: Any = None
         self.first: Array = np.empty((0, 0))
-        self.unseen = UnseenLevels()
+        # Rows of levels that the fit has not seen, by column.
+        self._unseen: Counter[str] = Counter()
         self.labels: LabelNumbers | ClassFinder = (
             LabelNumbers() if classes is None else ClassFinder(classes)
         )
 
     def __iter__(self) -> Iterator[Rows]:
         for file in open_files(self.table):
-            yield from (rows for _, _, rows in self._of_file(file) if len(rows.codes))
-
-    def with_records(self) -> Iterator[tuple[Any, Rows]]:
-        """Yield all batches, also those without rows, after the records they are of."""
-        for file in open_files(self.table):
-            yield from self.of_file(file)
+            yield from (rows for _, rows in self.of_file(file) if len(rows.codes))
 
     def of_file(self, file: File) -> Iterator[tuple[Any, Rows]]:
-        """Yield records and rows of one of the files, which is open."""
-        for records, used, rows in self._of_file(file):
-            yield records if used is None else records.filter(used), rows
-
-    def _of_file(self, file: File) -> Iterator[tuple[Any, Mask | None, Rows]]:
-        """Yield records, which of them are used if not all, and their rows."""
+        """Yield records, without those left out, and their rows, perhaps none."""
         self.file, n_before = file, 0
         for records in file.batches:
             used, rows = self._decoded(records, n_before)
@@ -135,19 +125,28 @@ class Pass:
             if not len(self.first):
                 self.first = rows.X[:_FIRST_ROWS].copy()
             self._progress(f"{self.n_read:,} rows", np.nan)
-            yield records, used, rows
+            yield records if used is None else records.filter(used), rows
+
+    def unseen_notes(self) -> list[str]:
+        """Return a line for each column with levels that the fit has not seen."""
+        return [
+            f"column {c.column!r}: {self._unseen[c.column]:,} rows have values that "
+            f"were not in the fit; they count as {c.unseen_count_as}"
+            for c in self.table.categories
+            if self._unseen[c.column]
+        ]
 
     def _decoded(self, records: Any, n_before: int) -> tuple[Mask | None, Rows]:
         """Return which records are used, if not all, and their rows."""
-        file, table = self.file, self.file.table
-        X = features_of(records, file, n_before, self.unseen)
+        file, table = self.file, self.table
+        X = features_of(records, file, n_before, self._unseen)
         codes, labels, weights = np.zeros(len(X), np.int64), ["all"], None
         absent = []
         if table.target is not None:
             codes, labels = labels_of(records, file)
             absent.append(codes < 0)
         if table.sample_weight is not None:
-            weights = weights_of(records, table.sample_weight, file, n_before)
+            weights = weights_of(records, table.sample_weight, file)
             absent.append(np.isnan(weights))
         used = _usable(file, X, absent, n_before)
         rows = Rows(X, codes, weights, np.empty(0))

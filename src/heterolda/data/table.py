@@ -1,4 +1,4 @@
-"""A table: the files it is in, how they are written, and the roles of its columns."""
+"""A table: where it is, how it is written, and the roles of its columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,14 @@ _BATCH_NUMBERS = 1 << 21
 
 
 class AbsentColumnsError(ValueError):
-    """A table lacks columns."""
+    """A table lacks columns that were named."""
 
-    def __init__(self, message: str, absent: Iterable[str]) -> None:
-        super().__init__(message)
-        self.absent = tuple(absent)
+    absent = True
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be read as often as a task needs it.
+    """What to read, as often as a task needs it.
 
     The first fields are the arguments of :func:`statistics_from_batches`. Without a
     target there are no labels; categorical columns are features.
@@ -50,10 +49,8 @@ class Table:
     categories: tuple[Category, ...] = ()
     format: Format = field(default_factory=Format)
     name: str | None = None  # for messages, in place of paths
-    n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
     takes_missing: bool = True  # whether to advise missing="em"
     keep: bool = False  # whether to read all other columns, too, as they are
-    resolved: tuple[str, ...] | None = None  # feature columns of an open file
 
     def __post_init__(self) -> None:
         for name in ("columns", "exclude"):
@@ -68,7 +65,7 @@ class Table:
             )
         if self.batch_size is not None:
             check_number("batch_size", self.batch_size, 1, 2**31, integer=True)
-        names = [*self.read, *self.exclude]
+        names = [*self.read(self.columns or ()), *self.exclude]
         if not all(isinstance(name, str) for name in names):
             raise TypeError(
                 "target, sample_weight, columns and exclude must be column names, got "
@@ -82,41 +79,15 @@ class Table:
                 "name a column in one of them",
             )
 
-    @property
-    def read(self) -> list[str]:
-        """All columns that must be read."""
-        return [*self.feature_columns, *self._labels_and_weight]
+    def read(self, columns: Iterable[str]) -> list[str]:
+        """Return feature columns, and those of labels and weights after them."""
+        others = self.target, self.sample_weight
+        return [*columns, *(name for name in others if name is not None)]
 
     @property
-    def feature_columns(self) -> tuple[str, ...]:
-        """Feature columns in their order; none before they are named or resolved."""
-        return tuple((self.columns if self.resolved is None else self.resolved) or ())
-
-    @property
-    def _labels_and_weight(self) -> list[str]:
-        return [n for n in (self.target, self.sample_weight) if n is not None]
-
-    @property
-    def text(self) -> tuple[str, ...]:
-        """Features that are read as text, because they are categories."""
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the columns of categories."""
         return tuple(category.column for category in self.categories)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features, those of categories among them."""
-        return tuple(name for _, name in encoded(self.feature_columns, self.categories))
-
-    @property
-    def origins(self) -> list[str]:
-        """Return the column of each feature, then those of labels and weights."""
-        pairs = encoded(self.feature_columns, self.categories)
-        return [*(column for column, _ in pairs), *self._labels_and_weight]
-
-    @property
-    def rows_per_batch(self) -> int:
-        """Number of rows of a batch; unless it is given, of about 16 MB."""
-        n_columns = max(1, len(self.origins))
-        return self.batch_size or max(1024, _BATCH_NUMBERS // n_columns)
 
     @property
     def advice(self) -> str | None:
@@ -131,59 +102,52 @@ class Table:
             return "exclude", [*self.exclude, *names]
         return "columns", [name for name in self.columns if name not in set(names)]
 
-    def resolve(
+    def rows_per_batch(self, columns: Sequence[str]) -> int:
+        """Return the number of rows of a batch; unless it is given, of about 16 MB."""
+        n_columns = max(1, len(encoded(columns, self.categories)))
+        return self.batch_size or max(1024, _BATCH_NUMBERS // n_columns)
+
+    def feature_columns(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
-    ) -> Table:
-        """Return the table with all features named, or raise ValueError.
+    ) -> tuple[str, ...]:
+        """Return the feature columns of a file, or raise ValueError.
 
         Columns in `index` number the rows: they are features only if they are named.
         """
-        self._check_number(names, where)
-        others = dict.fromkeys([*self._labels_and_weight, *self.exclude])
-        columns = self.feature_columns
+        others = {*self.read(()), *self.exclude}
         if self.columns is None:
             columns = tuple(n for n in names if n not in others and n not in index)
-        wanted = list(dict.fromkeys([*others, *self.text, *columns]))
-        n_read = len(names) if self.keep else len(wanted)
-        if n_read > _MOST_COLUMNS:
+        else:
+            columns = tuple(self.columns)
+        wanted = list(dict.fromkeys([*others, *self.categorical, *columns]))
+        read = names if self.keep else wanted
+        if len(read) > _MOST_COLUMNS:
             raise ValueError(
-                f"{where}: {n_read} columns are too many, at most {_MOST_COLUMNS} can "
-                "be read: select some with columns=..."
+                f"{where}: {len(read)} columns are too many, at most {_MOST_COLUMNS} "
+                "can be read: select some with columns=..."
             )
         count = Counter(names)
-        repeated = sorted(n for n in (count if self.keep else wanted) if count[n] > 1)
+        repeated = sorted({name for name in read if count[name] > 1})
         if repeated:
             raise ValueError(
                 f"{where}: several columns are named {listed(np.array(repeated))}"
             )
-        absent = [name for name in wanted if not count[name]]
+        absent = sorted(name for name in wanted if not count[name])
         if absent:
             text = f"{where}: no column is named {named(absent, _SHOWN)}; it has "
             text += named(names, _SHOWN)
             if self.target in absent:
                 text += "; name the column of the labels with target=..."
-            raise AbsentColumnsError(text, absent)
+            raise AbsentColumnsError(text)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
-        resolved = replace(self, resolved=columns)
-        twice = [name for name, n in Counter(resolved.features).items() if n > 1]
+        features = Counter(name for _, name in encoded(columns, self.categories))
+        twice = [name for name, n in features.items() if n > 1]
         if twice:
             raise ValueError(
                 f"{where}: two features would be named {twice[0]!r}: rename a column"
             )
-        return resolved
-
-    def _check_number(self, names: Sequence[str], where: str) -> None:
-        """Refuse columns without names that are more or fewer than those of the fit."""
-        n = len(names)
-        is_unnamed = list(names) == [f"column_{k}" for k in range(1, n + 1)]
-        if self.n_columns and n not in self.n_columns and is_unnamed:
-            fitted = " or ".join(map(str, sorted(self.n_columns)))
-            raise ValueError(
-                f"{where} has {n} columns, but the model was fitted to files without "
-                f"header of {fitted}: columns might be confused; add a first line "
-                "that names them column_1, column_2, ... as in the fit"
-            )
+        return columns
 
 
 @dataclass(frozen=True)
@@ -191,16 +155,23 @@ class File:
     """A file that is open, or a stream, or an item of one."""
 
     name: str  # for messages
-    table: Table  # with all features named
+    table: Table
+    columns: tuple[str, ...]  # of features
     batches: Iterable[Any]  # the rows, as record batches
     schema: Any  # names and types of all columns in it; of text files, text
     format: Format = field(default_factory=Format)  # of text, as it was detected
     is_text: bool = False  # whether columns are text only because the file is
 
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, those of categories among them."""
+        return tuple(name for _, name in encoded(self.columns, self.table.categories))
+
     def place(self, mask: Any, n_before: int) -> str:
         """Name the first cell of a mask; rows count from 1, without the header."""
         row, j = np.argwhere(mask)[0]
-        column = self.table.origins[j]
+        origins = [name for name, _ in encoded(self.columns, self.table.categories)]
+        column = self.table.read(origins)[j]
         return f"{self.name}: column {column!r}, row {n_before + row + 1}"
 
 

@@ -15,7 +15,7 @@ from heterolda.data.formats import Encoding, Format
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.threads import Progress, silent
 
-# Bytes of rows that are written to a Parquet file at a time: small groups are slow.
+# Bytes of rows that a Parquet file gets at a time: small groups take half as much more.
 _ROW_GROUP = 1 << 25
 
 
