@@ -10,7 +10,6 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.completion import install_callback, show_callback
 from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
@@ -18,6 +17,7 @@ from heterolda.cli.evaluate import evaluate
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect_export import export, inspect
 from heterolda.cli.messages import (
+    INTERRUPTED,
     errors_in_one_line,
     print_to_stderr,
     warnings_as_notes,
@@ -36,15 +36,12 @@ class OneLineGroup(TyperGroup):
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command and end the program."""
-        ends = settings.pop("standalone_mode", True)
         settings["standalone_mode"] = False  # errors are raised
-        if not ends:
-            return super().main(*args, **settings)
         try:
             status = super().main(*args, **settings)
             sys.stdout.flush()
         except OSError as error:  # commands catch their own: this is of the output
-            # What is left in the buffer goes nowhere, and without an error at exit.
+            # Discard the rest of the buffer, for there to be no error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
                 print_to_stderr(f"heterolda: {error.strerror or error}")
@@ -56,9 +53,10 @@ class OneLineGroup(TyperGroup):
             context = getattr(error, "ctx", None)
             path = "heterolda" if context is None else context.command_path
             message = " ".join(error.format_message().split()).rstrip(".")
-            message = message.replace("Value error, ", "")  # of pydantic
             print_to_stderr(f"{path}: {message} (see {path} --help)")
             status = getattr(error, "exit_code", 2)
+        if status == INTERRUPTED:  # typer is silent about it
+            print_to_stderr("heterolda: interrupted")
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -121,7 +119,7 @@ app = typer.Typer(
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help=_HELP,
-    add_completion=False,  # see `main`
+    add_completion=False,
     add_help_option=False,
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
@@ -151,24 +149,6 @@ def main(
         bool,
         typer.Option(
             "--show-versions", help="Show the versions of all dependencies and exit."
-        ),
-    ] = False,
-    # Typer's own three have no default, for which it imports pydantic before any help.
-    install_completion: Annotated[
-        bool,
-        typer.Option(
-            "--install-completion",
-            callback=install_callback,
-            help="Install completion for the current shell.",
-        ),
-    ] = False,
-    show_completion: Annotated[
-        bool,
-        typer.Option(
-            "--show-completion",
-            callback=show_callback,
-            help="Show completion for the current shell, to copy it or customize the "
-            "installation.",
         ),
     ] = False,
     show_help: Annotated[

@@ -52,9 +52,6 @@ def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[Non
         yield
     except (typer.Exit, BrokenPipeError):
         raise
-    except KeyboardInterrupt:
-        print_to_stderr("heterolda: interrupted")
-        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:
             import traceback
