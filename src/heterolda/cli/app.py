@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -26,6 +26,8 @@ from heterolda.cli.options import Debug
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
+
+_KEYWORD = Parameter.KEYWORD_ONLY
 
 
 class OneLineGroup(TyperGroup):
@@ -66,43 +68,29 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     A parameter that is a dataclass becomes one option for each field. Warnings become
     notes, and errors one line.
     """
-    parameters: list[Parameter] = []
     groups: dict[str, Any] = {}
+    given: list[Parameter] = []
     for parameter in signature(function, eval_str=True).parameters.values():
         if is_dataclass(parameter.annotation):
-            groups[parameter.name] = parameter.annotation
-            parameters += _parameters_of(parameter.annotation)
+            group = signature(parameter.annotation, eval_str=True).parameters
+            groups[parameter.name] = parameter.annotation, list(group)
+            given += group.values()
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
-    debug = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
-    parameters.append(debug)
+            given.append(parameter)
+    given.append(Parameter("debug", _KEYWORD, default=False, annotation=Debug))
+    parameters = [parameter.replace(kind=_KEYWORD) for parameter in given]
     names = {parameter.name for parameter in parameters}
 
     def run(*, debug: bool, **values: Any) -> None:
-        for name, group in groups.items():
-            of_group = [field.name for field in fields(group)]
+        for name, (group, of_group) in groups.items():
             values[name] = group(**{key: values.pop(key) for key in of_group})
         with errors_in_one_line(names, debug=debug), warnings_as_notes():
             function(**values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
-
-
-def _parameters_of(group: Any) -> list[Parameter]:
-    """Return the parameters that the fields of a dataclass stand for."""
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
 
 
 _HELP = """Classify the rows of a table by the best linear rule.

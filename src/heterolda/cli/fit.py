@@ -143,7 +143,13 @@ _NEEDED = {
 }
 
 
-def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
+def fit(
+    *,
+    rows: opt.Rows,
+    missing: opt.MissingOrEM = "error",
+    reading: opt.Reading,
+    settings: Settings,
+) -> None:
     """Fit a linear discriminant to a table and show how good it is.
 
     - `heterolda fit iris.csv --target class --out iris.json`
@@ -155,7 +161,7 @@ def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
     rows held out of the fit, and how often plain LDA is on the same rows. Files are
     read in pieces, so they may be larger than memory.
     """
-    _check_together(settings, rows.missing)
+    _check_together(settings, missing)
     parameters: dict[str, Any] = {
         "solver": settings.solver,
         "multiclass": settings.multiclass,
@@ -165,7 +171,7 @@ def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
         "priors": opt.parse_numbers("--priors", settings.priors, "equal"),
         "costs": opt.parse_costs(settings.costs),
         "max_error": opt.parse_numbers("--max-error", settings.max_error),
-        "missing": "em" if rows.missing == "em" else "error",
+        "missing": "em" if missing == "em" else "error",
         "random_state": settings.seed,
     }
     check_files({"--out": settings.out}, data=rows.data)
@@ -175,7 +181,7 @@ def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
     model = estimator_of(settings, parameters)
     n_folds = settings.cv if settings.accuracy else 0
     needs_whole = settings.recommended or settings.refine
-    with training_table(rows, text, takes_missing=not needs_whole) as table:
+    with training_table(rows, missing, text, takes_missing=not needs_whole) as table:
         fit_and_report(
             model, table, name_of(rows.data), settings.out, n_folds, settings.seed
         )

@@ -66,10 +66,9 @@ Shrinkage = Annotated[
     model(
         "WEIGHT",
         "For few rows: make the spreads (covariances) of the classes more alike. auto "
-        "is a quick formula; or give a number from 0 to 1. With 0.3,0.1 the common "
-        "spread is first moved towards its diagonal by 0.1. For fit, cv chooses the "
-        "amount on held-out rows and keeps all rows in memory; for project, none means "
-        "no shrinkage.",
+        "is a quick formula; or give a number from 0 (none) to 1. With 0.3,0.1 the "
+        "common spread is first moved towards its diagonal by 0.1. For fit, cv chooses "
+        "the amount on held-out rows and keeps all rows in memory.",
     ),
 ]
 Priors = Annotated[
@@ -123,7 +122,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Rows whose class is known."""
 
     data: Data
@@ -158,31 +157,18 @@ class _Rows:
     sample_weight: SampleWeight = None
 
 
-@dataclass(frozen=True)
-class CompleteRows(_Rows):
-    """Rows whose class is known, all with their values."""
-
-    missing: Annotated[
-        Literal["error", "drop"],
-        read(
-            None,
-            "Rows with missing values: stop with an error, or drop and count them.",
-        ),
-    ] = "error"
-
-
-@dataclass(frozen=True)
-class Rows(_Rows):
-    """Rows whose class is known, perhaps with missing values."""
-
-    missing: Annotated[
-        Literal["error", "drop", "em"],
-        read(
-            None,
-            "Rows with missing values: stop with an error, drop and count them, or "
-            "keep them (em) and use the values that are present.",
-        ),
-    ] = "error"
+MissingOrEM = Annotated[
+    Literal["error", "drop", "em"],
+    read(
+        None,
+        "Rows with missing values: stop with an error, drop and count them, or keep "
+        "them (em) and use the values that are present.",
+    ),
+]
+Missing = Annotated[
+    Literal["error", "drop"],
+    read(None, "Rows with missing values: stop with an error, or drop and count them."),
+]
 
 
 def split_names(text: str | None) -> tuple[str, ...]:

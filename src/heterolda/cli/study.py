@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files
+from heterolda.cli.files import check_files, check_page
 from heterolda.cli.messages import StatusLine, in_options, note, print_to_stderr
 
 DataDir = Annotated[
@@ -26,28 +22,6 @@ DataDir = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Options of how a study is run."""
-
-    trials: Annotated[
-        int,
-        opt.model(
-            "NUMBER",
-            "How often to shuffle the rows and split them again; 20 in the paper.",
-            min=1,
-        ),
-    ] = 1
-    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10
-    jobs: Annotated[
-        int | None,
-        opt.model(
-            "NUMBER", "Number of processes. By default one for each processor.", min=1
-        ),
-    ] = None
-    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0
-
-
 def reproduce(
     *,
     datasets: Annotated[
@@ -55,21 +29,8 @@ def reproduce(
         opt.read(
             "NAMES",
             "Data sets, separated by commas, or the groups all, paper, embedded. By "
-            "default all that need no download, or none with --data. heterolda "
-            "datasets lists them.",
+            "default all that need no download. heterolda datasets lists them.",
         ),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        opt.read(
-            "FILE",
-            "A table of your own, text, Excel or Parquet, under the name of the file. "
-            "May be given several times.",
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        opt.read("COLUMN", "Column of the classes in --data.", "--target", "-t"),
     ] = None,
     data_dir: DataDir = None,
     methods: Annotated[
@@ -78,11 +39,25 @@ def reproduce(
             "NAMES",
             "Methods, separated by commas: pairwise-lda, c-hld, r-hld-1, r-hld-2, "
             "algorithm-1, algorithm-2, svm, gld, gld+algorithm-2, lda, "
-            "logistic-regression, linear-svc; the groups all, paper; or a classifier "
-            "of your own as MODULE:CLASS.",
+            "logistic-regression, linear-svc; or the groups all, paper.",
         ),
     ] = "all",
-    plan: Plan,
+    trials: Annotated[
+        int,
+        opt.model(
+            "NUMBER",
+            "How often to shuffle the rows and split them again; 20 in the paper.",
+            min=1,
+        ),
+    ] = 1,
+    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10,
+    jobs: Annotated[
+        int | None,
+        opt.model(
+            "NUMBER", "Number of processes. By default one for each processor.", min=1
+        ),
+    ] = None,
+    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0,
     out: Annotated[Path, opt.write("FOLDER", "Folder for the results.")] = Path(
         "heterolda-results"
     ),
@@ -94,30 +69,26 @@ def reproduce(
     """Run the paper's study and print its Tables 2, 3 and 4.
 
     - `heterolda reproduce --datasets D1,wine`
-    - `heterolda reproduce --data mine.csv -t y --methods lda,gld,mine.module:MyClass`
     - `heterolda reproduce --datasets paper --trials 20 --out results`
 
     The results are kept in a folder. Run the same command again to continue after an
     interrupt, or another one to add data sets, methods or trials.
     """
-    if bool(data) != bool(target):
-        raise opt.UsageError("--data and --target belong together: give both")
     from joblib import cpu_count
 
-    from heterolda.experiments.study import Study
+    from heterolda.experiments.study import Study, resolve_methods
     from heterolda.experiments.tables import render_table
 
     try:
-        names = _catalogue_sets(datasets, data_dir) if datasets or not data else []
-        models = _methods(methods)
+        names = _catalogue_sets(datasets, data_dir)
+        models = resolve_methods(opt.split_names(methods))
     except ValueError as error:
         raise opt.UsageError(in_options(error)) from error
-    sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
-    study = Study(sets, models, plan.trials, plan.folds, plan.seed, data_dir)
+    study = Study(names, models, trials, folds, seed, data_dir)
     try:
         with StatusLine() as status:
             show = _progress(status)
-            results = study.run(out, jobs=plan.jobs or cpu_count(), progress=show)
+            results = study.run(out, jobs=jobs or cpu_count(), progress=show)
     except KeyboardInterrupt:
         note(
             f"finished folds are in {str(out)!r}, and the same command continues "
@@ -153,55 +124,6 @@ def _catalogue_sets(names: str | None, data_dir: Path | None) -> list[str]:
         all_sets = list(datasets.CATALOGUE)
         return [name for name in all_sets if datasets.dataset_source(name, data_dir)]
     return datasets.resolve_datasets(opt.split_names(names))
-
-
-def _own_sets(
-    paths: list[str], target: str | None, others: list[str]
-) -> dict[str, Any]:
-    """Return features and labels of files by the names of these."""
-    from heterolda.data.gathering import read_all
-    from heterolda.data.table import Table
-
-    sets: dict[str, Any] = {}
-    for path in paths:
-        name = Path(path).name.partition(".")[0]
-        if name in (*others, *sets):
-            raise opt.UsageError(f"two data sets have the name {name!r}: rename one")
-        rows, _ = read_all(Table(path, target, takes_missing=False))
-        sets[name] = rows.X, rows.labels
-    return sets
-
-
-def _methods(names: str) -> dict[str, Any]:
-    """Return the methods that were asked for, None for those of the study."""
-    from heterolda.experiments.study import resolve_methods
-
-    given = opt.split_names(names)
-    known = resolve_methods([name for name in given if ":" not in name])
-    models: dict[str, Any] = dict.fromkeys(known)
-    for name in given:
-        if ":" in name:
-            model = _imported(name)
-            if type(model).__name__ in models:
-                raise opt.UsageError(
-                    f"two methods have the name {type(model).__name__!r}: rename one"
-                )
-            models[type(model).__name__] = model
-    return models
-
-
-def _imported(name: str) -> Any:
-    """Return the classifier of MODULE:CLASS, from the current folder or installed."""
-    module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        return getattr(import_module(module), attribute)()
-    except Exception as error:
-        raise ValueError(
-            f"--methods {name}: cannot make this classifier: "
-            f"{type(error).__name__}: {error}"
-        ) from error
 
 
 def datasets(
@@ -273,5 +195,6 @@ def report(
     from heterolda.experiments.results import RESULTS, RUN
 
     path = folder / "report.html" if out is None else out
+    check_page("--out", path)
     check_files({"--out": path}, folder / RESULTS, folder / RUN)
     print(write_report(folder, path))
