@@ -55,6 +55,7 @@ class OneLineGroup(TyperGroup):
             context = getattr(error, "ctx", None)
             path = "heterolda" if context is None else context.command_path
             message = " ".join(error.format_message().split()).rstrip(".")
+            message = message.replace("Value error, ", "")  # of pydantic
             print_to_stderr(f"{path}: {message} (see {path} --help)")
             status = getattr(error, "exit_code", 2)
         if status == INTERRUPTED:  # typer is silent about it

@@ -193,7 +193,9 @@ def parse_shrinkage(text: str | None) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
+def parse_numbers(
+    option: str, text: str | None, word: str = "", form: str = "LABEL=NUMBER"
+) -> Any:
     """Return numbers by label, of ``a=0.3,b=0.7``; or the word, or None."""
     if text is None or (word and text == word):
         return text
@@ -205,27 +207,20 @@ def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
         try:
             numbers[label] = float(value)
         except ValueError:
-            label = ""
-        if not label:
-            other = f", or {word}" if word else ""
-            form = "TRUE:DECIDED=COST" if option == "--costs" else "LABEL=NUMBER"
-            raise UsageError(
-                f"{option} {text}: write {form} separated by commas{other}"
-            )
+            numbers[""] = 0.0
+    if "" in numbers:
+        other = f", or {word}" if word else ""
+        raise UsageError(f"{option} {text}: write {form} separated by commas{other}")
     return numbers
 
 
 def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
     """Return costs by true and decided label, of ``ill:well=10,well:ill=1``."""
-    if text is None:
-        return None
+    form = "TRUE:DECIDED=COST"
     costs: dict[str, dict[str, float]] = {}
-    for pair, cost in parse_numbers("--costs", text).items():
+    for pair, cost in (parse_numbers("--costs", text, form=form) or {}).items():
         true, _, decided = (label.strip() for label in pair.partition(":"))
         if not (true and decided):
-            raise UsageError(
-                f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
-                "instance ill:well=10"
-            )
+            raise UsageError(f"--costs {text}: write {form} separated by commas")
         costs.setdefault(true, {})[decided] = cost
-    return costs
+    return costs or None

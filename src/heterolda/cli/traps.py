@@ -45,7 +45,8 @@ def training_traps(
                 "measurements, leave them out: "
                 f"{options_text(dict([table.without(columns)]))}"
             )
-    odd = odd_number_note(table, X, features)
+    plain = [j for j, name in enumerate(features) if name not in origins]
+    odd = odd_number_note(table, X[:, plain], [features[j] for j in plain])
     return [*notes, odd] if odd else notes
 
 
