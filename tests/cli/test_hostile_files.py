@@ -1,16 +1,20 @@
 """Small files that once broke a reader, or might: what comes of each is known."""
 
 import gzip
+import io
+import struct
+import zipfile
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from fuzz.commands import a_folder
+from fuzz.statistics_npz import seeds as statistics_files
 from fuzz.tables import check as check_table
 from fuzz.tables import model, text_seeds, written
 from helpers.cli import invoke, start, succeed
-from heterolda import SimilarLabelsWarning
+from heterolda import ClassStatistics, SimilarLabelsWarning
 from heterolda.data import statistics_from_batches
 
 GOOD = text_seeds()[0].decode()
@@ -22,6 +26,47 @@ PROJECT = "project DATA -t kind -o out.csv"
 def named(cases):
     """Return names of tests: contents are long."""
     return [f"{k}: {case[-1]}" for k, case in enumerate(cases)]
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asanyarray(array))
+    return file.getvalue()
+
+
+def claims(shape):
+    """An array without numbers whose header claims some."""
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+    head = text.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
+
+
+# An array of a file of statistics (1), or of wide data (-1), and what is wrong.
+STATISTICS = [
+    (1, "scatters", claims((100_000, 100_000)), "is not as large as stated"),
+    (1, "scatters", npy(-np.ones((4, 2, 2))), "is indefinite"),
+    (1, "means", b"\x93NUMPY\x07\x00", "unknown version|format version"),
+    (1, "weights", npy([1 + 2j] * 4), "must be real numbers"),
+    (-1, "n_factors", npy([4, -1]), "do not fit together"),
+    # Their sum overflows to three.
+    (-1, "n_factors", npy(np.array([2**64 - 1, 4], np.uint64)), "do not fit"),
+    (-1, "factors", npy(np.full((3, 5), 1e160)), "overflow float64"),
+    (1, "scatters", npy(np.zeros((4, 2100, 2100))), "far larger than the file"),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "content", "message"), STATISTICS)
+def test_statistics_that_are_none(place, name, content, message):
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(statistics_files()[place])) as good,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bad,
+    ):
+        for member in good.namelist():
+            is_bad = member == f"{name}.npy"
+            bad.writestr(member, content if is_bad else good.read(member))
+    with pytest.raises(ValueError, match=message):
+        ClassStatistics.load(io.BytesIO(file.getvalue()))
 
 
 TEXT = [

@@ -188,12 +188,11 @@ def test_an_export_says_how_it_is_used(frame, path, tmp_path):
     assert f"in this order: {', '.join(FEATURES)}" in shown
     assert "answers: 0 is east, 1 is north" in shown
     assert "double" in (tmp_path / "rule.h").read_text()
-    out = tmp_path / "rule.graph"
-    shown = succeed("export", path, "--to", "onnx", "--out", out, "--dtype", "float64")
+    out = tmp_path / "rule.onnx"
+    shown = succeed("export", path, "--out", out, "--dtype", "float64")
     assert "input X of float64, outputs label and probabilities" in shown
     projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
     heterolda.save(projection, tmp_path / "projection.json")
-    out = tmp_path / "rule.onnx"
     shown = succeed("export", tmp_path / "projection.json", "-o", out)
     assert "input X of float32, output components" in shown
     session = pytest.importorskip("onnxruntime").InferenceSession(out.read_bytes())

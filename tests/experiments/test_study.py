@@ -302,10 +302,6 @@ def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
     [
         ("--datasets irises", 2, "unknown data set 'irises'"),
         ("--methods QDA", 2, "unknown method 'QDA'"),
-        ("--methods os:Nothing", 2, "--methods os:Nothing: cannot make"),
-        ("--data iris.csv", 2, "--data and --target belong together"),
-        ("--data iris.csv -t y --datasets iris", 2, "two data sets have the name"),
-        ("--methods sklearn.svm:SVC,sklearn.svm:SVC", 2, "two methods have the name"),
         ("--datasets iris --folds 51", 2, "largest class has 50 rows"),
         ("--datasets iris --out file/out", 1, "heterolda: cannot write results to"),
     ],
@@ -319,12 +315,8 @@ def test_errors_end_with_one_line(arguments, status, message, tmp_path, monkeypa
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
+def test_the_commands_of_the_study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\nclass Mine(GaussianNB): pass\n"
-        "class Fails(GaussianNB):\n    def fit(self, X, y):\n        raise ValueError\n"
-    )
     Path("liver.csv.gz").touch()
     listed = invoke("datasets", "--details", "--data-dir", tmp_path)
     assert listed.exit_code == 0
@@ -334,29 +326,19 @@ def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
         r"^letters .* no: needs a file, or OpenML",
     ):
         assert re.search(line, listed.stdout, re.MULTILINE)
-    assert invoke("datasets", "--write", "iris", "--out", "mine.csv").exit_code == 0
     options = [
-        "--data",
-        "mine.csv",
-        "--target",
-        "class",
+        "--datasets",
+        "wine",
+        "--methods",
+        "lda,gld",
         "--folds",
         "3",
         "--jobs",
         "1",
-        "--datasets",
-        "wine",
     ]
-    result = invoke("reproduce", *options, "--methods", "lda,own:Mine")
+    result = invoke("reproduce", *options)
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"^ +lda +Mine", result.stdout, re.MULTILINE)
-    assert re.search(r"^mine +ours +98.00\*", result.stdout, re.MULTILINE)
-    assert "mine, trial 1 of 1" in result.stderr
+    assert "wine, trial 1 of 1" in result.stderr
     page = invoke("report", "heterolda-results")
     assert page.exit_code == 0, page.stderr
     assert Path(page.stdout.strip()).is_file()
-    # Only methods that fail now are an error.
-    failed = invoke("reproduce", *options, "--methods", "lda,own:Fails")
-    assert failed.exit_code == 1
-    assert "note: Fails failed on mine: ValueError" in failed.stderr
-    assert invoke("reproduce", *options, "--methods", "lda").exit_code == 0
