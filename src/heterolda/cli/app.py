@@ -72,10 +72,11 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {}
     given: list[Parameter] = []
     for parameter in signature(function, eval_str=True).parameters.values():
-        if is_dataclass(parameter.annotation):
-            group = signature(parameter.annotation, eval_str=True).parameters
-            groups[parameter.name] = parameter.annotation, list(group)
-            given += group.values()
+        group: Any = parameter.annotation
+        if is_dataclass(group):
+            of_group = signature(group, eval_str=True).parameters  # type: ignore[arg-type]
+            groups[parameter.name] = group, list(of_group)
+            given += of_group.values()
         else:
             given.append(parameter)
     given.append(Parameter("debug", _KEYWORD, default=False, annotation=Debug))

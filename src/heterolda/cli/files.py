@@ -27,7 +27,7 @@ def check_files(
     model: Path | None = None,
     data: Sequence[str] = (),
 ) -> None:
-    """Refuse outputs that cannot be written, or that are files to read or to write.
+    """Refuse outputs that cannot be written, or that are files to read.
 
     Outputs are named by their options. The model and the data, which may be folders,
     must exist.
@@ -40,7 +40,7 @@ def check_files(
         files.append(model)
     if data and STANDARD_STREAM not in data:
         files += paths_of(list(data)) or ()
-    taken = {os.path.realpath(file): f"{file}, which is read" for file in files}
+    taken = {os.path.realpath(file): file for file in files}
     for option, path in outputs.items():
         if path is None:
             continue
@@ -49,10 +49,9 @@ def check_files(
         resolved = os.path.realpath(path)
         if resolved in taken:
             raise UsageError(
-                f"{option} {path}: it would replace {taken[resolved]}: name another "
-                "file"
+                f"{option} {path}: it would replace {taken[resolved]}, which is read: "
+                "name another file"
             )
-        taken[resolved] = f"what {option} writes"
         from heterolda.foundations.files import check_target
 
         check_target(path)

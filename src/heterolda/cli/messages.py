@@ -56,19 +56,20 @@ def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[Non
             import traceback
 
             traceback.print_exc()
-        advised = getattr(error, "options", {})
-        text, longest = reason(error), _LONGEST
-        if advised:
-            usable = {k: v for k, v in advised.items() if k in options}
-            add = (
-                f", or add {options_text(usable)}"
-                if usable.keys() - {"missing"}
-                else ""
-            )
-            # Options that are to be copied must be whole.
-            text, longest = f"{error.problem}. Correct the file{add}", None
-        print_to_stderr(f"heterolda: {text}", longest)
+        # Options that are to be copied must be whole.
+        longest = None if hasattr(error, "options") else _LONGEST
+        print_to_stderr(f"heterolda: {_problem(error, options)}", longest)
         raise typer.Exit(2 if _is_usage(error) else 1) from error
+
+
+def _problem(error: Any, options: Collection[str]) -> str:
+    """Return the reason of an error, and the options of the command that help."""
+    advised = getattr(error, "options", {})
+    if not advised:
+        return reason(error)
+    usable = {k: v for k, v in advised.items() if k in options}
+    add = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
+    return f"{error.problem}. Correct the file{add}"
 
 
 def _is_usage(error: Exception) -> bool:
