@@ -133,6 +133,7 @@ BAD = r"""
 2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
 2 | fit good.csv FIT --recommended --refine | --refine cannot be combined with --rec
+2 | fit good.csv FIT --recommended --missing em | --missing em cannot be combined with
 2 | fit good.csv FIT --refine --missing em | --missing em cannot be combined with --refi
 2 | fit good.csv FIT --categorical kind | 'kind' is the target
 2 | fit good.csv | --target
