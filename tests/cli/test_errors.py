@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
         patch.chdir(folder)
         for name in ("folder", "parts/deep", "run", "sets"):
             Path(name).mkdir(parents=True)
-        for name in ("model.json", "m.csv"):
+        for name in ("model.json", "m.csv", "m.html"):
             heterolda.save(GaussianLinearDiscriminant().fit(X, y), name)
         bare = GaussianLinearDiscriminant().fit(X.to_numpy(), y)
         heterolda.save(bare, "bare.json")
@@ -119,25 +119,22 @@ BAD = r"""
 2 | fit empty.csv FIT --shrinkage 0.1,2 | --shrinkage must be two numbers in
 2 | fit good.csv FIT --costs north=3 | write TRUE:DECIDED=COST
 2 | fit good.csv FIT --costs north | write TRUE:DECIDED=COST
-2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv FIT --costs north:mars=3 | --costs: 'mars' is not one of the
-2 | fit empty.csv FIT --costs a:b=-3 | --costs must not be negative
+2 | fit good.csv FIT --costs east:west=-3 | --costs must not be negative
 2 | fit good.csv FIT --costs a:b=2,a:b=3 | --costs: 'a:b' is given more than once
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
 2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
-2 | fit empty.csv FIT --priors north=1,east=0 | --priors must be positive
-2 | fit good.csv FIT --max-error north=.1 | --max-error is for two
-2 | fit good.csv FIT --confidence .9 | --confidence needs .* add --max-error
+2 | fit good.csv FIT --max-error north=.1 | --max-error is not enough: add --confidence
+2 | fit good.csv FIT --confidence .9 | --confidence is not enough: add --max-error
 2 | fit empty.csv BOUND 2 | --confidence must be a float in the range
-2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
 1 | fit good.csv BOUND .9 | y has 4 classes: merge all but the bounded one
-2 | fit empty.csv BOUND .9 --max-error a=.1,b=.1 | --max-error must bound one of the two
-2 | fit good.csv FIT --criterion neyman-pearson | neyman-pearson needs .*--max-error
-2 | fit empty.csv FIT --criterion minimax --solver fisher | --criterion minimax needs --
-2 | fit good.csv FIT --refine --costs north:west=2 | weigh errors with --class-weight
-2 | fit good.csv FIT --class-weight balanced | --class-weight needs --refine
+2 | fit good.csv FIT --criterion neyman-pearson | is for two classes: with 4, several
+2 | fit good.csv FIT --criterion minimax --solver fisher | --criterion minimax needs --
+2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
+2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
 2 | fit good.csv FIT --recommended --refine | --refine cannot be combined with --rec
-2 | fit good.csv FIT --refine --missing em | --recommended or --refine, which need
+2 | fit good.csv FIT --recommended --missing em | --missing em cannot be combined with
+2 | fit good.csv FIT --refine --missing em | --missing em cannot be combined with --refi
 2 | fit good.csv FIT --categorical kind | 'kind' is the target
 2 | fit good.csv | --target
 2 | fitt good.csv | No such command 'fitt'
@@ -148,7 +145,7 @@ BAD = r"""
 2 | compare good.csv -t kind -o model.json | --out model.json: name a .png
 1 | project component.csv PROJECT --columns x0 | already a column 'component_1'
 2 | project good.csv PROJECT --components 4 | --components 4 is more than
-2 | project good.csv -t kind -o n.csv --html parts/../n.csv | replace what --out writes
+2 | project good.csv -t kind --html map.pdf | --html map.pdf: name an .html file
 2 | predict model.json good.csv -o out.xlsx | which opens in Excel
 1 | predict nothing.json good.csv | nothing.json: No such file or directory
 1 | predict cut.json good.csv | 'cut.json' is not a readable file .* not JSON
@@ -162,25 +159,25 @@ BAD = r"""
 2 | evaluate model.json good.csv | does not say which column .* --target
 2 | inspect model.json --pair north | write two labels
 2 | inspect model.json --pair north,mars | there is no pair 'north' and 'mars'
-1 | inspect projection.json | does not predict classes
+2 | inspect model.json --html card.pdf | --html card.pdf: name an .html file
 1 | inspect pipeline.json | holds a pipeline, .* save its last step to a file
-2 | export model.json -o rule.txt | add --to c or --to onnx
+2 | export model.json -o rule.txt | --out rule.txt: name a .h or an .onnx file
 2 | export model.json -o rule.h --dtype float16 | one of float, double
 2 | export model.json -o rule.onnx --name me | --name is for C
 1 | export projection.json -o rule.h | got HeteroscedasticProjection
 1 | datasets --write liver --data-dir x | --data-dir: 'x' is not a folder
 2 | datasets --write irises | no data set has this name
 1 | report folder | run.json does not exist
-2 | export model.json --to c -o model.json | , which is read: name
+2 | report run --out page.pdf | --out page.pdf: name an .html file
 2 | export model.json -o soft.h | , which is read: name
-2 | inspect model.json --html ./folder/../model.json | , which is read: name
+2 | inspect m.html --html ./folder/../m.html | , which is read: name
 2 | predict m.csv good.csv -o m.csv | , which is read: name
 2 | predict model.json good.csv -o twice-soft.csv | , which is read: name
 2 | predict model.json parts -o linked/deep/b.csv | , which is read: name
 2 | predict model.json 'parts/*.csv' -o parts/a.csv | , which is read: name
 2 | fit soft.csv -t kind -o good.csv | , which is read: name
 2 | compare good.csv -t kind -o soft.png | , which is read: name
-2 | project g*.csv -t kind -o good.csv | , which is read: name
+2 | project good.csv -t kind -o good.csv | , which is read: name
 2 | report run --out soft.html | , which is read: name
 2 | datasets --write liver --data-dir sets -o sets/liver.csv.gz | , which is read: name
 """
@@ -254,7 +251,7 @@ def test_the_words_of_options_are_those_of_the_library():
         "multiclass": wording.MULTICLASS,
     }.items():
         assert typing.get_args(hints[name]) == words
-    missing = typing.get_type_hints(opt.Rows)["missing"]
+    missing = typing.get_args(opt.MissingOrEM)[0]
     assert typing.get_args(missing) == wording.MISSING_IN_FILES
 
 

@@ -111,9 +111,7 @@ SETTINGS = {
         costs={"north": {"south": 10}, "east": {"west": 2.5}}
     ),
     "--criterion minimax": plain(criterion="minimax"),
-    "--refine --class-weight west=4": LocalNeighborhoodSearch(
-        plain(), class_weight={"west": 4}
-    ),
+    "--refine": LocalNeighborhoodSearch(),
     "--recommended --shrinkage 0.3 --priors equal": heterolda.recommended(
         shrinkage=0.3, priors="equal"
     ),
@@ -128,44 +126,31 @@ def test_options_are_the_parameters_of_the_estimator(frame, tmp_path, options):
     assert inner.statistics_.feature_names.tolist() == FEATURES
 
 
-def test_a_bound_of_one_class(frame, tmp_path):
-    two = frame[frame["kind"].isin(["north", "west"])].assign(
-        kind=lambda f: (f["kind"] == "west").astype(int)
-    )
-    options = ["--criterion", "neyman-pearson", "--max-error", "1=0.02"]
-    model = fitted(two, tmp_path, *options)
-    assert model.classes_.tolist() == [0, 1]
-    assert model.error_rates_[0, 1] == pytest.approx(0.02, rel=1e-6)
-
-
-def test_a_bound_that_holds_on_new_rows(rng, tmp_path):
+def test_a_bound_of_one_class(rng, tmp_path):
     frame = make_frame(rng, n=60)
     two = frame[frame["kind"].isin(["north", "west"])]
     two = two.assign(w=rng.integers(1, 4, len(two)))
+    under_the_model = "--criterion", "neyman-pearson", "--max-error", "west=0.02"
+    model = fitted(two, tmp_path, *under_the_model)
+    assert model.error_rates_[0, 1] == pytest.approx(0.02, rel=1e-6)
+
     X, y, w = two[FEATURES], two["kind"], two["w"]
-    data, out = write(two, tmp_path / "d.csv"), tmp_path / "m.json"
-    fit = "fit", data, *CHOSEN, "--sample-weight", "w", "--confidence", "0.9"
-    bound = "--max-error", "west=0.3", "--seed", "3"
-    shown = succeed(*fit, *bound, "-o", out)
+    bound = "--max-error", "west=0.3", "--confidence", "0.9", "--seed", "3"
+    loaded = fitted(two, tmp_path, *bound, "--sample-weight", "w")
     model = BoundedErrorClassifier(
         max_error={"west": 0.3}, confidence=0.9, random_state=3
     ).fit(X, y, sample_weight=w)
-    loaded = heterolda.load(out)
     assert loaded.bound_ == model.bound_
     assert loaded.fit_record_.n_rows == w.sum()
+    assert loaded.fit_record_.judgement is None
     assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
-    assert sentence in shown
-    assert sentence in succeed("inspect", out)
+    assert sentence in succeed("inspect", tmp_path / "model.json")
     west = y == "west"
     wrong = 100 * np.average((model.predict(X) != y)[west], weights=w[west])
     observed = f"west wrong: {wrong:.1f} % of {w[west].sum()} rows (bound: 30"
-    assert observed in succeed("evaluate", out, data, "--sample-weight", "w")
-    result = invoke(*fit, *bound, "--cv", "3")
-    assert "note: by 3-fold cross-validation, west wrong: " in result.stderr
-    result = invoke(*fit, "--max-error", "west=0.2", "--cv", "2")
-    assert result.exit_code == 1
-    assert "rows of class 'west', " in result.stderr
+    evaluated = "evaluate", tmp_path / "model.json", tmp_path / "data.csv"
+    assert observed in succeed(*evaluated, "--sample-weight", "w")
 
 
 def test_weights_are_frequencies_and_missing_rows_can_be_dropped(frame, tmp_path, rng):
@@ -225,15 +210,12 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert succeed("evaluate", path, "-", "--target", "sort", stdin=other) == shown
 
 
-@pytest.mark.parametrize("options", ["--criterion minimax", "--recommended"])
-def test_all_settings_are_cross_validated(rng, tmp_path, options):
-    data = write(make_frame(rng, 80, KINDS[:2]), tmp_path / "data.csv")
-    lines = succeed("fit", data, *CHOSEN, *options.split()).splitlines()
-    is_minimax = options == "--criterion minimax"
-    folds = "10-fold " if is_minimax else ""
-    assert lines[2].startswith(f"Held-out accuracy ({folds}cross-validation, 80 rows)")
-    verdict = "LDA aims at the fewest" if is_minimax else "Use|These rows do not"
-    assert re.match(verdict, lines[3])
+def test_the_recommended_model_is_compared_with_lda(rng, tmp_path):
+    model = fitted(make_frame(rng, 80, KINDS[:2]), tmp_path, "--recommended")
+    judgement = model.fit_record_.judgement
+    assert judgement.accuracy == pytest.approx(1 - model.held_out_error_)
+    assert 0.5 < judgement.lda_accuracy <= 1
+    assert judgement.n_rows == 80
 
 
 @pytest.mark.parametrize("refine", [False, True])
@@ -301,18 +283,20 @@ def test_of_many_rows_the_recommended_model_takes_a_sample(
     assert heterolda.load(path).estimator_.statistics_.weights.sum() == 100
 
 
-def test_warnings_are_plain_notes(rng, tmp_path):
-    few = make_frame(rng, 20, d=5)
+def test_warnings_are_plain_notes_and_said_once(rng, tmp_path):
+    few = make_frame(rng, 60, d=5)
     few["x0"] = few["x0"].where(few.index != 1)
     data = write(few, tmp_path / "few.csv")
     options = "-t", "kind", "--exclude", "id", "--missing", "drop"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        result = invoke("fit", data, *options, "--columns", "x0,x1")
+        assert result.exit_code == 2
         result = invoke("fit", data, *options)
-    assert result.exit_code == 0
-    first, second = result.stderr.splitlines()
-    assert first == "note: 1 of 20 rows have missing values and were left out"
-    assert "as with --shrinkage cv; use --shrinkage 0 for none" in second
+    assert result.stderr.splitlines() == [
+        "note: 1 of 60 rows have missing values and were left out",
+    ]
+    assert result.stdout.count("fewer than five rows per feature") == 1
 
 
 def test_labels_that_are_numbers_can_be_named(tmp_path, rng):

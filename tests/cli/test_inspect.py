@@ -73,29 +73,6 @@ def test_a_rule_in_words(frame, model, path):
     assert "1 of 6 rules" in shown
 
 
-def test_other_operating_points(model, path):
-    assert "trade-off" not in succeed("inspect", path, "--rules", "1")
-    shown = succeed("inspect", path, "--rules", "1", "--tradeoff")
-    k = int(model.bayes_error_.argmax())
-    frontier = model.frontier_[k]
-    first, second = frontier.classes
-
-    def rates(name):
-        line = re.search(rf"^  {name} +(.*)$", shown, re.MULTILINE)[1]
-        return [float(x) for x in re.findall(r"([\d.]+) %", line)]
-
-    def close(name, point):
-        values = 100 * np.array([*point.error_rates, point.error])
-        np.testing.assert_allclose(rates(name), values, atol=0.0501)
-
-    close("least error", frontier.at())
-    close("same share of both missed", frontier.at("minimax"))
-    for label in (first, second):
-        bound = frontier.at("neyman-pearson", max_error={label: 0.01})
-        close(f"1 % of {label} missed", bound)
-    assert rates("this rule")[2] == pytest.approx(100 * model.bayes_error_[k], abs=0.06)
-
-
 OTHERS = {
     "refined": LocalNeighborhoodSearch(),
     "transformed": SmoothedLinearDiscriminant(0.5),
@@ -211,12 +188,11 @@ def test_an_export_says_how_it_is_used(frame, path, tmp_path):
     assert f"in this order: {', '.join(FEATURES)}" in shown
     assert "answers: 0 is east, 1 is north" in shown
     assert "double" in (tmp_path / "rule.h").read_text()
-    out = tmp_path / "rule.graph"
-    shown = succeed("export", path, "--to", "onnx", "--out", out, "--dtype", "float64")
+    out = tmp_path / "rule.onnx"
+    shown = succeed("export", path, "--out", out, "--dtype", "float64")
     assert "input X of float64, outputs label and probabilities" in shown
     projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
     heterolda.save(projection, tmp_path / "projection.json")
-    out = tmp_path / "rule.onnx"
     shown = succeed("export", tmp_path / "projection.json", "-o", out)
     assert "input X of float32, output components" in shown
     session = pytest.importorskip("onnxruntime").InferenceSession(out.read_bytes())

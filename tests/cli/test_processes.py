@@ -157,6 +157,24 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path, sent):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("package", ["typer", "sklearn"])
+def test_an_interrupted_import_says_so_in_one_line(folder, package):
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        f"        if name == {package!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "from heterolda.cli import main\n"
+        "sys.argv = ['heterolda', 'fit', 'd.csv', '-t', 'kind', '-o', 'late.json']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "heterolda: interrupted\n")
+    assert not (folder / "late.json").exists()
+
+
 def take_terminal():
     """In a new process: its errors go to a terminal, which may hang up on it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

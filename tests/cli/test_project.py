@@ -88,7 +88,7 @@ def test_weights_missing_rows_and_other_settings(frame, tmp_path, rng):
     data, out = tmp_path / "holes.csv", tmp_path / "out.parquet"
     holes.to_csv(data, index=False)
     weighted = ["-t", "kind", "--exclude", "id", "--sample-weight", "times"]
-    settings = [*CHERNOFF, "--shrinkage", "none", "--priors", "equal"]
+    settings = [*CHERNOFF, "--shrinkage", "0", "--priors", "equal"]
     settings += ["--components", "2", "--missing", "drop", "-o", out]
     result = invoke("project", data, *weighted, *settings)
     assert result.exit_code == 0, result.stderr
@@ -105,8 +105,7 @@ def test_several_files_standard_input_and_chosen_columns(frame, data, tmp_path):
     frame[:70].to_csv(tmp_path / "part-1.csv", index=False)
     shuffled = [*reversed(frame.columns)]
     frame[70:][shuffled].to_csv(tmp_path / "part-2.tsv", index=False, sep="\t")
-    # Identifiers are not features, and --id says what is written.
-    options = "-t", "kind", "--components", "1", *CHERNOFF, "--id", "id", "-o", "-"
+    options = "-t", "kind", "--components", "1", *CHERNOFF, "--exclude", "id", "-o", "-"
     shown = succeed("project", tmp_path / "part-*", *options)
     table = pd.read_csv(io.StringIO(shown), dtype={"id": str})
     assert list(table)[:2] == ["id", "kind"]

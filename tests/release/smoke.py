@@ -55,7 +55,7 @@ def use_the_command(model, folder):
     assert shown == f"heterolda {heterolda.__version__}\n"
     assert "heterolda fit iris.csv --target class" in say("--help")
     assert "3 classes" in say("inspect", model)
-    assert "wine_predict" in say("export", model, "--to", "c", "-o", "wine.h")
+    assert "wine_predict" in say("export", model, "-o", "wine.h")
     assert say("datasets", "--write", "wine") == "wine.csv\n"
     fit = ["fit", "wine.csv", "--target", "class"]
     try:

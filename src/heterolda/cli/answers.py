@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 def write_answers(
     reading: Pass,
     out: str,
-    columns_of: Callable[[File], Sequence[str]],
+    only: Sequence[str],
+    without: Sequence[str],
     added: Sequence[str],
     answer: Callable[[Array], Sequence[Any]],
     progress: Callable[[str, float], None],
 ) -> int:
     """Write columns of a table as they are, then those that are added.
 
-    `columns_of` names the columns to keep, given the first file, and `answer` takes the
+    These are `only` some, or else all but those in `without`; `answer` takes the
     features of a batch. In Parquet files, features of text files are numbers. Return
     the number of rows.
     """
@@ -51,7 +52,8 @@ def write_answers(
     def batches() -> Iterator[tuple[Any, Any]]:
         for file in open_files(reading.table):
             if not kept:
-                kept.extend(columns_of(file))
+                others = [name for name in file.schema.names if name not in without]
+                kept.extend(only or others)
                 _check_names(file, kept, added)
                 # Names come first, so that whoever waits for rows sees them.
                 empty = pa.RecordBatch.from_pylist([], schema=file.schema)
@@ -63,7 +65,7 @@ def write_answers(
 
 
 def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
-    """Refuse columns that are not there, or would be there twice."""
+    """Refuse columns that do not exist, or would be written twice."""
     names = file.schema.names
     absent = sorted({*kept} - {*names})
     if absent:

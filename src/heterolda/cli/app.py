@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
-from typer.completion import install_callback, show_callback
 from typer.core import TyperGroup
 
 from heterolda.cli.compare import compare
@@ -18,6 +17,7 @@ from heterolda.cli.evaluate import evaluate
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect_export import export, inspect
 from heterolda.cli.messages import (
+    INTERRUPTED,
     errors_in_one_line,
     print_to_stderr,
     warnings_as_notes,
@@ -26,6 +26,8 @@ from heterolda.cli.options import Debug
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
 from heterolda.cli.study import datasets, report, reproduce
+
+_KEYWORD = Parameter.KEYWORD_ONLY
 
 
 class OneLineGroup(TyperGroup):
@@ -36,15 +38,12 @@ class OneLineGroup(TyperGroup):
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command and end the program."""
-        ends = settings.pop("standalone_mode", True)
         settings["standalone_mode"] = False  # errors are raised
-        if not ends:
-            return super().main(*args, **settings)
         try:
             status = super().main(*args, **settings)
             sys.stdout.flush()
         except OSError as error:  # commands catch their own: this is of the output
-            # What is left in the buffer goes nowhere, and without an error at exit.
+            # Discard the rest of the buffer, for there to be no error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
                 print_to_stderr(f"heterolda: {error.strerror or error}")
@@ -59,6 +58,8 @@ class OneLineGroup(TyperGroup):
             message = message.replace("Value error, ", "")  # of pydantic
             print_to_stderr(f"{path}: {message} (see {path} --help)")
             status = getattr(error, "exit_code", 2)
+        if status == INTERRUPTED:  # typer is silent about it
+            print_to_stderr("heterolda: interrupted")
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -68,43 +69,30 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     A parameter that is a dataclass becomes one option for each field. Warnings become
     notes, and errors one line.
     """
-    parameters: list[Parameter] = []
     groups: dict[str, Any] = {}
+    given: list[Parameter] = []
     for parameter in signature(function, eval_str=True).parameters.values():
-        if is_dataclass(parameter.annotation):
-            groups[parameter.name] = parameter.annotation
-            parameters += _parameters_of(parameter.annotation)
+        group: Any = parameter.annotation
+        if is_dataclass(group):
+            of_group = signature(group, eval_str=True).parameters  # type: ignore[arg-type]
+            groups[parameter.name] = group, list(of_group)
+            given += of_group.values()
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
-    debug = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
-    parameters.append(debug)
+            given.append(parameter)
+    given.append(Parameter("debug", _KEYWORD, default=False, annotation=Debug))
+    parameters = [parameter.replace(kind=_KEYWORD) for parameter in given]
     names = {parameter.name for parameter in parameters}
 
     def run(*, debug: bool, **values: Any) -> None:
-        for name, group in groups.items():
-            of_group = [field.name for field in fields(group)]
+        for name, (group, of_group) in groups.items():
             values[name] = group(**{key: values.pop(key) for key in of_group})
         with errors_in_one_line(names, debug=debug), warnings_as_notes():
             function(**values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
-
-
-def _parameters_of(group: Any) -> list[Parameter]:
-    """Return the parameters that the fields of a dataclass stand for."""
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
 
 
 _HELP = """Classify the rows of a table by the best linear rule.
@@ -121,7 +109,7 @@ app = typer.Typer(
     cls=OneLineGroup,
     rich_markup_mode="markdown",
     help=_HELP,
-    add_completion=False,  # see `main`
+    add_completion=False,
     add_help_option=False,
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
@@ -151,24 +139,6 @@ def main(
         bool,
         typer.Option(
             "--show-versions", help="Show the versions of all dependencies and exit."
-        ),
-    ] = False,
-    # Typer's own three have no default, for which it imports pydantic before any help.
-    install_completion: Annotated[
-        bool,
-        typer.Option(
-            "--install-completion",
-            callback=install_callback,
-            help="Install completion for the current shell.",
-        ),
-    ] = False,
-    show_completion: Annotated[
-        bool,
-        typer.Option(
-            "--show-completion",
-            callback=show_callback,
-            help="Show completion for the current shell, to copy it or customize the "
-            "installation.",
         ),
     ] = False,
     show_help: Annotated[

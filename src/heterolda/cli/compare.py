@@ -22,7 +22,9 @@ from heterolda.cli.messages import (
 
 
 def compare(
-    rows: opt.CompleteRows,
+    *,
+    rows: opt.Rows,
+    missing: opt.Missing = "error",
     reading: opt.Reading,
     cv: Annotated[
         int,
@@ -55,7 +57,7 @@ def compare(
     check_files({"--out": out}, data=rows.data)
     if out is not None:
         need_matplotlib()
-    with training_table(rows, format_of(reading)) as table:
+    with training_table(rows, missing, format_of(reading)) as table:
         comparison = _compare_rows(table, cv)
     print_result([f"Models for {name_of(rows.data)}:", "", str(comparison)])
     if out is not None:
@@ -83,17 +85,12 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
 
 
 def _write_picture(comparison: Any, out: Path) -> None:
-    """Write the picture, whole or not at all; of the same rows it is the same."""
+    """Write the picture, whole or not at all."""
     import matplotlib
 
     from heterolda.foundations.files import written_whole
 
     matplotlib.use("agg")  # no window
-    form = out.suffix[1:].lower()
-    metadata = {"Date": None} if form == "svg" else None
-    with (
-        matplotlib.rc_context({"svg.hashsalt": "heterolda"}),
-        written_whole(out) as file,
-    ):
+    with written_whole(out) as file:
         figure = comparison.plot().figure
-        figure.savefig(file, format=form, dpi=150, metadata=metadata)
+        figure.savefig(file, format=out.suffix[1:].lower(), dpi=150)

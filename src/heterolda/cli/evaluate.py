@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import heterolda.cli.options as opt
@@ -74,7 +73,7 @@ def evaluate(
             missing=policy,
             **source,
         )
-        scores = _scored(fitted, table, status, Path(name).name)
+        scores = _scored(fitted, table, status)
     if as_json:
         print(json.dumps(scores.record(), indent=1, allow_nan=False))
     else:
@@ -82,7 +81,7 @@ def evaluate(
         print_result(describe_scores(scores, name, bound))
 
 
-def _scored(model: Any, table: Any, status: StatusLine, name: str) -> Scores:
+def _scored(model: Any, table: Any, status: StatusLine) -> Scores:
     """Return scores from one pass over a table, and print notes on it."""
     import numpy as np
 
@@ -103,5 +102,5 @@ def _scored(model: Any, table: Any, status: StatusLine, name: str) -> Scores:
     if not scores.weight:
         raise ValueError("the data have no rows")
     note(*reading.unseen_notes(), *missing_notes(n_incomplete))
-    note(*evaluation_traps(model, scores, sums, name))
+    note(*evaluation_traps(model, scores, sums))
     return scores

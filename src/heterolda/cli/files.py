@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heterolda.cli.messages import StatusLine
-from heterolda.cli.options import CompleteRows, Reading, Rows, UsageError, split_names
+from heterolda.cli.options import Reading, Rows, UsageError, split_names
 from heterolda.data.files import STANDARD_STREAM, paths_of
 
 
@@ -27,7 +27,7 @@ def check_files(
     model: Path | None = None,
     data: Sequence[str] = (),
 ) -> None:
-    """Refuse outputs that cannot be written, or that are files to read or to write.
+    """Refuse outputs that cannot be written, or that are files to read.
 
     Outputs are named by their options. The model and the data, which may be folders,
     must exist.
@@ -40,7 +40,7 @@ def check_files(
         files.append(model)
     if data and STANDARD_STREAM not in data:
         files += paths_of(list(data)) or ()
-    taken = {os.path.realpath(file): f"{file}, which is read" for file in files}
+    taken = {os.path.realpath(file): file for file in files}
     for option, path in outputs.items():
         if path is None:
             continue
@@ -49,13 +49,18 @@ def check_files(
         resolved = os.path.realpath(path)
         if resolved in taken:
             raise UsageError(
-                f"{option} {path}: it would replace {taken[resolved]}: name another "
-                "file"
+                f"{option} {path}: it would replace {taken[resolved]}, which is read: "
+                "name another file"
             )
-        taken[resolved] = f"what {option} writes"
         from heterolda.foundations.files import check_target
 
         check_target(path)
+
+
+def check_page(option: str, path: Path | None) -> None:
+    """Refuse a page whose name says that it is something else."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{option} {path}: name an .html file")
 
 
 def format_of(reading: Reading) -> Any:
@@ -101,13 +106,13 @@ def source_of(data: list[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def training_table(
-    rows: Rows | CompleteRows,
+    rows: Rows,
+    missing: str,
     text: Any,
     *,
     takes_missing: bool = False,
-    also_out: Sequence[str] = (),
 ) -> Iterator[Any]:
-    """Yield the table that a model is fitted to, without the columns `also_out`."""
+    """Yield the table that a model is fitted to."""
     from heterolda.data.category_counts import with_categories
     from heterolda.data.table import Table
 
@@ -117,15 +122,13 @@ def training_table(
             "--columns names all features, so --exclude would have no effect: use only "
             "one of them"
         )
-    others = rows.target, rows.sample_weight, *names, *left_out
-    left_out += tuple(n for n in dict.fromkeys(also_out) if n not in others)
     with source_of(rows.data) as source:
         table = Table(
             target=rows.target,
             columns=names or None,
             exclude=left_out,
             sample_weight=rows.sample_weight,
-            missing=rows.missing,
+            missing=missing,
             format=text,
             takes_missing=takes_missing,
             **source,

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import heterolda.cli.options as opt
 from heterolda.cli.files import check_files, format_of, name_of, training_table
-from heterolda.cli.messages import options_text
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,7 @@ class Settings:
         opt.model(
             "NUMBER",
             "Confidence that --max-error holds on new rows, such as 0.95. Sets half of "
-            "the rows of that class aside and keeps all rows in memory. With --cv each "
-            "fold holds out fewer rows and is stricter.",
+            "the rows of that class aside and keeps all rows in memory.",
         ),
     ] = None
     cv: Annotated[
@@ -105,13 +103,11 @@ class Settings:
         ),
     ] = "ovo"
     voting: Annotated[
-        Literal["weighted", "majority"] | None,
+        Literal["weighted", "majority"],
         opt.expert(
-            None,
-            "How the votes of pairs count: weighted by accuracy, or alike.",
-            show_default="weighted",
+            None, "How the votes of pairs count: weighted by accuracy, or alike."
         ),
-    ] = None
+    ] = "weighted"
     refine: Annotated[
         bool,
         opt.expert(
@@ -121,50 +117,39 @@ class Settings:
             "--refine",
         ),
     ] = False
-    class_weight: Annotated[
-        str | None,
-        opt.expert(
-            "LABEL=WEIGHT,...",
-            "How much errors of a class count when refining, or balanced.",
-        ),
-    ] = None
     seed: Annotated[int, opt.expert("NUMBER", "Seed of random choices.", min=0)] = 0
 
 
-# An option, others that it has no use for, and what to use instead.
-_CONTRADICTIONS = (
-    (
-        "recommended",
-        (
-            *("refine", "voting", "solver", "multiclass", "class_weight", "criterion"),
-            *("max_error", "confidence"),
-        ),
-        "leave one of them out",
+# Options that an option excludes.
+_EXCLUDED = {
+    "recommended": [
+        *("refine", "voting", "solver", "multiclass", "criterion", "costs"),
+        *("max_error", "confidence", "missing em"),
+    ],
+    "refine": [
+        *("costs", "criterion", "max_error", "multiclass", "voting", "missing em")
+    ],
+    "confidence": ["costs", "criterion", "cv"],
+    "no_accuracy": ["cv"],
+}
+# An option, others of which it needs one, and the remedy.
+_NEEDED = {
+    "max_error": (
+        ["confidence", "criterion"],
+        "add --confidence 0.95 to hold it on new rows, or --criterion neyman-pearson "
+        "to hold it under the model",
     ),
-    ("recommended", ("costs",), "weigh errors with --priors"),
-    ("refine", ("costs",), "weigh errors with --class-weight"),
-    ("refine", ("criterion", "max_error", "multiclass"), "leave one of them out"),
-    ("confidence", ("costs", "criterion"), "leave one of them out"),
-    ("no_accuracy", ("cv",), "leave one of them out"),
-)
-# An option, others of which it needs one, and what to do.
-_NEEDS = (
-    ("class_weight", ("refine",), "--class-weight needs --refine: use --costs"),
-    (
-        "max_error",
-        ("confidence", "criterion"),
-        "--max-error is for two classes: add --confidence 0.95 to hold it on new rows, "
-        "or --criterion neyman-pearson to hold it under the model",
-    ),
-    (
-        "confidence",
-        ("max_error",),
-        "--confidence needs a bound: add --max-error LABEL=RATE",
-    ),
-)
+    "confidence": (["max_error"], "add --max-error LABEL=RATE"),
+}
 
 
-def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
+def fit(
+    *,
+    rows: opt.Rows,
+    missing: opt.MissingOrEM = "error",
+    reading: opt.Reading,
+    settings: Settings,
+) -> None:
     """Fit a linear discriminant to a table and show how good it is.
 
     - `heterolda fit iris.csv --target class --out iris.json`
@@ -176,28 +161,27 @@ def fit(rows: opt.Rows, reading: opt.Reading, settings: Settings) -> None:
     rows held out of the fit, and how often plain LDA is on the same rows. Files are
     read in pieces, so they may be larger than memory.
     """
-    _check_together(settings, rows.missing)
+    _check_together(settings, missing)
     parameters: dict[str, Any] = {
         "solver": settings.solver,
         "multiclass": settings.multiclass,
         "criterion": settings.criterion,
+        "voting": settings.voting,
         "shrinkage": opt.parse_shrinkage(settings.shrinkage),
         "priors": opt.parse_numbers("--priors", settings.priors, "equal"),
         "costs": opt.parse_costs(settings.costs),
         "max_error": opt.parse_numbers("--max-error", settings.max_error),
-        "missing": "em" if rows.missing == "em" else "error",
+        "missing": "em" if missing == "em" else "error",
         "random_state": settings.seed,
     }
-    weights = opt.parse_numbers("--class-weight", settings.class_weight, "balanced")
     check_files({"--out": settings.out}, data=rows.data)
     text = format_of(reading)
-    from heterolda.cli.fitting import check_parameters, estimator_of, fit_and_report
+    from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    model = estimator_of(settings, parameters, weights)
-    check_parameters(model)
+    model = estimator_of(settings, parameters)
     n_folds = settings.cv if settings.accuracy else 0
     needs_whole = settings.recommended or settings.refine
-    with training_table(rows, text, takes_missing=not needs_whole) as table:
+    with training_table(rows, missing, text, takes_missing=not needs_whole) as table:
         fit_and_report(
             model, table, name_of(rows.data), settings.out, n_folds, settings.seed
         )
@@ -210,20 +194,20 @@ def _check_together(settings: Settings, missing: str) -> None:
         for field in fields(settings)
         if getattr(settings, field.name) != field.default
     }
-    if "accuracy" in given:  # its default is yes
+    if not settings.accuracy:
         given.add("no_accuracy")
-    for option, others, remedy in _CONTRADICTIONS:
+    given.add(f"missing {missing}")
+    for option, others in _EXCLUDED.items():
         for other in others:
             if {option, other} <= given:
                 raise opt.UsageError(
-                    f"{options_text({other: None})} cannot be combined with "
-                    f"{options_text({option: None})}: {remedy}"
+                    f"{_typed(other)} cannot be combined with {_typed(option)}: leave "
+                    "one of them out"
                 )
-    for option, others, problem in _NEEDS:
+    for option, (others, remedy) in _NEEDED.items():
         if option in given and given.isdisjoint(others):
-            raise opt.UsageError(problem)
-    if missing == "em" and not given.isdisjoint(["recommended", "refine"]):
-        raise opt.UsageError(
-            "--missing em cannot be combined with --recommended or --refine, which "
-            "need complete rows: use --missing drop"
-        )
+            raise opt.UsageError(f"{_typed(option)} is not enough: {remedy}")
+
+
+def _typed(option: str) -> str:
+    return "--" + option.replace("_", "-")

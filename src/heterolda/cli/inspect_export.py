@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files
-from heterolda.cli.messages import (
-    print_result,
-    print_to_stderr,
-)
+from heterolda.cli.files import check_files, check_page
+from heterolda.cli.messages import print_result, print_to_stderr
 from heterolda.foundations.wording import names_text
 
-# The types of features that each form of export has, the default first.
-_DTYPES = {"c": ("float", "double"), "onnx": ("float32", "float64")}
+# Types of features in each kind of file, the default first.
+_DTYPES = {".h": ("float", "double"), ".onnx": ("float32", "float64")}
 
 
 def inspect(
@@ -25,14 +22,6 @@ def inspect(
     rules: Annotated[
         int, opt.write("NUMBER", "How many rules to show, the worst first.", min=1)
     ] = 3,
-    tradeoff: Annotated[
-        bool,
-        opt.write(
-            None,
-            "Also list the error rates of other rules on the optimal trade-off.",
-            "--tradeoff",
-        ),
-    ] = False,
     html: Annotated[
         Path | None,
         opt.write(
@@ -55,6 +44,7 @@ def inspect(
     labels = opt.split_names(pair)
     if pair is not None and len(labels) != 2:
         raise opt.UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
+    check_page("--html", html)
     check_files({"--html": html}, model=model)
     from heterolda.cli.models import load_classifier
     from heterolda.inspection.model_facts import ModelFacts
@@ -69,7 +59,7 @@ def inspect(
     facts = ModelFacts(fitted)
     pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
     if html is None:
-        print_result(describe_model(facts, str(model), pairs, tradeoff=tradeoff))
+        print_result(describe_model(facts, str(model), pairs))
         return
     write_card(facts, model.name, html, pairs)
     print_to_stderr(f"the page is in {html}")
@@ -77,15 +67,16 @@ def inspect(
 
 def export(
     model: opt.ModelFile,
-    out: Annotated[Path, opt.write("FILE", "The file to write.", "--out", "-o")],
-    to: Annotated[
-        Literal["c", "onnx"] | None,
+    out: Annotated[
+        Path,
         opt.write(
-            None,
-            "A C header that needs no library, or an ONNX graph. By default as the "
-            "file name says: .h or .onnx.",
+            "FILE",
+            "The file to write: .h for a C header that needs no library, .onnx for an "
+            "ONNX graph.",
+            "--out",
+            "-o",
         ),
-    ] = None,
+    ],
     dtype: Annotated[
         str | None,
         opt.write(
@@ -110,24 +101,27 @@ def export(
     In C, a pipeline of projections and a classifier becomes rules on its features. A
     projection alone can be exported to ONNX only.
     """
-    form = to or {".h": "c", ".onnx": "onnx"}.get(out.suffix.lower())
-    if form is None:
-        raise opt.UsageError(f"--out {out}: add --to c or --to onnx")
+    form = out.suffix.lower()
+    if form not in _DTYPES:
+        raise opt.UsageError(f"--out {out}: name a .h or an .onnx file")
     kind = dtype or _DTYPES[form][0]
     if kind not in _DTYPES[form]:
         options = ", ".join(_DTYPES[form])
         raise opt.UsageError(f"--dtype {kind}: for {form} it is one of {options}")
-    if form != "c" and name is not None:
+    if form == ".onnx" and name is not None:
         raise opt.UsageError("--name is for C: leave it out for ONNX")
     check_files({"--out": out}, model=model)
     from heterolda.export import load
 
     fitted = load(model)
-    write = _write_onnx if form == "onnx" else _write_c
-    print_result(line.replace("\n", "\\n") for line in write(fitted, out, kind, name))
+    if form == ".onnx":
+        lines = _write_onnx(fitted, out, kind)
+    else:
+        lines = _write_c(fitted, out, kind, name)
+    print_result(line.replace("\n", "\\n") for line in lines)
 
 
-def _write_onnx(model: Any, out: Path, dtype: str, _: str | None) -> list[str]:
+def _write_onnx(model: Any, out: Path, dtype: str) -> list[str]:
     """Write a graph, and return how it is used."""
     from heterolda.export import to_onnx
 

@@ -21,14 +21,13 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
 INTERRUPTED = 130  # the status of a command that was interrupted
-_LONGEST = 1000  # characters of a line beside the result
+_LONGEST = 1000  # characters of a line on stderr
 _PAUSE = 0.1  # seconds between two changes of the line that shows progress
 _CLEAR = "\r\x1b[K"  # empties the line of a terminal
-# Parameters that are arguments or files on the command line: no option has their name.
-_NOT_OPTIONS = ("X", "y", "path", "source", "other")
-# Options that name where data are: what is wrong with them is wrong with the data.
+# Parameters that are files on the command line: no option has their name.
+_FILES = ("X", "y", "path", "source", "other")
+# Options that name data, of which the content may be wrong.
 _OF_DATA = ("sample_weight", "data_dir")
-_OTHER_NAMES = {"n_components": "components"}
 # Parameters with values, in a message, which are options on the command line.
 _SETTING = re.compile(
     r"(?<![\w(.])(columns|confidence|criterion|exclude|folds|max_error|method|missing"
@@ -52,24 +51,23 @@ def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[Non
         yield
     except (typer.Exit, BrokenPipeError):
         raise
-    except KeyboardInterrupt:
-        print_to_stderr("heterolda: interrupted")
-        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:
             import traceback
 
             traceback.print_exc()
-        advised = getattr(error, "options", {})
-        text = _with_advice(error, options) if advised else reason(error)
         # Options that are to be copied must be whole.
-        print_to_stderr(f"heterolda: {text}", None if advised else _LONGEST)
+        longest = None if hasattr(error, "options") else _LONGEST
+        print_to_stderr(f"heterolda: {_problem(error, options)}", longest)
         raise typer.Exit(2 if _is_usage(error) else 1) from error
 
 
-def _with_advice(error: Any, options: Collection[str]) -> str:
-    """Return what is wrong with columns, and the options of the command that help."""
-    usable = {k: v for k, v in error.options.items() if k in options}
+def _problem(error: Any, options: Collection[str]) -> str:
+    """Return the reason of an error, and the options of the command that help."""
+    advised = getattr(error, "options", {})
+    if not advised:
+        return reason(error)
+    usable = {k: v for k, v in advised.items() if k in options}
     add = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
     return f"{error.problem}. Correct the file{add}"
 
@@ -77,7 +75,7 @@ def _with_advice(error: Any, options: Collection[str]) -> str:
 def _is_usage(error: Exception) -> bool:
     """Return whether an error is about what was typed, not about what files hold."""
     if isinstance(error, ParameterError):
-        return error.parameter not in (*_NOT_OPTIONS, *_OF_DATA)
+        return error.parameter not in (*_FILES, *_OF_DATA)
     # A column that does not exist was typed, now or for the fit.
     was_typed = isinstance(error, UsageError) or hasattr(error, "absent")
     return was_typed or _REFUSED.fullmatch(str(error)) is not None
@@ -139,11 +137,11 @@ def in_options(message: BaseException | str) -> str:
     if refused is not None:
         return f"{_option(refused[1])} must be {refused[2]}, got {refused[3]}"
     name = getattr(message, "parameter", None)
-    if name in _NOT_OPTIONS:
+    if name in _FILES:
         text = text.removeprefix(name).lstrip(": ")
     elif name and not text.startswith(f"{name}="):
         text = _option(name) + text.removeprefix(name)
-    return _SETTING.sub(lambda match: _option(match[1], _value(match[2])), text)
+    return _SETTING.sub(lambda match: _option(match[1], match[2]), text)
 
 
 def options_text(options: dict[str, Any]) -> str:
@@ -151,24 +149,20 @@ def options_text(options: dict[str, Any]) -> str:
     return " ".join(_option(name, value) for name, value in options.items())
 
 
-def _value(text: str) -> Any:
-    """Return a value that is written as Python writes it."""
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
-
-
 def _option(parameter: str, value: Any = None) -> str:
-    """Return a parameter as an option, with its value if there is one."""
+    """Return a parameter as an option, with its value if there is one.
+
+    A value from a message is written as Python writes it.
+    """
+    name = "--" + parameter.removeprefix("n_").replace("_", "-")
+    if isinstance(value, str) and value[:1] in tuple("'\"[{."):
+        with suppress(SyntaxError, ValueError):
+            value = ast.literal_eval(value)
     if isinstance(value, dict):
         value = [f"{label}={number}" for label, number in value.items()]
     if isinstance(value, list | tuple):
         value = join_names(value)
-    name = "--" + _OTHER_NAMES.get(parameter, parameter).replace("_", "-")
-    if value is None or value is ...:
-        return name
-    return f"{name} {shlex.quote(str(value))}"
+    return name if value in (None, ...) else f"{name} {shlex.quote(str(value))}"
 
 
 class StatusLine:

@@ -66,10 +66,9 @@ Shrinkage = Annotated[
     model(
         "WEIGHT",
         "For few rows: make the spreads (covariances) of the classes more alike. auto "
-        "is a quick formula; or give a number from 0 to 1. With 0.3,0.1 the common "
-        "spread is first moved towards its diagonal by 0.1. For fit, cv chooses the "
-        "amount on held-out rows and keeps all rows in memory; for project, none means "
-        "no shrinkage.",
+        "is a quick formula; or give a number from 0 (none) to 1. With 0.3,0.1 the "
+        "common spread is first moved towards its diagonal by 0.1. For fit, cv chooses "
+        "the amount on held-out rows and keeps all rows in memory.",
     ),
 ]
 Priors = Annotated[
@@ -123,7 +122,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Rows whose class is known."""
 
     data: Data
@@ -157,31 +156,18 @@ class _Rows:
     sample_weight: SampleWeight = None
 
 
-@dataclass(frozen=True)
-class CompleteRows(_Rows):
-    """Rows whose class is known, all with their values."""
-
-    missing: Annotated[
-        Literal["error", "drop"],
-        read(
-            None,
-            "Rows with missing values: stop with an error, or drop and count them.",
-        ),
-    ] = "error"
-
-
-@dataclass(frozen=True)
-class Rows(_Rows):
-    """Rows whose class is known, perhaps with missing values."""
-
-    missing: Annotated[
-        Literal["error", "drop", "em"],
-        read(
-            None,
-            "Rows with missing values: stop with an error, drop and count them, or "
-            "keep them (em) and use the values that are present.",
-        ),
-    ] = "error"
+MissingOrEM = Annotated[
+    Literal["error", "drop", "em"],
+    read(
+        None,
+        "Rows with missing values: stop with an error, drop and count them, or keep "
+        "them (em) and use the values that are present.",
+    ),
+]
+Missing = Annotated[
+    Literal["error", "drop"],
+    read(None, "Rows with missing values: stop with an error, or drop and count them."),
+]
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
@@ -206,7 +192,9 @@ def parse_shrinkage(text: str | None) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
+def parse_numbers(
+    option: str, text: str | None, word: str = "", form: str = "LABEL=NUMBER"
+) -> Any:
     """Return numbers by label, of ``a=0.3,b=0.7``; or the word, or None."""
     if text is None or (word and text == word):
         return text
@@ -218,27 +206,20 @@ def parse_numbers(option: str, text: str | None, word: str = "") -> Any:
         try:
             numbers[label] = float(value)
         except ValueError:
-            label = ""
-        if not label:
-            other = f", or {word}" if word else ""
-            form = "TRUE:DECIDED=COST" if option == "--costs" else "LABEL=NUMBER"
-            raise UsageError(
-                f"{option} {text}: write {form} separated by commas{other}"
-            )
+            numbers[""] = 0.0
+    if "" in numbers:
+        other = f", or {word}" if word else ""
+        raise UsageError(f"{option} {text}: write {form} separated by commas{other}")
     return numbers
 
 
 def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
     """Return costs by true and decided label, of ``ill:well=10,well:ill=1``."""
-    if text is None:
-        return None
+    form = "TRUE:DECIDED=COST"
     costs: dict[str, dict[str, float]] = {}
-    for pair, cost in parse_numbers("--costs", text).items():
+    for pair, cost in (parse_numbers("--costs", text, form=form) or {}).items():
         true, _, decided = (label.strip() for label in pair.partition(":"))
         if not (true and decided):
-            raise UsageError(
-                f"--costs {text}: write TRUE:DECIDED=COST separated by commas, for "
-                "instance ill:well=10"
-            )
+            raise UsageError(f"--costs {text}: write {form} separated by commas")
         costs.setdefault(true, {})[decided] = cost
-    return costs
+    return costs or None

@@ -12,7 +12,6 @@ from heterolda.data.files import STANDARD_STREAM, check_written
 from heterolda.foundations.wording import count, names_text
 
 if TYPE_CHECKING:
-    from heterolda.data.table import File
     from heterolda.foundations.arrays import Array
 
 
@@ -80,14 +79,6 @@ def predict(
     added = ["prediction", *(f"probability_{label}" for label in labels)]
     plain = models.without_names(fitted)
 
-    def columns_of(file: File) -> list[str]:
-        names = list(file.schema.names)
-        used = {*file.columns, *only}
-        unused = [name for name in names if name not in used]
-        if unused:
-            note(f"the model does not use {names_text(unused)}")
-        return list(only) or names
-
     def answer(X: Array) -> list[Any]:
         nonlocal n_incomplete
         absent = np.asarray(np.isnan(X).any(axis=1))
@@ -99,7 +90,11 @@ def predict(
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
         show = status.doing("predicting")
-        n_rows = write_answers(rows, out, columns_of, added, answer, show)
+        n_rows = write_answers(rows, out, only, (), added, answer, show)
+    used = {*rows.file.columns, *only}
+    unused = [name for name in rows.file.schema.names if name not in used]
+    if unused:
+        note(f"the model does not use {names_text(unused)}")
     note(*rows.unseen_notes(), *models.missing_notes(n_incomplete))
     if rows.n_dropped:
         note(f"dropped {count(rows.n_dropped, 'row')} with missing values")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import heterolda.cli.options as opt
 from heterolda.cli.files import (
     check_files,
+    check_page,
     format_of,
     name_of,
     need_matplotlib,
@@ -19,11 +20,13 @@ from heterolda.cli.messages import StatusLine, note, print_result, print_to_stde
 from heterolda.data.files import STANDARD_STREAM, check_written
 
 if TYPE_CHECKING:
-    from heterolda.data.table import File, Table
+    from heterolda.data.table import Table
 
 
 def project(
-    rows: opt.CompleteRows,
+    *,
+    rows: opt.Rows,
+    missing: opt.Missing = "error",
     reading: opt.Reading,
     components: Annotated[
         int | None,
@@ -49,7 +52,6 @@ def project(
         Path | None,
         opt.write("FILE", "Page with a map of the classes. It needs no network."),
     ] = None,
-    identifier: opt.Identifier = None,
     method: Annotated[
         Literal["error", "chernoff", "fisher"],
         opt.expert(
@@ -63,17 +65,18 @@ def project(
 
     - `heterolda project iris.csv --target class --html iris.html`
     - `heterolda project iris.csv -t class --components 2 --out projected.csv`
-    - `heterolda project 'parts/*.parquet' -t kind --id sample -o small.parquet`
+    - `heterolda project 'parts/*.parquet' -t kind --exclude id -o small.parquet`
 
     Components are weighted sums of the features that separate the classes by their
     means and by their spreads. The table of --out has the columns that are not
     features, unchanged, then component_1, component_2 and so on. Rows keep their order.
     Files are read and written in pieces, so they may be larger than memory.
     """
-    weight = None if shrinkage == "none" else opt.parse_shrinkage(shrinkage)
+    weight = opt.parse_shrinkage(shrinkage)
     shares = opt.parse_numbers("--priors", priors, "equal")
     if out is not None:
         check_written(out)
+    check_page("--html", html)
     written = None if out == STANDARD_STREAM else out
     check_files({"--out": written, "--html": html}, data=rows.data)
     if html is not None:
@@ -85,15 +88,13 @@ def project(
         components, method=method, shrinkage=weight, priors=shares
     )
     projection._validate_params()  # type: ignore[no-untyped-call]
-    only = opt.split_names(identifier)
-    with training_table(rows, text, also_out=only) as table:
-        _project(projection, table, only, out, html, name_of(rows.data))
+    with training_table(rows, missing, text) as table:
+        _project(projection, table, out, html, name_of(rows.data))
 
 
 def _project(
     projection: Any,
     table: Table,
-    only: tuple[str, ...],
     out: str | None,
     html: Path | None,
     name: str,
@@ -117,7 +118,7 @@ def _project(
         projection = labelled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:
-            n_rows = _write_projected(projection, table, only, out, status)
+            n_rows = _write_projected(projection, table, out, status)
             written.append(f"{n_rows:,} rows are in {out}.")
     if html is not None:
         write_map_page(projection, X, y, html, Path(name).name)
@@ -130,7 +131,7 @@ def _project(
 
 
 def _write_projected(
-    projection: Any, table: Table, only: tuple[str, ...], out: str, status: StatusLine
+    projection: Any, table: Table, out: str, status: StatusLine
 ) -> int:
     """Write the rows that were fitted; return how many there are."""
     import numpy as np
@@ -141,19 +142,14 @@ def _write_projected(
     from heterolda.estimators.categories import raw_columns
     from heterolda.inspection.projection_text import component_names
 
-    target, plain = str(table.target), without_names(projection)
+    plain = without_names(projection)
     names = raw_columns(map(str, projection.feature_names_in_), table.categories)
     table = replace(table, columns=names, exclude=(), keep=True)
     added = component_names(projection.scalings_.shape[1])
-
-    def columns_of(file: File) -> list[str]:
-        if only:
-            return list(dict.fromkeys([*only, target]))
-        return [name for name in file.schema.names if name not in names]
 
     def components_of(X: Any) -> Any:
         return plain.transform(X).T if len(X) else np.empty((len(added), 0))
 
     reading = Pass(table, classes=projection.classes_)
     show = status.doing("projecting")
-    return write_answers(reading, out, columns_of, added, components_of, show)
+    return write_answers(reading, out, (), names, added, components_of, show)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files
+from heterolda.cli.files import check_files, check_page
 from heterolda.cli.messages import StatusLine, in_options, note, print_to_stderr
 
 DataDir = Annotated[
@@ -24,28 +23,6 @@ DataDir = Annotated[
         "HETEROLDA_DATA.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Options of how a study is run."""
-
-    trials: Annotated[
-        int,
-        opt.model(
-            "NUMBER",
-            "How often to shuffle the rows and split them again; 20 in the paper.",
-            min=1,
-        ),
-    ] = 1
-    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10
-    jobs: Annotated[
-        int | None,
-        opt.model(
-            "NUMBER", "Number of processes. By default one for each processor.", min=1
-        ),
-    ] = None
-    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0
 
 
 def reproduce(
@@ -82,7 +59,22 @@ def reproduce(
             "of your own as MODULE:CLASS.",
         ),
     ] = "all",
-    plan: Plan,
+    trials: Annotated[
+        int,
+        opt.model(
+            "NUMBER",
+            "How often to shuffle the rows and split them again; 20 in the paper.",
+            min=1,
+        ),
+    ] = 1,
+    folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10,
+    jobs: Annotated[
+        int | None,
+        opt.model(
+            "NUMBER", "Number of processes. By default one for each processor.", min=1
+        ),
+    ] = None,
+    seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0,
     out: Annotated[Path, opt.write("FOLDER", "Folder for the results.")] = Path(
         "heterolda-results"
     ),
@@ -113,11 +105,11 @@ def reproduce(
     except ValueError as error:
         raise opt.UsageError(in_options(error)) from error
     sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
-    study = Study(sets, models, plan.trials, plan.folds, plan.seed, data_dir)
+    study = Study(sets, models, trials, folds, seed, data_dir)
     try:
         with StatusLine() as status:
             show = _progress(status)
-            results = study.run(out, jobs=plan.jobs or cpu_count(), progress=show)
+            results = study.run(out, jobs=jobs or cpu_count(), progress=show)
     except KeyboardInterrupt:
         note(
             f"finished folds are in {str(out)!r}, and the same command continues "
@@ -273,5 +265,6 @@ def report(
     from heterolda.experiments.results import RESULTS, RUN
 
     path = folder / "report.html" if out is None else out
+    check_page("--out", path)
     check_files({"--out": path}, folder / RESULTS, folder / RUN)
     print(write_report(folder, path))

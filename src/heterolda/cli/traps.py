@@ -1,8 +1,7 @@
 """Traps in tables: what makes a model look better than it is, or worse.
 
 Columns that number the rows or give the class away, numbers that stand for missing
-values, rows that the model was fitted to. They are named, not refused: they may be
-meant.
+values, rows that the model was fitted to. Notes name them, as they may be meant.
 """
 
 from __future__ import annotations
@@ -31,24 +30,23 @@ def training_traps(
 ) -> list[str]:
     """Return notes on rows to fit, from the first ones and a sample of all."""
     # A feature of a category comes from another column.
-    origins = {one: c.column for c in table.categories for one in c.features}
+    origins = {name: c.column for c in table.categories for name in c.features}
     step = max(1, -(-len(X) // _ROWS))
     X, codes = X[::step], codes[::step]
     notes = []
-    for names, one, several in (
-        (row_numbers(first, features), "numbers the rows", "number the rows"),
-        (giveaways(X, codes, features), "gives the class away", "give the class away"),
+    for names, problem in (
+        (row_numbers(first, features), "number the rows"),
+        (giveaways(X, codes, features), "give the class away"),
     ):
         columns = list(dict.fromkeys(origins.get(name, name) for name in names))
         if columns:
-            what, it_is, it = one, "it is", "it"
-            if len(columns) > 1:
-                what, it_is, it = several, "they are", "them"
             notes.append(
-                f"{named(columns, _SHOWN)} {what}; if {it_is} not a measurement, leave "
-                f"{it} out: {options_text(dict([table.without(columns)]))}"
+                f"columns that {problem}: {named(columns, _SHOWN)}; unless they are "
+                "measurements, leave them out: "
+                f"{options_text(dict([table.without(columns)]))}"
             )
-    odd = odd_number_note(table, X, features)
+    plain = [j for j, name in enumerate(features) if name not in origins]
+    odd = odd_number_note(table, X[:, plain], [features[j] for j in plain])
     return [*notes, odd] if odd else notes
 
 
@@ -84,7 +82,7 @@ def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
     """
     if not len(X):
         return []
-    found = []
+    odd = []
     ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
     often = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
     for j, k in np.argwhere(max(_NUMBER, _SHARE * len(X)) <= often.T).tolist():
@@ -93,8 +91,8 @@ def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
         if len(np.unique(others)) < _DISTINCT:
             continue
         if np.abs(others - value).min() > others.std(ddof=1):
-            found.append((j, float(value), float(often[k, j] / len(X))))
-    return found
+            odd.append((j, float(value), float(often[k, j] / len(X))))
+    return odd
 
 
 def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
@@ -106,11 +104,11 @@ def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None
     for j, value, share in odd_numbers(X):
         columns.setdefault(value, []).append((j, share))
     n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
-    columns = {v: found for v, found in columns.items() if n_columns[v] == len(found)}
+    columns = {v: odd for v, odd in columns.items() if n_columns[v] == len(odd)}
     shares = [
         f"{text_of(value)} makes up {percent(share)} of column {features[j]!r:.60}"
-        for value, found in columns.items()
-        for j, share in found
+        for value, odd in columns.items()
+        for j, share in odd
     ]
     if not shares:
         return None
@@ -123,23 +121,19 @@ def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None
     )
 
 
-def evaluation_traps(model: Any, scores: Any, sums: Array, name: str) -> list[str]:
+def evaluation_traps(model: Any, scores: Any, sums: Array) -> list[str]:
     """Return notes on an evaluation; `sums` of the features are by class."""
     notes = []
-    record = getattr(model, "fit_record_", None)
     stats = getattr(model, "statistics_", None)
     weights = scores.confusion.sum(axis=1)
-    same_rows = False
     if stats is not None and np.allclose(weights, stats.weights):
         totals = stats.weights[:, None] * stats.means
         size = np.abs(totals) + np.sqrt(stats.weights[:, None] * stats.squares)
-        same_rows = bool(np.all(np.abs(sums - totals) <= _SAME * size))
-    if same_rows or (record is not None and record.data == name):
-        whose = "are those" if same_rows else "have the name of those"
-        notes.append(
-            f"these rows {whose} that the model was fitted to, of which it gets more "
-            "right than of new ones; inspect shows its held-out accuracy"
-        )
+        if np.all(np.abs(sums - totals) <= _SAME * size):
+            notes.append(
+                "these rows are those that the model was fitted to, of which it gets "
+                "more right than of new ones; inspect shows its held-out accuracy"
+            )
     share = float(weights.max() / weights.sum())
     if scores.accuracy <= share:
         label = scores.classes.tolist()[int(weights.argmax())]
