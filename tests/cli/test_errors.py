@@ -167,7 +167,7 @@ BAD = r"""
 1 | export projection.json -o rule.h | got HeteroscedasticProjection
 1 | datasets --write liver --data-dir x | --data-dir: 'x' is not a folder
 2 | datasets --write irises | no data set has this name
-1 | report folder | run.json does not exist
+1 | report folder | results.csv does not exist
 2 | report run --out page.pdf | --out page.pdf: name an .html file
 2 | export model.json -o soft.h | , which is read: name
 2 | inspect m.html --html ./folder/../m.html | , which is read: name
