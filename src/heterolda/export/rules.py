@@ -15,7 +15,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_fo
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
-from heterolda.export.assembly import CLASSIFIERS, own_steps
+from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
 from heterolda.statistics.power import PowerTransformation
