@@ -239,8 +239,8 @@ def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
     if "statistics_" in values and not include_statistics:
         values["statistics_"] = None
     if "output" in values:
-        output = getattr(model, "_sklearn_output_config", {}).get("transform")
-        values["output"] = output
+        config = getattr(model, "_sklearn_output_config", {})
+        values["output"] = config.get("transform")
     if "fitted_with" in values:
         values["fitted_with"] = parameters_to_json(model._settings)
     if "estimator_" in values:
