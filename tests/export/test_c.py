@@ -92,6 +92,19 @@ def test_the_usage_compiles_and_prints_labels(labels, kind, tmp_path, make_class
         assert printed(f"(x[0] > 0) + {k}", "-Wno-unused-function") == label
 
 
+def test_the_header_says_what_decided_each_pair(tmp_path, make_classes):
+    model = GaussianLinearDiscriminant().fit(*make_classes(4))
+    model.guarded_, model.trivial_ = np.arange(6) == 1, np.arange(6) == 5
+    text = export_c(model, tmp_path / "model.h").path.read_text()
+    text = " ".join(text.replace("\n *", " ").split())
+    for words in (
+        "Rules: global, all pairs but those below",
+        "Rules: Fisher's, taken by the guard, 1 of 6 pairs: 0 and 2",
+        "Rules: always the likelier class, 1 of 6 pairs: 2 and 3",
+    ):
+        assert words in text
+
+
 LOG_ODDS = """
 #include "{header}"
 #include <stdio.h>
