@@ -233,27 +233,29 @@ def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
         return {"estimator": cls.__name__, **values}
     if cls is BoundedErrorClassifier:
         linear_form(model)  # raises if its estimator cannot be kept
-    values["parameters"] = parameters_to_json(model.get_params(deep=False))
+    written = {"parameters": parameters_to_json(model.get_params(deep=False))}
     if "classes_" in values:
-        values["classes_"] = labels_to_json(model.classes_)
+        written["classes_"] = labels_to_json(model.classes_)
     if "statistics_" in values and not include_statistics:
         values["statistics_"] = None
     if "output" in values:
         config = getattr(model, "_sklearn_output_config", {})
         values["output"] = config.get("transform")
     if "fitted_with" in values:
-        values["fitted_with"] = parameters_to_json(model._settings)
+        written["fitted_with"] = parameters_to_json(model._settings)
     if "estimator_" in values:
         start = unfrozen(values["estimator_"])
         kept = type(start) is GaussianLinearDiscriminant
-        values["estimator_"] = inner(start) if kept else None
+        written["estimator_"] = inner(start) if kept else None
     if "rules" in values:
         committee = model._committee
         # Coefficients that somebody has changed are those that predict.
         own = {"coef": model.coef_, "intercept": model.intercept_}
         values["rules"] = {key: getattr(committee.planes, key) for key in _RULES} | own
         values["votes"] = {key: getattr(committee, key, None) for key in _VOTES}
-    return {"estimator": cls.__name__, **to_json(values)}
+    for key in values.keys() - written.keys():
+        written[key] = to_json(values[key])
+    return {"estimator": cls.__name__, **{key: written[key] for key in values}}
 
 
 def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
