@@ -233,7 +233,9 @@ def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
         return {"estimator": cls.__name__, **values}
     if cls is BoundedErrorClassifier:
         linear_form(model)  # raises if its estimator cannot be kept
-    written = {"parameters": parameters_to_json(model.get_params(deep=False))}
+    written: dict[str, Any] = {
+        "parameters": parameters_to_json(model.get_params(deep=False))
+    }
     if "classes_" in values:
         written["classes_"] = labels_to_json(model.classes_)
     if "statistics_" in values and not include_statistics:
