@@ -55,19 +55,19 @@ def test_labels_are_those_of_predict_beyond_rounding(name, exporter, rng):
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_public_sets(name, data_dir, tmp_path):
     X, y = load_dataset(name, data_dir)
-    some = slice(None, None, len(X) // 2000 + 1)
+    part = slice(None, None, len(X) // 2000 + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about data that fit no model
         model = GaussianLinearDiscriminant().fit(X, y)
-        smoothed = recommended(width=0.5).fit(X[some], y[some])
+        smoothed = recommended(width=0.5).fit(X[part], y[part])
     for form in FORMS:
         exporter = Exporter(*form, tmp_path)
         place = exporter.check(model, X, 0 if exporter.single else 0.9)
         # The classes of segmentation are singular: single precision loses 1.4 % there.
         share = 0.98 if exporter.single else 0.9999
         assert np.mean(model.classes_[place] == model.predict(X)) > share
-        place = exporter.places(smoothed, X[some])
-        expected = smoothed.predict(X[some])
+        place = exporter.places(smoothed, X[part])
+        expected = smoothed.predict(X[part])
         assert np.mean(smoothed.classes_[place] == expected) > 0.999
 
 
@@ -113,20 +113,6 @@ def test_rows_that_are_not_finite_have_no_class(name, exporter):
     assert place[0] == place[4] >= 0
 
 
-def test_rows_with_missing_values_have_no_class_and_fewer_features_have(
-    exporter, make_classes
-):
-    X, y = make_classes(4)
-    X[::3, 1] = np.nan
-    model = GaussianLinearDiscriminant(missing="em").fit(X, y)
-    lost = np.isnan(X).any(axis=1)
-    assert np.array_equal(exporter.places(model, X) == -1, lost)
-    kept = np.array([True, False, True])  # for a device without the feature
-    few, rows = model.for_features(kept), X[lost][:, kept]
-    exporter.check(few, rows)
-    assert np.array_equal(few.predict(rows), model.predict(X[lost]))
-
-
 def test_exactly_tied_votes_are_decided_by_scores(exporter, rng):
     model = fitted("digits-majority")
     X = random_rows(model, N, rng)
@@ -151,8 +137,8 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
         exporter.write(model)
 
 
-def test_scores_of_any_size_decide_one_vs_all(exporter, rng):
-    model = scaled("digits-ova", 1e-14)  # next to none
+def test_the_smallest_scores_decide_one_vs_all(exporter, rng):
+    model = scaled("digits-ova", 1e-14)
     X = random_rows(model, 2000, rng)
     scores = X @ model.coef_.T + model.intercept_
     sure, positive = np.abs(scores) > exporter.errors(model, X), scores > 0
@@ -160,9 +146,6 @@ def test_scores_of_any_size_decide_one_vs_all(exporter, rng):
     assert several.sum() > 10
     place = exporter.places(model, X[several])
     assert positive[several][np.arange(several.sum()), place].all()
-    for factor, name in ((10, "digits-ova"), (1e4, "line-ova")):  # beyond their limits
-        model = scaled(name, factor)
-        exporter.check(model, random_rows(model, 2000, rng), 0.1)
 
 
 def test_pipelines_of_projections(exporter):
@@ -184,19 +167,13 @@ def test_pipelines_of_projections(exporter):
             assert words in comment
 
 
-def test_what_cannot_be_exported_is_refused(exporter, make_classes, rng):
+def test_what_cannot_be_exported_is_refused(exporter, make_classes):
     X, y = make_classes()
     tiny = GaussianLinearDiscriminant().fit(X * 1e-45, y)
     powers = transformed(4)
-    given = powers.transformation_
     small = copy(powers)
-    small.transformation_ = replace(given, scale=given.scale * 1e-42)
-    classes = np.arange(240) % 4
-    rows = np.exp(rng.normal(size=(240, 5)) + classes[:, None])
-    last = SmoothedLinearDiscriminant(0.5)
-    pipeline = make_pipeline(HeteroscedasticProjection(2), last).fit(rows, classes)
-    parts = {name: values[:2] for name, values in vars(given).items()}
-    pipeline[-1].transformation_ = replace(given, **parts)
+    scale = powers.transformation_.scale * 1e-42
+    small.transformation_ = replace(powers.transformation_, scale=scale)
     waiting = GaussianLinearDiscriminant().partial_fit(X[:1], y[:1], classes=[0, 1])
     refused = [
         (GaussianLinearDiscriminant(), "not fitted"),
@@ -208,6 +185,10 @@ def test_what_cannot_be_exported_is_refused(exporter, make_classes, rng):
         label = tiny.classes_[exporter.places(tiny, X * 1e-45)]
         np.testing.assert_array_equal(label, tiny.predict(X * 1e-45))
     if exporter.form == "C":
+        X = np.exp(X) @ np.ones((3, 5)) + np.exp(X[:, [0, 1, 2, 0, 1]])
+        last = SmoothedLinearDiscriminant(0.5)
+        pipeline = make_pipeline(HeteroscedasticProjection(2), last).fit(X, y)
+        pipeline[-1].transformation_ = powers.transformation_
         refused.append((pipeline, "model transforms components"))
         if exporter.single:
             refused.append((small, "use dtype='double'"))

@@ -27,12 +27,7 @@ from heterolda.statistics.power import FARTHEST, PowerTransformation
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _LONGEST_NAME = 40
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
-_REALS = {
-    "most": MOST_LOG_ODDS,
-    "least": LEAST_LOG_ODDS,
-    "half": 0.5,
-    "far": FARTHEST,
-}
+_REALS = {"most": MOST_LOG_ODDS, "least": LEAST_LOG_ODDS, "far": FARTHEST}
 _TOO_LARGE = (
     "model has scores or log-odds beyond the range of single precision: use "
     "dtype='double'"
@@ -295,8 +290,7 @@ class _Source:
                 rounded = center.astype(np.float32).astype(np.float64)
             shift = self._add_table("shift", (rounded - center) / scale)
             unit = f"{unit} + {shift}[j]"
-        self.words |= {"unit": unit, "log1p": f"log1p{suffix}"}
-        self.words |= {"expm1": f"expm1{suffix}"}
+        self.words |= {"unit": unit, "suffix": suffix}
         self._add("transformed")
         self.multiplications += 3 * len(center)
 

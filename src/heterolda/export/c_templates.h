@@ -136,8 +136,8 @@ static inline $real ${name}_transformed($real x, int j)
 {
     const $real u = $unit, z = u > $far ? $far : u < -$far ? -$far : u;
     const $real power = z < 0 ? 2 - ${name}_lambda[j] : ${name}_lambda[j];
-    const $real size = $log1p(z < 0 ? -z : z);
-    const $real t = power == 0 ? size : $expm1(power * size) / power;
+    const $real size = log1p${suffix}(z < 0 ? -z : z);
+    const $real t = power == 0 ? size : expm1${suffix}(power * size) / power;
 
     return (z < 0 ? -t : t) + (x - x); /* not finite if x is not */
 }

@@ -7,14 +7,12 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.placement import host_of
-from heterolda.export.assembly import own_steps
-from heterolda.export.models import MODEL, TABLE
+from heterolda.export.models import TABLE, model_to_json, own_steps, read_model
 from heterolda.export.schema import Place, check_object
 from heterolda.foundations.files import unreadable, written_whole
 
@@ -30,7 +28,6 @@ MOST_MARKS = {",": 1 << 26, '"': 1 << 23, "[": 1 << 22, "{": 1 << 20}
 _MOST_DIGITS = 21
 # Of a reason with more characters than this, the rest is left out.
 _LONGEST = 400
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def save(
@@ -120,8 +117,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         status = os.stat(place)  # before it is opened: a pipe would wait for its writer
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
-        if status.st_size > MOST_BYTES:
-            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+        _check_bytes(status.st_size)
         with open(place, "rb") as file:
             return from_document(parse_json(file.read(status.st_size)))
     except MemoryError as error:
@@ -147,23 +143,12 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
         )
     for estimator in models:
         estimator._check_ready()
-    document = MODEL.write(model)
     return {
         "format": FORMAT,
         "version": VERSION,
         "heterolda": sys.modules["heterolda"].__version__,
-        "model": document if include_statistics else _without_statistics(document),
+        "model": model_to_json(model, include_statistics=include_statistics),
     }
-
-
-def _without_statistics(value: Any) -> Any:
-    """Return a JSON value without class statistics at any depth."""
-    if isinstance(value, list):
-        return [_without_statistics(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    bare = {key: _without_statistics(item) for key, item in value.items()}
-    return bare | {"statistics_": None} if "statistics_" in bare else bare
 
 
 def from_document(document: Any) -> Any:
@@ -177,34 +162,15 @@ def from_document(document: Any) -> Any:
             f"{VERSION}: save the model again with this release"
         )
     check_object(document, Place("it"), ("format", "version", "heterolda", "model"))
-    return MODEL.read(document["model"], Place("model"))
+    return read_model(document["model"], Place("model"))
 
 
 def json_text(document: dict[str, Any]) -> bytes:
-    """Return JSON with an indent and one row of numbers per line."""
-    content = "".join(_layout(document, 0)).encode() + b"\n"
+    """Return a document as JSON, in UTF-8."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    content = text.encode() + b"\n"
     _check_size(content)
     return content
-
-
-def _layout(value: Any, depth: int) -> Iterator[str]:
-    """Return the text of a value, in parts; lists of plain values stay on one line."""
-    nested = isinstance(value, dict) or (
-        isinstance(value, list) and not {dict, list}.isdisjoint(map(type, value))
-    )
-    if not nested or not value:
-        yield _ENCODER.encode(value)
-        return
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    items = value.items() if isinstance(value, dict) else ((None, v) for v in value)
-    margin = "\n" + "  " * (depth + 1)
-    yield opening
-    for k, (key, item) in enumerate(items):
-        yield ("," if k else "") + margin
-        if key is not None:
-            yield _ENCODER.encode(key) + ": "
-        yield from _layout(item, depth + 1)
-    yield "\n" + "  " * depth + closing
 
 
 def parse_json(data: bytes) -> Any:
@@ -223,10 +189,15 @@ def parse_json(data: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def _check_size(data: bytes) -> None:
-    """Refuse what would take far more memory than its size, or is too large."""
-    if len(data) > MOST_BYTES:
+def _check_bytes(size: int) -> None:
+    """Reject a file that is too large."""
+    if size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+
+
+def _check_size(data: bytes) -> None:
+    """Reject what is too large, or would take far more memory than its size."""
+    _check_bytes(len(data))
     for mark, most in MOST_MARKS.items():
         if data.count(mark.encode()) > most:
             raise ValueError(f"it has more than {most} of the character {mark}")

@@ -1,120 +1,103 @@
-"""What a model file says of a fitted model: one table, read, written and documented.
+"""Fitted models as JSON values: one table says what a model file holds.
 
-`TABLE` has the kinds of all values, in the order in which they are written. A key with
-an underscore at its end is an attribute of the model; `assembly` says what becomes of
-the others.
+`TABLE` has a reader for each key. A key with an underscore at its end is an attribute
+of the model. What is read must fit together, and the model must compute finite numbers;
+nothing says that it is any good.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.categories import Category
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
-from heterolda.export.assembly import CLASSIFIERS, Values, made
-from heterolda.export.parameters import FROZEN, parameters
+from heterolda.estimators.votes import committee_of
+from heterolda.export.parameters import parameters, parameters_to_json, unfitted
 from heterolda.export.schema import (
-    Kind,
     Place,
+    Reader,
     array,
-    boolean,
     choice,
     count,
+    label,
     labels,
+    labels_to_json,
     list_of,
     number,
     optional,
     record,
     statistics,
     text,
+    to_json,
 )
+from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
 
+CLASSIFIERS = (
+    GaussianLinearDiscriminant,
+    SmoothedLinearDiscriminant,
+    LocalNeighborhoodSearch,
+)
 _TINY = float(np.finfo(np.float64).smallest_subnormal)
 
 
-def _fitted(*classes: type) -> Kind:
-    """Describe a fitted estimator, one of these."""
-    names = choice(**{cls.__name__: cls for cls in classes})
+def _model_of(*classes: type) -> Reader:
+    """Return a reader of a fitted estimator, one of these."""
+    by_name = {cls.__name__: cls for cls in classes}
 
     def read(value: Any, at: Place) -> Any:
-        name = value.get("estimator") if isinstance(value, dict) else None
-        cls = names.read(name, at / "estimator")
+        given = value.get("estimator") if isinstance(value, dict) else None
+        name = choice(*by_name)(given, at / "estimator")
         at = Place(at.name)  # with lengths of its own
-        values = record({"estimator": names, **TABLE[cls]}).read(value, at)
+        values = record({"estimator": text, **TABLE[by_name[name]]})(value, at)
         del values["estimator"]
-        return made(cls, values, at)
+        cls = by_name[name]
+        return _MAKERS.get(cls, _classifier)(cls, values, at)
 
-    def write(model: Any) -> Any:
-        kinds = {"estimator": names, **TABLE[type(model)]}
-        return record(kinds).write({"estimator": type(model), **_values(model)})
-
-    return Kind("a model", read, write)
+    return read
 
 
-def _start() -> Kind:
-    """Describe the discriminant that a model starts from, perhaps frozen."""
-    kind = record({"frozen": boolean(), "model": _fitted(GaussianLinearDiscriminant)})
-
-    def read(value: Any, at: Place) -> Any:
-        frozen, model = kind.read(value, at).values()
-        return FrozenEstimator(model) if frozen else model
-
-    def write(start: Any) -> Any:
-        frozen = isinstance(start, FrozenEstimator)
-        return kind.write({"frozen": frozen, "model": unfrozen(start)})
-
-    return Kind(kind.words, read, write)
-
-
-def _names(names: list[str]) -> NDArray[Any]:
-    """Return names as scikit-learn has them."""
-    return np.array(names, dtype=object)
-
-
-_TEXTS = list_of(text(), make=tuple)
+_TEXTS = list_of(text, make=tuple)
 _CATEGORY = {
-    "column": text(),
-    "reference": text(),
+    "column": text,
+    "reference": text,
     "levels": _TEXTS,
     "merged": _TEXTS,
-    "other": optional(text()),
+    "other": optional(text),
 }
 _JUDGEMENT = {
-    "method": text(),
+    "method": text,
     "n_rows": number(0),
     "accuracy": number(0, 1),
     "lda_accuracy": number(0, 1),
     "standard_error": number(0),
 }
 _FIT_RECORD = {
-    "target": text(),
-    "data": text(),
-    "date": text(),
+    "target": text,
+    "data": text,
+    "date": text,
     "n_rows": number(0),
     "judgement": optional(record(_JUDGEMENT, Judgement)),
     "categories": list_of(record(_CATEGORY, Category), make=tuple),
     "marks": _TEXTS,
     "n_columns": optional(count()),
 }
-_STATUS = {status.name.lower().replace("_", "-"): int(status) for status in Status}
 _RULES = {
-    "status": list_of(choice(**_STATUS), "rules", np.array),
+    "status": array("rules", low=min(Status), high=max(Status), dtype=int),
     "intercept": array("rules"),
     "coef": array("rules", "features"),
     "error": array("rules", low=0, high=1),
@@ -144,7 +127,7 @@ _POWERS = {
     "lambdas": array("features", low=LEAST_POWER, high=MOST_POWER),
 }
 _BOUND = {
-    "label": choice(first=0, second=1),  # of the two classes
+    "label": label,
     "max_error": number(0, 1),
     "confidence": number(0, 1),
     "n_rows": count(),
@@ -152,9 +135,11 @@ _BOUND = {
 }
 _RECORD = {"fit_record_": optional(record(_FIT_RECORD, FitRecord))}
 _DATA = {
-    "classes_": labels(),
+    "classes_": labels,
     "n_features_in_": count("features"),
-    "feature_names_in_": optional(list_of(text(), "features", _names)),
+    "feature_names_in_": optional(
+        list_of(text, "features", lambda names: np.array(names, dtype=object))
+    ),
 }
 _CLASSIFIER = {
     **_RECORD,
@@ -163,8 +148,10 @@ _CLASSIFIER = {
     "votes": record(_VOTES),
 }
 _PRIORS = array("classes", low=_TINY, high=1)
-_STEP = {"name": text(), "model": _fitted(HeteroscedasticProjection, *CLASSIFIERS)}
-TABLE: dict[type, dict[str, Kind]] = {
+_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
+_START = _model_of(GaussianLinearDiscriminant)
+_STEP = {"name": text, "model": _model_of(HeteroscedasticProjection, *CLASSIFIERS)}
+TABLE: dict[type, dict[str, Reader]] = {
     GaussianLinearDiscriminant: {
         "parameters": parameters(GaussianLinearDiscriminant),
         **_CLASSIFIER,
@@ -173,15 +160,13 @@ TABLE: dict[type, dict[str, Kind]] = {
         "risk_": array("rules", low=0),
         "guarded_": array("rules", dtype=bool),
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
-        "fitted_with": parameters(
-            GaussianLinearDiscriminant, "solver", "shrinkage", "criterion", "costs"
-        ),
-        "statistics_": optional(statistics()),
+        "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
+        "statistics_": optional(statistics),
     },
     SmoothedLinearDiscriminant: {
         "parameters": parameters(SmoothedLinearDiscriminant),
         **_CLASSIFIER,
-        "estimator_": _start(),
+        "estimator_": _START,
         "transformation_": optional(record(_POWERS, PowerTransformation)),
         "priors_": _PRIORS,
         "width_": number(0, 1),
@@ -191,7 +176,7 @@ TABLE: dict[type, dict[str, Kind]] = {
     LocalNeighborhoodSearch: {
         "parameters": parameters(LocalNeighborhoodSearch),
         **_CLASSIFIER,
-        "estimator_": optional(_start()),
+        "estimator_": optional(_START),
         "n_errors_": array("rules", low=0, dtype=None),
         "n_errors_start_": array("rules", low=0, dtype=None),
         "history_": list_of(array(None, low=0), "rules"),
@@ -199,9 +184,9 @@ TABLE: dict[type, dict[str, Kind]] = {
     BoundedErrorClassifier: {
         "parameters": parameters(BoundedErrorClassifier),
         **_RECORD,
-        "estimator_": _start(),
+        "estimator_": _START,
         "threshold_": number(),
-        "bound_": record(_BOUND),
+        "bound_": record(_BOUND, ErrorBound),
     },
     HeteroscedasticProjection: {
         "parameters": parameters(HeteroscedasticProjection),
@@ -212,44 +197,200 @@ TABLE: dict[type, dict[str, Kind]] = {
         "loadings_": array("components", "features"),
         "explained_": array("components", low=0),
         "guarded_": number(0, 1),
-        # What `set_output` was told: names of the features of a next step depend on it.
+        # Chosen by `set_output`: the names of the features of a next step depend on it.
         "output": optional(choice("default", "pandas", "polars")),
-        "statistics_": optional(statistics()),
+        "statistics_": optional(statistics),
     },
-    Pipeline: {
-        "verbose": boolean(),
-        "steps": list_of(record(_STEP), "steps"),
-    },
+    Pipeline: {"steps": list_of(record(_STEP), "steps")},
 }
-MODEL = _fitted(*TABLE)
+# Attributes that some models lack; their value in a file is null then.
+_LACKED = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
+# Attributes that are arrays of the rules.
+_OF_RULES: dict[type, dict[str, str]] = {
+    GaussianLinearDiscriminant: {
+        "bayes_error_": "error",
+        "gap_": "gap",
+        "trivial_": "trivial",
+        "n_iter_": "n_iter",
+    },
+    SmoothedLinearDiscriminant: {"smoothed_error_": "error"},
+    LocalNeighborhoodSearch: {"n_iter_": "n_iter"},
+}
+
+read_model = _model_of(*TABLE)
 
 
-def _values(model: Any) -> Values:
-    """Return what a file says of a fitted model, by key."""
-    if type(model) is Pipeline:
-        steps = [{"name": name, "model": step} for name, step in model.steps]
-        return {"verbose": model.verbose, "steps": steps}
-    given = model.get_params(deep=False)
-    values = {key: getattr(model, key, None) for key in TABLE[type(model)]}
-    values["parameters"] = given
-    start = unfrozen(values.get("estimator_"))
-    if type(start) is not GaussianLinearDiscriminant:
-        values["estimator_"] = None
-    elif unfrozen(given.get("estimator")) is start:
-        given["estimator"] = FROZEN
-    if isinstance(model, CLASSIFIERS):
+def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
+    """Return the JSON value of a fitted model."""
+    cls = type(model)
+    values = {key: getattr(model, key, None) for key in TABLE[cls]}
+
+    def inner(part: Any) -> Any:
+        return model_to_json(part, include_statistics=include_statistics)
+
+    if cls is Pipeline:
+        values["steps"] = [{"name": n, "model": inner(step)} for n, step in model.steps]
+        return {"estimator": cls.__name__, **values}
+    if cls is BoundedErrorClassifier:
+        linear_form(model)  # raises if its estimator cannot be kept
+    written: dict[str, Any] = {
+        "parameters": parameters_to_json(model.get_params(deep=False))
+    }
+    if "classes_" in values:
+        written["classes_"] = labels_to_json(model.classes_)
+    if "statistics_" in values and not include_statistics:
+        values["statistics_"] = None
+    if "output" in values:
+        config = getattr(model, "_sklearn_output_config", {})
+        values["output"] = config.get("transform")
+    if "fitted_with" in values:
+        written["fitted_with"] = parameters_to_json(model._settings)
+    if "estimator_" in values:
+        start = unfrozen(values["estimator_"])
+        kept = type(start) is GaussianLinearDiscriminant
+        written["estimator_"] = inner(start) if kept else None
+    if "rules" in values:
         committee = model._committee
-        values["rules"] = replace(
-            committee.planes, coef=model.coef_, intercept=model.intercept_
+        # Coefficients that somebody has changed are those that predict.
+        own = {"coef": model.coef_, "intercept": model.intercept_}
+        values["rules"] = {key: getattr(committee.planes, key) for key in _RULES} | own
+        values["votes"] = {key: getattr(committee, key, None) for key in _VOTES}
+    for key in values.keys() - written.keys():
+        written[key] = to_json(values[key])
+    return {"estimator": cls.__name__, **{key: written[key] for key in values}}
+
+
+def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline; TypeError if one of them is not ours.
+
+    `remedy` says what else to do than to leave that step out.
+    """
+    for place, (name, step) in enumerate(model.steps, 1):
+        last = CLASSIFIERS if place == len(model.steps) else ()
+        if type(step) not in (HeteroscedasticProjection, *last):
+            kind = repr(step) if isinstance(step, str) else type(step).__name__
+            raise TypeError(
+                f"model has the step {name!r}, {kind}, but may have only "
+                "HeteroscedasticProjection, and GaussianLinearDiscriminant, "
+                "SmoothedLinearDiscriminant or LocalNeighborhoodSearch as its last "
+                f"step: fit without it, or {remedy}"
+            )
+    return list(model.steps)
+
+
+def _attributes(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of attributes that the model has."""
+    return {k: v for k, v in values.items() if v is not None or k not in _LACKED}
+
+
+def _classifier(cls: Any, values: dict[str, Any], at: Place) -> Any:
+    """Return a fitted classifier of the values of a file."""
+    model = unfitted(cls, values.pop("parameters"))
+    rules, votes = values.pop("rules"), values.pop("votes")
+    k, voting = len(values["classes_"]), votes["voting"]
+    one_vs_all = k > 2 and voting is None
+    pairs = np.column_stack([np.full(k, -1), np.arange(k)])
+    pairs = pairs if one_vs_all else all_pairs(k)
+    if len(rules.coef) != len(pairs) or (k == 2 and voting):
+        raise ValueError(
+            f"{at.name}.rules are not those of {k} classes with voting {voting!r}"
         )
-        values["votes"] = {
-            key: getattr(committee, key, None)
-            for key in ("voting", "temperature", "log_odds")
-        }
-    values["fitted_with"] = getattr(model, "_settings", None)
-    values["output"] = getattr(model, "_sklearn_output_config", {}).get("transform")
-    if isinstance(model, BoundedErrorClassifier):
-        linear_form(model)  # says what cannot be kept
-        place = model.classes_.tolist().index(model.bound_.label)
-        values["bound_"] = {**vars(model.bound_), "label": place}
-    return values
+    if "fitted_with" in values:
+        settings = values.pop("fitted_with")
+        unfitted(cls, settings)
+        vars(model).update(_settings=settings, _by_pattern={})
+    evidence = votes["temperature"], votes["log_odds"]
+    vars(model).update(
+        _attributes(values),
+        pairs_=pairs,
+        coef_=rules.coef,
+        intercept_=rules.intercept,
+        _committee=committee_of(rules, pairs, voting, *evidence),
+    )
+    for key, name in _OF_RULES[cls].items():
+        setattr(model, key, getattr(rules, name))
+    _check_scores(model, at / "rules")
+    stats, start = values.get("statistics_"), values.get("estimator_")
+    if stats is not None:
+        _check_part(model, stats.classes, stats.n_features, at / "statistics_")
+    if start is not None:
+        _check_part(model, start.classes_, start.n_features_in_, at / "estimator_")
+    return model
+
+
+def _bounded(cls: Any, values: dict[str, Any], at: Place) -> Any:
+    """Return a discriminant with a bounded error rate."""
+    model = unfitted(cls, values.pop("parameters"))
+    start, bound = values.pop("estimator_"), values.pop("bound_")
+    classes = start.classes_.tolist()
+    if len(classes) != 2:
+        raise ValueError(f"{at.name}.estimator_ must have two classes")
+    if bound.label not in classes:
+        raise (at / "bound_.label").error(f"be one of {classes}", bound.label)
+    vars(model).update(_attributes(values))
+    with np.errstate(over="ignore"):
+        model._keep(start, values["threshold_"], bound)
+    _check_scores(model._moved, at / "threshold_")
+    return model
+
+
+def _projection(cls: Any, values: dict[str, Any], at: Place) -> Any:
+    """Return a fitted projection."""
+    model = unfitted(cls, values.pop("parameters"))
+    model.set_output(transform=values.pop("output"))
+    vars(model).update(_attributes(values))
+    mean, ones = np.abs(model.mean_), np.ones(len(model.loadings_))
+    _check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
+    _check_reach(at / "loadings_", ones, model.loadings_, mean)
+    stats = values["statistics_"]
+    if stats is not None:
+        _check_part(model, stats.classes, stats.n_features, at / "statistics_")
+    return model
+
+
+def _pipeline(cls: Any, values: dict[str, Any], at: Place) -> Any:
+    """Return a pipeline in which each step takes what the one before it returns."""
+    steps = [(step["name"], step["model"]) for step in values["steps"]]
+    model = cls(steps)
+    try:
+        model._validate_steps()
+        own_steps(model, "save it with skops")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{at.name}.steps: {error}") from error
+    for k, ((_, before), (_, after)) in enumerate(pairwise(steps), 1):
+        n, place = before.scalings_.shape[1], at / f"steps[{k}].model.n_features_in_"
+        if after.n_features_in_ != n:
+            raise place.error(f"be {n}, the components before it", after.n_features_in_)
+    return model
+
+
+_MAKERS: dict[type, Any] = {
+    BoundedErrorClassifier: _bounded,
+    HeteroscedasticProjection: _projection,
+    Pipeline: _pipeline,
+}
+
+
+def _check_scores(model: Any, at: Place) -> None:
+    """Reject rules from which no finite scores or probabilities follow."""
+    _check_reach(at, np.ones(model.coef_.shape[1]), model.coef_.T, model.intercept_)
+    scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(model.coef_)))
+    with np.errstate(all="ignore"):
+        log_odds = model._committee.posterior(scores)
+    if not np.isfinite(log_odds).all():
+        raise ValueError(f"{at.name} gives no probabilities: see means and deviations")
+
+
+def _check_reach(at: Place, row: Any, coef: Any, offset: Any) -> None:
+    """Reject numbers with which a small row becomes infinite."""
+    with np.errstate(over="ignore"):
+        reach = np.abs(row) @ np.abs(coef) + np.abs(offset)
+    if not np.isfinite(reach).all():
+        raise ValueError(f"{at.name} has numbers that are too large")
+
+
+def _check_part(model: Any, classes: Any, n_features: int, at: Place) -> None:
+    """Reject a part of a model with other classes or features than its own."""
+    same = np.array_equal(classes, model.classes_)
+    if not same or n_features != model.n_features_in_:
+        raise ValueError(f"{at.name} has other classes or features than the model")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import count
 from json import dumps
 from typing import Any
 
@@ -234,7 +233,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     winner, p = _decide(graph, rules, graph("Where", lost, 0.0, scores))
     label, probabilities = (output.full_name for output in operator.outputs)
     winners = graph("Gather", labels, graph("Squeeze", winner, _COLUMNS))
-    none = np.array([_no_label(labels)], labels.dtype)
+    none = np.array(["" if labels.dtype == object else -(2**63)], labels.dtype)
     graph("Where", graph("Squeeze", lost, _COLUMNS), none, winners, output=label)
     p = _with_largest_at(graph, p.astype(kind), winner, kind)
     graph("Add", p, nothing.astype(kind), output=probabilities)
@@ -270,25 +269,15 @@ def _projection_shapes(operator: Any) -> None:
 def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
     """Return labels as strings or 64-bit integers, the only kinds that ONNX knows."""
     values = classes.tolist()
-    if all(isinstance(value, str) for value in values):
+    if all(isinstance(value, str) for value in values) and "" not in values:
         return np.array(values, dtype=object)
     whole = all(isinstance(v, int | float) and v == int(v) for v in values)
-    if not whole or not all(-(2**63) <= v < 2**63 for v in values):
+    if not whole or not all(-(2**63) < v < 2**63 for v in values):
         raise ValueError(
-            f"classes_ has labels {values} that ONNX cannot hold: fit with strings, or "
-            "with integers of at most 64 bits"
+            f"classes_ has labels {values} that ONNX cannot hold, or that stand for no "
+            "class: fit with text that is not empty, or with integers of 64 bits"
         )
     return np.array([int(value) for value in values], dtype=np.int64)
-
-
-def _no_label(labels: NDArray[Any]) -> str | int:
-    """Return what stands in rows without a class: the empty string or -2^63.
-
-    If that is a label, then the next that is not.
-    """
-    text = labels.dtype.kind == "O"
-    candidates = ("?" * n if text else n - 2**63 for n in count())
-    return next(label for label in candidates if label not in labels.tolist())
 
 
 def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:

@@ -1,31 +1,30 @@
-"""Constructor parameters in a model file: one encoder, and its inverse.
+"""Constructor parameters in a model file.
 
 Numbers, text, None and lists are written as they are; tuples and arrays become lists.
-Objects of one key stand for the rest: ``{"map": [[key, value], ...]}`` for a
-dictionary, ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant,
-``{"frozen": "estimator_"}`` for a `FrozenEstimator` that is the initial estimator, and
+Objects of one key stand for the rest: ``{"map": [[label, value], ...]}`` for a
+dictionary, ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant, and
 ``{"not_kept": "Ridge()"}`` for any other estimator. A random generator becomes None.
 """
 
 from __future__ import annotations
 
 from inspect import signature
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.export.schema import (
-    Kind,
     Place,
+    Reader,
     check_list,
     check_object,
     choice,
+    label,
+    list_of,
     number,
     text,
 )
@@ -47,8 +46,6 @@ _CLASSES: dict[str, Any] = {
 }
 # The initial estimator of a search with a nested dictionary is five levels deep.
 _DEEPEST = 8
-# Stands for the fitted `estimator_` until that is known.
-FROZEN = FrozenEstimator(None)
 
 
 class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,14 +63,10 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def parameters(cls: type, *names: str) -> Kind:
-    """Describe the parameters of a class, or some of them."""
+def parameters(cls: type, *names: str) -> Reader:
+    """Return a reader of the parameters of a class, or of some of them."""
     names = names or tuple(signature(cls).parameters)
-    return Kind(
-        "object of parameters",
-        lambda value, at: _decoded_object(value, at, names, 0),
-        lambda values: {name: _encoded(values[name], name) for name in names},
-    )
+    return lambda value, at: _read_object(value, at, names, 0)
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
@@ -85,78 +78,64 @@ def unfitted(cls: Any, values: dict[str, Any]) -> Any:
     return estimator
 
 
-def _encoded(value: Any, name: str) -> Any:
+def parameters_to_json(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON values of parameters."""
+    return {name: _to_json(value, name) for name, value in values.items()}
+
+
+def _to_json(value: Any, name: str) -> Any:
     """Return the JSON value of a parameter, or raise an error that names it."""
-    if hasattr(value, "to_dict"):  # pandas: by label, unless merely numbered
-        numbered = value.ndim == 2 and (
-            list(value.index) == list(value.columns) == list(range(len(value)))
-        )
-        index = ["index"] * (value.ndim - 1)
-        value = np.asarray(value) if numbered else value.to_dict(*index)
+    if hasattr(value, "to_dict"):  # pandas, which has the numbers by label
+        value = value.to_dict("index") if value.ndim == 2 else value.to_dict()
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, RandomState):
         return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real) and isfinite(value):
-        return float(value)
+    if isinstance(value, str | Real):
+        return value
     if isinstance(value, dict):
-        return {"map": _encoded(list(value.items()), name)}
+        return {"map": [[key, _to_json(item, name)] for key, item in value.items()]}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_encoded(item, name) for item in value]
-    if type(value) in _CLASSES.values():
-        own = signature(type(value)).parameters
-        return {type(value).__name__: {n: _encoded(getattr(value, n), n) for n in own}}
-    if value is FROZEN:
-        return {"frozen": "estimator_"}
+        return [_to_json(item, name) for item in value]
+    cls = type(value)
+    if cls in _CLASSES.values():
+        own = {key: getattr(value, key) for key in signature(cls).parameters}
+        return {cls.__name__: parameters_to_json(own)}
     if hasattr(value, "fit"):
         words = value.name if isinstance(value, NotKept) else repr(value)
         return {"not_kept": " ".join(words.split())}
     raise ValueError(f"parameter {name} cannot be written without pickle: {value!r}")
 
 
-def _decoded(value: Any, at: Place, depth: int) -> Any:
-    """Return the parameter of a JSON value."""
+def _read(value: Any, at: Place, depth: int) -> Any:
+    """Read a parameter."""
     if depth > _DEEPEST:
         raise ValueError(f"{at.name} is nested too deeply")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return text().read(value, at)
+        return text(value, at)
     if isinstance(value, int | float):
-        number().read(value, at)
+        number()(value, at)
         return value
     if isinstance(value, list):
-        return [_decoded(item, at, depth + 1) for item in value]
-    tag = choice("map", "frozen", "not_kept", *_CLASSES).read(next(iter(value), ""), at)
+        return [_read(item, at, depth + 1) for item in value]
+    tag = choice("map", "not_kept", *_CLASSES)(next(iter(value), ""), at)
     check_object(value, at, [tag])
     content = value[tag]
     if tag == "map":
-        return _decoded_map(_decoded(content, at, depth + 1), at)
-    if tag == "frozen":
-        return FROZEN
+        pairs = list_of(lambda pair, at: check_list(pair, at, 2))(content, at)
+        return {label(key, at): _read(item, at, depth + 1) for key, item in pairs}
     if tag == "not_kept":
-        return NotKept(text().read(content, at), at.name.rpartition(".")[2])
+        return NotKept(text(content, at), at.name.rpartition(".")[2])
     cls = _CLASSES[tag]
-    own = _decoded_object(content, at, tuple(signature(cls).parameters), depth + 1)
+    own = _read_object(content, at, tuple(signature(cls).parameters), depth + 1)
     return unfitted(cls, own) if hasattr(cls, "fit") else cls(**own)
 
 
-def _decoded_object(
+def _read_object(
     value: Any, at: Place, names: tuple[str, ...], depth: int
 ) -> dict[str, Any]:
-    """Return parameters by name."""
+    """Read parameters by name."""
     check_object(value, at, names)
-    return {name: _decoded(value[name], at / name, depth) for name in names}
-
-
-def _decoded_map(pairs: Any, at: Place) -> dict[Any, Any]:
-    """Return a dictionary from pairs of label and value."""
-    for pair in check_list(pairs, at):
-        check_list(pair, at, 2)
-        if not isinstance(pair[0], str | int | float):
-            raise at.error("have labels", pair[0])
-    return dict(pairs)
+    return {name: _read(value[name], at / name, depth) for name in names}

@@ -15,7 +15,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_fo
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
 from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
-from heterolda.export.assembly import CLASSIFIERS, own_steps
+from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
 from heterolda.statistics.power import PowerTransformation
@@ -162,8 +162,7 @@ def _center(model: Any) -> Array:
 def _origin(model: Any) -> list[str]:
     """Return what decided each pair of classes, and how good the rules are."""
     if hasattr(model, "n_errors_"):
-        errors = f"{model.n_errors_.sum():g} in training, over all rules"
-        return ["Rules: found by local search, Algorithm 2", f"Errors: {errors}"]
+        return ["Rules: found by local search, Algorithm 2"]
     if hasattr(model, "held_out_error_"):
         error = f"{model.held_out_error_:.4g}, from rows held out"
         lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {error}"]

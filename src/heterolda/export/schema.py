@@ -1,7 +1,7 @@
-"""Kinds of values in a model file: each is read with checks, written and described.
+"""Readers of the values in a model file, with checks, and the way back to JSON.
 
-The table in `models` is made of them. What is read may come from a stranger: a
-ValueError names the place and says what is wrong with it.
+A reader takes a JSON value and its place, and returns what the model holds. Files may
+come from strangers: a ValueError names the place and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import io
 import re
 import reprlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -27,7 +27,7 @@ _LABEL_TYPES = (
     *("str", "object", "bool", "float16", "float32", "float64"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 )
-# An array of text takes the room of its longest entry for each.
+# In an array of text each entry takes as much memory as the longest.
 _MOST_CHARACTERS = 1 << 24
 _SURROGATE = re.compile("[\ud800-\udfff]")  # text that cannot be printed or written
 _SHORT = reprlib.Repr()
@@ -46,69 +46,53 @@ class Place:
         return Place(f"{self.name}.{key}", self.sizes)
 
     def error(self, must: str, value: Any) -> ValueError:
-        """Return the error that says what must be here, and what is."""
+        """Return the error that says what must be in this place, and what is."""
         return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of value: its description, its reader with checks, and its writer."""
-
-    words: str
-    read: Callable[[Any, Place], Any]
-    write: Callable[[Any], Any] = lambda value: value
+Reader = Callable[[Any, Place], Any]
 
 
-def text() -> Kind:
-    """Describe text."""
+def text(value: Any, at: Place) -> str:
+    """Read text."""
+    if not isinstance(value, str) or _SURROGATE.search(value):
+        raise at.error("be valid text", value)
+    return value
+
+
+def label(value: Any, at: Place) -> Any:
+    """Read a label of a class."""
+    if not isinstance(value, str | int | float):
+        raise at.error("be a label", value)
+    return value
+
+
+def choice(*names: str) -> Reader:
+    """Return a reader of one of several texts."""
 
     def read(value: Any, at: Place) -> str:
-        if not isinstance(value, str) or _SURROGATE.search(value):
-            raise at.error("be valid text", value)
+        if not isinstance(value, str) or value not in names:
+            raise at.error(f"be one of {list(names)}", value)
         return value
 
-    return Kind("text", read, str)
+    return read
 
 
-def choice(*names: str, **values: Any) -> Kind:
-    """Describe one of several texts, or of several values by the text for each."""
-    values |= {name: name for name in names}
-    name_of = {value: name for name, value in values.items()}
-
-    def read(value: Any, at: Place) -> Any:
-        if not isinstance(value, str) or value not in values:
-            raise at.error(f"be one of {list(values)}", value)
-        return values[value]
-
-    return Kind(", ".join(f"`{name}`" for name in values), read, name_of.__getitem__)
-
-
-def boolean() -> Kind:
-    """Describe true or false."""
-
-    def read(value: Any, at: Place) -> bool:
-        if not isinstance(value, bool):
-            raise at.error("be true or false", value)
-        return value
-
-    return Kind("true or false", read, bool)
-
-
-def count(size: str | None = None) -> Kind:
-    """Describe an integer from 1 on, which may name a length."""
+def count(size: str | None = None) -> Reader:
+    """Return a reader of a positive integer, which may define a length."""
 
     def read(value: Any, at: Place) -> int:
         if type(value) is not int or not 1 <= value < 2**63:
-            raise at.error("be an integer from 1 on", value)
+            raise at.error("be a positive integer", value)
         if size is not None:
             at.sizes[size] = value
         return value
 
-    return Kind("integer", read, int)
+    return read
 
 
-def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Kind:
-    """Describe a number from `low` to `high`; if `missing`, null stands for NaN."""
+def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Reader:
+    """Return a reader of numbers from `low` to `high`; if `missing`, null is NaN."""
 
     def read(value: Any, at: Place) -> float:
         if missing and value is None:
@@ -119,10 +103,7 @@ def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Ki
             raise at.error(f"be from {low:g} to {high:g}", value)
         return float(value)
 
-    def write(value: Any) -> float | None:
-        return None if missing and value != value else float(value)
-
-    return Kind("number or null" if missing else "number", read, write)
+    return read
 
 
 def array(
@@ -131,18 +112,17 @@ def array(
     high: float = inf,
     dtype: type | None = float,
     missing: bool = False,
-) -> Kind:
-    """Describe an array of numbers from `low` to `high`.
+) -> Reader:
+    """Return a reader of arrays of numbers from `low` to `high`.
 
-    Without a dtype the numbers are integers if all of them are written so. If `missing`
-    null stands for NaN.
+    Without a dtype, they are integers if all of them are written so. If `missing`, null
+    is NaN.
     """
-    words = {int: "integers", bool: "true or false"}.get(dtype or float, "numbers")
     types = {dtype} if dtype in (int, bool) else {int, float}
     types |= {type(None)} if missing else set()
 
     def read(value: Any, at: Place) -> NDArray[Any]:
-        _check_lists(value, at, shape, types, words)  # before anything is allocated
+        _check_lists(value, at, shape, types)  # before anything is allocated
         numbers = np.array(value, dtype=np.float64)
         outside = np.isinf(numbers) | (numbers < low) | (numbers > high)
         if outside.any():
@@ -152,109 +132,106 @@ def array(
             return integers
         return numbers.astype(dtype or float)
 
-    def write(value: Any) -> Any:
-        values = value.tolist()
-        return [None if x != x else x for x in values] if missing else values
-
-    sizes = " x ".join("any" if n is None else str(n) for n in shape)
-    return Kind(f"{words} ({sizes}){', null for NaN' * missing}", read, write)
+    return read
 
 
 def list_of(
-    kind: Kind, length: Length = None, make: Callable[[list[Any]], Any] = list
-) -> Kind:
-    """Describe a list of values of one kind; `make` takes what is read."""
+    read_item: Reader, length: Length = None, make: Callable[[Any], Any] = list
+) -> Reader:
+    """Return a reader of a list; `make` takes what is read."""
 
     def read(value: Any, at: Place) -> Any:
         items = check_list(value, at, length)
-        places = (Place(f"{at.name}[{k}]", at.sizes) for k in range(len(items)))
-        return make(list(map(kind.read, items, places)))
-
-    words = f"{f'for each of the {length}' if length else 'list'}: {kind.words}"
-    return Kind(words, read, lambda value: [kind.write(x) for x in value])
-
-
-def optional(kind: Kind) -> Kind:
-    """Describe a value of another kind, or None."""
-    return Kind(
-        f"null, or {kind.words}",
-        lambda value, at: None if value is None else kind.read(value, at),
-        lambda value: None if value is None else kind.write(value),
-    )
-
-
-def record(fields: Mapping[str, Kind], make: Callable[..., Any] = dict) -> Kind:
-    """Describe an object with the keys of `fields`, in their order, and no others.
-
-    What is written is a dictionary or has such attributes; `make` takes what is read.
-    """
-
-    def read(value: Any, at: Place) -> Any:
-        check_object(value, at, fields)
         return make(
-            **{key: kind.read(value[key], at / key) for key, kind in fields.items()}
+            [
+                read_item(item, Place(f"{at.name}[{k}]", at.sizes))
+                for k, item in enumerate(items)
+            ]
         )
 
-    def write(value: Any) -> dict[str, Any]:
-        values = value if isinstance(value, dict) else vars(value)
-        return {key: kind.write(values[key]) for key, kind in fields.items()}
-
-    return Kind(f"object: {', '.join(f'`{key}`' for key in fields)}", read, write)
+    return read
 
 
-def labels() -> Kind:
-    """Describe two or more labels, sorted and distinct, with their NumPy type."""
-    anything = Kind("labels", lambda value, at: check_list(value, at, "classes"))
-    kind = record({"type": choice(*_LABEL_TYPES), "labels": anything})
-
-    def write(classes: NDArray[Any]) -> Any:
-        name = "str" if classes.dtype.kind == "U" else classes.dtype.name
-        mixed = name == "object" and not all(isinstance(x, str) for x in classes)
-        if mixed or name not in _LABEL_TYPES:
-            raise ValueError(
-                "classes must be numbers, booleans or text to be written without "
-                f"pickle, got dtype {classes.dtype}"
-            )
-        return kind.write({"type": name, "labels": classes.tolist()})
-
-    def read(value: Any, at: Place) -> NDArray[Any]:
-        name, given = kind.read(value, at).values()
-        if name in ("str", "object"):
-            list_of(text()).read(given, at / "labels")
-            if max(map(len, given)) > _MOST_CHARACTERS // len(given):
-                raise ValueError(f"{at.name} has labels that are too long")
-        try:
-            with np.errstate(over="ignore"):
-                classes = np.array(given, dtype=name)
-        except (OverflowError, TypeError, ValueError):
-            classes = np.array([])
-        kept = classes.tolist()  # the type must not have changed a label
-        same = kept == given and list(map(type, kept)) == list(map(type, given))
-        ordered = np.array_equal(np.unique(classes), classes)
-        if not (same and ordered) or len(kept) < 2 or inf in kept:
-            must = f"have two or more labels of {name}, sorted and distinct"
-            raise at.error(must, given)
-        return classes
-
-    return Kind(kind.words, read, write)
+def optional(read_value: Reader) -> Reader:
+    """Return a reader that also takes null, as None."""
+    return lambda value, at: None if value is None else read_value(value, at)
 
 
-def statistics() -> Kind:
-    """Describe class statistics, as the file that `ClassStatistics.save` writes."""
+def record(readers: dict[str, Reader], make: Callable[..., Any] = dict) -> Reader:
+    """Return a reader of an object with these keys and no others; see `list_of`."""
 
-    def read(value: Any, at: Place) -> ClassStatistics:
-        try:
-            data = b64decode(text().read(value, at), validate=True)
-            return ClassStatistics.load(io.BytesIO(data))
-        except ValueError as error:
-            raise ValueError(f"{at.name}: {error}") from error
+    def read(value: Any, at: Place) -> Any:
+        check_object(value, at, readers)
+        return make(
+            **{key: reader(value[key], at / key) for key, reader in readers.items()}
+        )
 
-    def write(stats: ClassStatistics) -> str:
+    return read
+
+
+def labels(value: Any, at: Place) -> NDArray[Any]:
+    """Read two or more labels, sorted and distinct, with their NumPy type."""
+    check_object(value, at, ("type", "labels"))
+    name = choice(*_LABEL_TYPES)(value["type"], at / "type")
+    given = check_list(value["labels"], at / "labels", "classes")
+    if name in ("str", "object"):
+        list_of(text)(given, at / "labels")
+        if max(map(len, given)) > _MOST_CHARACTERS // len(given):
+            raise ValueError(f"{at.name} has labels that are too long")
+    try:
+        with np.errstate(over="ignore"):
+            classes = np.array(given, dtype=name)
+    except (OverflowError, TypeError, ValueError):
+        classes = np.array([])
+    kept = classes.tolist()  # the type must not have changed a label
+    same = kept == given and list(map(type, kept)) == list(map(type, given))
+    ordered = np.array_equal(np.unique(classes), classes)
+    if not (same and ordered) or len(kept) < 2 or inf in kept:
+        raise at.error(f"have two or more labels of {name}, sorted and distinct", given)
+    return classes
+
+
+def labels_to_json(classes: NDArray[Any]) -> Any:
+    """Return labels with their type."""
+    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    mixed = name == "object" and not all(isinstance(x, str) for x in classes)
+    if mixed or name not in _LABEL_TYPES:
+        raise ValueError(
+            "classes must be numbers, booleans or text to be written without pickle, "
+            f"got dtype {classes.dtype}"
+        )
+    return {"type": name, "labels": classes.tolist()}
+
+
+def statistics(value: Any, at: Place) -> ClassStatistics:
+    """Read class statistics: the file that they save themselves to, in base64."""
+    try:
+        data = b64decode(text(value, at), validate=True)
+        return ClassStatistics.load(io.BytesIO(data))
+    except ValueError as error:
+        raise ValueError(f"{at.name}: {error}") from error
+
+
+def to_json(value: Any) -> Any:
+    """Return the JSON value of a fitted attribute; NaN becomes null."""
+    if isinstance(value, ClassStatistics):
         file = io.BytesIO()
-        stats.save(file)
+        value.save(file)
         return b64encode(file.getbuffer()).decode()
-
-    return Kind("file of `ClassStatistics.save` in base64", read, write)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and np.isnan(value).any():
+            value = value.astype(object)
+            value[np.not_equal(value, value)] = None
+        return value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_dataclass(value):
+        value = {item.name: getattr(value, item.name) for item in fields(value)}
+    if isinstance(value, dict):
+        return {key: to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return None if value != value else value
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
@@ -270,7 +247,7 @@ def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
 
 
 def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
-    """Return a list of the right length, or say what is wrong."""
+    """Return a list, or reject what is not one of the right length."""
     if not isinstance(value, list):
         raise at.error("be a list", value)
     if isinstance(length, str):
@@ -283,15 +260,16 @@ def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
 
 
 def _check_lists(
-    value: Any, at: Place, shape: tuple[Length, ...], types: set[Any], words: str
+    value: Any, at: Place, shape: tuple[Length, ...], types: set[Any]
 ) -> None:
-    """Reject what is not a nested list of a shape and of some types."""
+    """Reject what is not a nested list of a shape and of these types."""
     items = check_list(value, at, shape[0])
     if len(shape) > 1:
         for item in items:
-            _check_lists(item, at, shape[1:], types, words)
+            _check_lists(item, at, shape[1:], types)
         return
     wrong = set(map(type, items)) - types
     if wrong:
         item = next(item for item in items if type(item) in wrong)
-        raise at.error(f"have {words} only", item)
+        kind = "true or false" if bool in types else "numbers"
+        raise at.error(f"have {kind} only", item)
