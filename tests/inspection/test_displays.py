@@ -157,7 +157,7 @@ def test_areas_along_the_normal_are_priors_and_errors(four):
         assert shown.classes[i] in line.get_label()
 
 
-def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
+def test_boundary_rules_divide_the_plane_as_they_divide_space(two):
     X, y = two[0][:, :2], two[1]
     model = GLD().fit(X, y)
     shown = BoundaryDisplay.from_estimator(model, X, y)
@@ -175,18 +175,16 @@ def test_boundary_rules_divide_the_plane_as_they_divide_space(two, rng):
     # The rule of the discriminant is upright: its normal is the first axis.
     a, b, _ = shown.rules["this rule"]
     assert abs(b) < 1e-9 * abs(a)
-    # The quadratic boundary is that of the two normal densities.
-    s, t, odds = shown.quadratic
-    means, cov = model.statistics_.means, model.statistics_.covariances()
-    pooled = np.sqrt(np.diag(np.tensordot([0.5, 0.5], cov, axes=1)))
-    normal = model.coef_[0] * pooled / np.linalg.norm(model.coef_[0] * pooled)
-    other = np.array([-normal[1], normal[0]])
-    classes = [multivariate_normal(means[k], cov[k]) for k in (0, 1)]
-    for i, j in rng.integers(0, len(s), (20, 2)):
-        sides = [s[i, j] * normal + sign * t[i, j] * other for sign in (1, -1)]
-        places = means.mean(axis=0) + pooled * np.array(sides)
-        expected = classes[1].logpdf(places) - classes[0].logpdf(places)
-        assert np.min(np.abs(odds[i, j] - expected)) < 1e-6 * (1 + np.abs(odds[i, j]))
+    # On the quadratic boundary both normal densities times priors are equal.
+    (contour,) = shown.ax_.collections[2:]
+    places = np.concatenate([path.vertices for path in contour.get_paths()])
+    logs = [
+        np.log(p) + multivariate_normal(mean, cov).logpdf(places)
+        for p, mean, cov in zip(
+            shown.priors, shown.means, shown.covariances, strict=True
+        )
+    ]
+    assert_allclose(logs[0], logs[1], atol=0.01)
 
 
 def test_boundaries_without_all_of_their_lines(rng):
@@ -194,7 +192,6 @@ def test_boundaries_without_all_of_their_lines(rng):
     X[y == 1] += 1
     X[y == 0, 1] = 0.5
     shown = BoundaryDisplay.from_estimator(GLD().fit(X, y))  # singular covariances
-    assert shown.quadratic is None
     assert set(shown.rules) == {"LDA", "this rule"}
     # Equal means: Fisher's rule has no normal, and a division by zero was drawn.
     moments = [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
