@@ -55,8 +55,8 @@ def test_every_display_is_drawn(display, classes, request, tmp_path):
     shown = display.from_estimator(model, X, y)
     shown.figure_.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
-    # The same from statistics, without rows, and again on given axes.
-    again = display.from_statistics(model.statistics_)
+    # The same without rows, and again on given axes.
+    again = display.from_estimator(GLD().fit_statistics(model.statistics_))
     assert again.figure_ is not shown.figure_
     assert again.ax_.get_title()
     ax = again.figure_.add_subplot()
@@ -78,8 +78,8 @@ def test_pairs_are_chosen_by_labels(display, four):
 
 
 def test_error_curve_shows_minima_landings_and_bound():
-    shown = ErrorCurveDisplay.from_statistics(TWO_MINIMA)
     model = GLD().fit_statistics(TWO_MINIMA)
+    shown = ErrorCurveDisplay.from_estimator(model)
     least = model.bayes_error_[0]
     assert len(shown.minima) == 2
     assert shown.error.min() >= least * (1 - 1e-9)
@@ -195,7 +195,8 @@ def test_boundaries_without_all_of_their_lines(rng):
     assert set(shown.rules) == {"LDA", "this rule"}
     # Equal means: Fisher's rule has no normal, and a division by zero was drawn.
     moments = [0, 1], [50, 50], np.zeros((2, 2)), [np.eye(2), np.diag([9.0, 0.2])]
-    shown = BoundaryDisplay.from_statistics(ClassStatistics.from_moments(*moments))
+    model = GLD().fit_statistics(ClassStatistics.from_moments(*moments))
+    shown = BoundaryDisplay.from_estimator(model)
     assert set(shown.rules) == {"this rule"}
     shown.figure_.canvas.draw()
 

@@ -90,7 +90,7 @@ class Display:
 
 
 class PairDisplay(Display):
-    """Draw one pair of classes, of a discriminant or of statistics.
+    """Draw one pair of classes of a discriminant.
 
     A display adds the class method `_values`, which returns the arguments of its
     constructor for a pair, and `_draw`.
@@ -139,30 +139,6 @@ class PairDisplay(Display):
             )
         return display.plot(ax=ax)
 
-    @classmethod
-    def from_statistics(
-        cls, statistics, *args, priors=None, shrinkage=None, **settings
-    ):
-        """Draw the best rules for class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        *args, **settings
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-
-        Returns
-        -------
-        display
-            The display.
-        """
-        model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-        model.fit_statistics(statistics)
-        return cls.from_estimator(model, *args, **settings)
-
     def _finish(self, ax, *, loc=None, **settings):
         """Write the title, the legend and what else `Axes.set` takes."""
         first, second = self.classes
@@ -175,8 +151,8 @@ def check_kind(estimator, *kinds):
     if not isinstance(estimator, kinds):
         names = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(
-            f"estimator must be a {names}, got {type(estimator).__name__}: use "
-            "from_statistics, or the estimator_ of a search"
+            f"estimator must be a {names}, got {type(estimator).__name__}: fit one, or "
+            "pass the estimator_ of a search"
         )
     estimator._check_ready()
 

@@ -122,8 +122,9 @@ class ClassMapDisplay(Display):
         check_has_statistics(estimator)
         estimator = host_of(estimator)
         if isinstance(estimator, GaussianLinearDiscriminant):
-            settings = {"priors": estimator.priors_}
-            return cls.from_statistics(estimator.statistics_, X, y, ax=ax, **settings)
+            statistics, priors = estimator.statistics_, estimator.priors_
+            estimator = HeteroscedasticProjection(2, priors=priors)
+            estimator.fit_statistics(statistics)
         if len(estimator.explained_) < 2:
             raise ValueError(
                 "a map needs two components, but the projection has only 1: fit it "
@@ -146,28 +147,6 @@ class ClassMapDisplay(Display):
             explained=estimator.explained_[:2],
             points=points,
         ).plot(ax=ax)
-
-    @classmethod
-    def from_statistics(cls, statistics, X=None, y=None, *, ax=None, **settings):
-        """Draw classes of which statistics are known.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y, ax
-            As for `from_estimator`.
-        **settings
-            As for `HeteroscedasticProjection`.
-
-        Returns
-        -------
-        ClassMapDisplay
-            The display.
-        """
-        projection = HeteroscedasticProjection(2, **settings)
-        projection.fit_statistics(statistics)
-        return cls.from_estimator(projection, X, y, ax=ax)
 
     def _draw(self, ax):
         from matplotlib.colors import ListedColormap
