@@ -101,5 +101,5 @@ def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> lis
     return [
         f"Note: classes {named([labels[k] for k in small])} have fewer than five rows "
         "per feature, so their covariances are uncertain and errors of the model too "
-        "low: use more rows or fewer features; shrinkage 'cv' may help."
+        "low: use more rows or fewer features."
     ]
