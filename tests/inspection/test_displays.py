@@ -94,6 +94,9 @@ def test_error_curve_shows_minima_landings_and_bound():
     for place, error in shown.minima:
         near = np.abs(shown.theta - place) < 0.02
         assert shown.error[near].min() >= error - 1e-12
+    uneven = GLD(priors=[0.8, 0.2]).fit_statistics(TWO_MINIMA)
+    least = ErrorCurveDisplay.from_estimator(uneven).error.min()
+    assert least == pytest.approx(uneven.bayes_error_[0], rel=1e-3)
 
 
 @pytest.mark.parametrize("case", ["one feature", "proportional", "separable", "equal"])
