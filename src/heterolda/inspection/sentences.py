@@ -95,8 +95,8 @@ def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> lis
             "labels can be separated, so errors and pictures of the fitted model mean "
             "nothing."
         ]
-    small = np.flatnonzero(weights < ROWS_PER_FEATURE * n_features)
-    if not len(small):
+    small = np.flatnonzero(weights < ROWS_PER_FEATURE * n_features).tolist()
+    if not small:
         return []
     return [
         f"Note: classes {named([labels[k] for k in small])} have fewer than five rows "
