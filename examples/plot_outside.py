@@ -43,7 +43,7 @@ for solver in ("fisher", "c-hld", "global"):
 # between 0 and 90 degrees; the dotted line is the error of always choosing "common".
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-ErrorCurveDisplay.from_statistics(moments, ax=axes)
+ErrorCurveDisplay.from_estimator(model, ax=axes)  # the last one, global
 axes.axvspan(0, 90, color="#2a6fbb", alpha=0.1, lw=0, label="s from 0 to 1")
 axes.set(xlim=(-13, 15), ylim=(0.04, 0.1))
 axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")

@@ -64,7 +64,8 @@ for fold, (train, test) in enumerate(folds):
 figure, axes = plt.subplots(1, 3, figsize=(9.6, 4.2), layout="constrained")
 for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
     statistics = ClassStatistics.from_data(*fitted)
-    ClassMapDisplay.from_statistics(statistics, *held_out, ax=ax)
+    plane = HeteroscedasticProjection(2).fit_statistics(statistics)
+    ClassMapDisplay.from_estimator(plane, *held_out, ax=ax)
     ax.set_title(f"{name}\n{in_plane[name]:.0f} % of held-out rows right", size=13)
     ax.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
 plt.show()

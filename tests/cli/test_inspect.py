@@ -147,7 +147,7 @@ def test_fewer_rows_than_features(tmp_path):
     path, page = tmp_path / "m.json", tmp_path / "m.html"
     heterolda.save(GaussianLinearDiscriminant().fit(data, y), path)
     succeed("inspect", path, "--html", page)
-    card = re.sub("<[^>]*>", " ", page.read_text(encoding="utf-8"))
+    card = re.sub("<[^>]*>|&nbsp;", " ", page.read_text(encoding="utf-8"))
     for text in (card, succeed("inspect", path)):
         assert "with fewer rows (24) than features (3,000)" in text
         assert "exactly normal" not in text

@@ -177,7 +177,7 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
     for ask in (
         lambda model: heterolda.save(model, path) or path.read_text(),
         lambda model: export_c(model, tmp_path / "model.h", "double").path.read_text(),
-        lambda model: str(ModelFacts(model).pairs),
+        lambda model: str(ModelFacts(model).worst_first),
         lambda model: (
             heterolda.ClassMapDisplay.from_estimator(model, ROWS, LABELS).means
         ),

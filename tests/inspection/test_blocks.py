@@ -47,9 +47,9 @@ def test_a_terminal_shows_lines():
 
 
 def test_a_page_has_sections_tables_and_pictures():
-    page = to_page("T & t", "na_me", BLOCKS)
+    page = to_page("T & t", "a_long_name_of data_1", BLOCKS)
     assert "<title>T &amp; t</title>" in page
-    assert "<h1>na_<wbr>me</h1>" in page
+    assert "<h1>a_<wbr>long_<wbr>name_<wbr>of data_1</h1>" in page
     lead, *parts = re.split("<section>", page.partition("<body>")[2])
     assert "<p>A lead &amp; more.</p>\n<p>Second line.</p>" in lead
     assert len(parts) == 2
@@ -57,7 +57,7 @@ def test_a_page_has_sections_tables_and_pictures():
     assert "&lt;b&gt;" in parts[0]
     assert "<b>" not in page
     assert '<i style="width:100.0%">' in parts[0]
-    assert '<p class="note">and 1 more name with 25.0 %</p>' in parts[0]
+    assert '<p class="note">and 1 more name with 25.0&nbsp;%</p>' in parts[0]
     assert page.count('<img alt="A line: Caption') == 1
     assert "<figcaption>Caption &lt;i&gt;.</figcaption>" in parts[0]
     assert "<details><summary>Press</summary>" in parts[1]

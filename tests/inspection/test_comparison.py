@@ -66,7 +66,6 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
             assert found.log_loss[k] == pytest.approx(log_loss(y, chances))
     assert np.isnan(found.log_loss).tolist() == [False, False, False, True]
     assert np.all(found.fit_seconds > 0)
-    assert found.linear.tolist() == [True, False, True, True]
     best = int(np.argmax(found.accuracy))
     assert found.best == found.names[best]
     for k in range(4):
@@ -89,7 +88,6 @@ def drawn(wrong, losses, **others):
         "predictions": np.array([np.where(rows < n, 1 - truth, truth) for n in wrong]),
         "log_loss": np.array(losses),
         "fit_seconds": np.array([0.001, 0.2, 30, 0.001][: len(wrong)]),
-        "linear": np.ones(len(wrong), bool),
         "failures": {},
         "notes": (),
     }

@@ -54,7 +54,7 @@ def evaluate(
     check_files({}, model=model, data=data)
     text = format_of(reading)
     import heterolda.cli.models as models
-    from heterolda.inspection.scores_text import describe_scores
+    from heterolda.inspection.scoring import describe_scores
 
     fitted, name = models.load_classifier(model), name_of(data)
     record = getattr(fitted, "fit_record_", None)

@@ -157,36 +157,49 @@ def _block(block: Block) -> str:
         return f"<h2>{_breakable(block.text)}</h2>"
     if isinstance(block, Paragraph):
         kind = ' class="note"' if block.small else ""
-        return "\n".join(f"<p{kind}>{escape(line)}</p>" for line in block.lines)
+        return "\n".join(f"<p{kind}>{_html(line)}</p>" for line in block.lines)
     if isinstance(block, Figure):
-        caption = escape(block.caption)
+        caption = _html(block.caption)
         alt = f"{escape(block.about)}: {caption}" if block.about else caption
         image = f'<img alt="{alt}" src="{_picture(block)}">'
         return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     rows, more = block.shown(on_page=True)
     head = [_breakable(cell) for cell in block.head]
-    table = html_table(head, [[_breakable(name), *cells] for name, *cells in rows])
+    body = [[_breakable(name), *map(_html, cells)] for name, *cells in rows]
+    table = html_table(head, body)
     shown = f'<div class="scroll" tabindex="0">{table}</div>'
-    title = escape(block.title)
+    title = _html(block.title)
     if block.folded:
         shown = f"<details><summary>{title}</summary>{shown}</details>"
     elif title:
         shown = f'<p class="note">{title}</p>{shown}'
-    return shown + (f'<p class="note">{escape(more)}</p>' if more else "")
+    return shown + (f'<p class="note">{_html(more)}</p>' if more else "")
+
+
+def _html(text: str) -> Markup:
+    """Return text as HTML, with numbers and their signs on one line."""
+    if isinstance(text, Markup):
+        return text
+    number = r"(?<=&lt;) (?=\d)|(?<=\d) (?=%)"  # as in < 0.001 %
+    return Markup(re.sub(number, "&nbsp;", escape(text)))
 
 
 def _bar(share: float, largest: float) -> Markup:
     """Return a share as a figure and as a bar."""
     width = 100 * share / largest if largest > 0 else 0.0
     return Markup(
-        f"<span>{percent(share)}</span>"
+        f"<span>{_html(percent(share))}</span>"
         f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
     )
 
 
 def _breakable(name: str) -> Markup:
-    """Return a name that may wrap where its parts end."""
-    return Markup(re.sub(r"[_./:-]+(?=\w)", r"\g<0><wbr>", escape(name)))
+    """Return a name of which long words may wrap where their parts end."""
+
+    def with_breaks(word: re.Match[str]) -> str:
+        return re.sub(r"[_./:+-]+(?=\w)", r"\g<0><wbr>", word[0])
+
+    return Markup(re.sub(r"\S{13,}", with_breaks, escape(name)))
 
 
 def _picture(figure: Figure) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from heterolda.foundations.validation import (
     readable_rows,
 )
 from heterolda.foundations.wording import count, named
-from heterolda.inspection._compared_models import HeldOut, check_models, evaluate
 from heterolda.inspection.blocks import Block, Paragraph, Shown, Table
+from heterolda.inspection.compared_models import HeldOut, check_models, evaluate
 from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.statistics.rows import copies_of_rows
 
@@ -73,9 +73,6 @@ class Comparison(Shown):
         without probabilities.
     fit_seconds : ndarray of shape (n_models,)
         Mean time of one fit.
-    linear : ndarray of bool of shape (n_models,)
-        Which models have linear boundaries: those with `coef_` that do not transform
-        features.
     failures : dict
         Why models failed, by name.
     notes : tuple of str
@@ -102,7 +99,6 @@ class Comparison(Shown):
     predictions: Index
     log_loss: Array
     fit_seconds: Array
-    linear: NDArray[np.bool_]
     failures: dict[str, str]
     notes: tuple[str, ...]
 
@@ -116,27 +112,25 @@ class Comparison(Shown):
         """Return the standard errors of `accuracy`."""
         return _mean_and_error(self._right)[1]
 
-    @property
+    @cached_property
     def difference(self) -> Array:
         """Return each model's accuracy minus the best."""
-        return self._difference_to_best(self._finished)[0]
+        return _mean_and_error(self._right - self._right[self._best])[0]
 
-    @property
+    @cached_property
     def difference_error(self) -> Array:
         """Return the standard errors of `difference`, from paired predictions."""
-        return self._difference_to_best(self._finished)[1]
+        return _mean_and_error(self._right - self._right[self._best])[1]
 
     @property
     def best(self) -> str | None:
         """Return the model with the highest accuracy; the first, if several tie."""
-        finished = self._finished
-        return self.names[self._best_of(finished)] if finished.any() else None
+        return self.names[self._best] if self._finished.any() else None
 
     @property
     def best_by_log_loss(self) -> str | None:
         """Return the model with the lowest log loss; or None."""
-        loss = np.where(self._finished, self.log_loss, np.nan)
-        return None if np.isnan(loss).all() else self.names[int(np.nanargmin(loss))]
+        return self._lowest_log_loss(self._finished)
 
     @property
     def as_good(self) -> tuple[str, ...]:
@@ -144,45 +138,34 @@ class Comparison(Shown):
 
         The standard error is that of the difference from the best.
         """
-        finished = self._finished
-        close = self._as_good_of(finished) if finished.any() else finished
-        return tuple(self.names[k] for k in np.flatnonzero(close))
+        return tuple(self.names[k] for k in np.flatnonzero(self._as_good))
 
     @property
     def choice(self) -> str | None:
         """Return the model with the lowest log loss among those as good as the best."""
-        finished = self._finished
-        return self.names[self._choice_of(finished)] if finished.any() else None
+        return self._lowest_log_loss(self._as_good) or self.best
 
     @property
     def recommendation(self) -> str:
         """Return which model to use, and why, in a few sentences."""
-        if self.best is None or self.choice is None:
+        best, choice, by_loss = self.best, self.choice, self.best_by_log_loss
+        if best is None or choice is None:
             return "No model could be fitted. The reasons are below."
-        share = dict(zip(self.names, 100 * self.accuracy, strict=True))
-        loss = dict(zip(self.names, self.log_loss, strict=True))
-        text = f"Best by accuracy: {self.best} ({share[self.best]:.2f} %)"
-        by_loss = self.best_by_log_loss
+        text = f"Best by accuracy: {best} ({100 * self.accuracy[self._best]:.2f} %)"
         if by_loss is not None:
-            text += f"; best by log loss: {by_loss} ({loss[by_loss]:.4f})"
-        others = ", ".join(name for name in self.as_good if name != self.best)
+            loss = self.log_loss[self.names.index(by_loss)]
+            text += f"; best by log loss: {by_loss} ({loss:.4f})"
+        others = ", ".join(name for name in self.as_good if name != best)
         if others:
             why = "of these it has the lowest log loss"
-            if np.isnan(loss[self.choice]):
+            if np.isnan(self.log_loss[self.names.index(choice)]):
                 why = "none of these predicts probabilities"
-            text += f". As good as {self.best} on these data: {others}."
-            text += f" Use {self.choice}: {why}."
+            text += f". As good as {best} on these data: {others}. Use {choice}: {why}."
         else:
-            text += f". No other model is within one standard error of {self.best}."
-            text += f" Use {self.choice}."
-        linear = self.linear & self._finished
-        if linear.any() and not linear[self.names.index(self.choice)]:
-            name = self.names[self._choice_of(linear)]
-            text += f" If the boundaries must be linear, use {name} "
-            text += f"({share[name]:.2f} %)."
+            text += f". No other model is within one standard error of {best}."
+            text += f" Use {choice}."
         k, label, largest = self._largest_class
-        right = self._right[self.names.index(self.best)]
-        mean, error = _mean_and_error(right - (self.truth == k))
+        mean, error = _mean_and_error(self._right[self._best] - (self.truth == k))
         if mean <= STANDARD_ERRORS * error:
             text += f" But no model is clearly better than always answering {label!r}, "
             text += f"which is right for {100 * largest:.2f} % of the rows."
@@ -199,27 +182,23 @@ class Comparison(Shown):
         right = self.predictions == self.truth
         return np.where(self._finished[:, None], right, np.nan)
 
-    def _best_of(self, mask: NDArray[np.bool_]) -> int:
-        """Return the most accurate of a mask of models."""
-        return int(np.argmax(np.where(mask, self.accuracy, -1.0)))
+    @property
+    def _best(self) -> int:
+        """Return the place of the most accurate model."""
+        return int(np.argmax(np.where(self._finished, self.accuracy, -1.0)))
 
-    def _difference_to_best(self, mask: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return accuracies minus that of the best of a mask, and standard errors."""
-        return _mean_and_error(self._right - self._right[self._best_of(mask)])
-
-    def _as_good_of(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which models of a mask are as good as the best of it."""
-        difference, error = self._difference_to_best(mask)
+    @property
+    def _as_good(self) -> NDArray[np.bool_]:
+        """Return which models are as good as the best."""
         # A single row that only the best gets right is one standard error, but for
-        # rounding.
-        return np.asarray(mask & (difference >= -error * (1 + 1e-9)))
+        # rounding. Of models that failed, the difference is NaN.
+        return np.asarray(self.difference >= -self.difference_error * (1 + 1e-9))
 
-    def _choice_of(self, mask: NDArray[np.bool_]) -> int:
-        """Return which model of a mask to use."""
-        has_loss = self._as_good_of(mask) & np.isfinite(self.log_loss)
-        if not has_loss.any():
-            return self._best_of(mask)
-        return int(np.argmin(np.where(has_loss, self.log_loss, np.inf)))
+    def _lowest_log_loss(self, mask: NDArray[np.bool_]) -> str | None:
+        """Return the model of a mask with the lowest log loss, if any has one."""
+        loss = np.where(mask & np.isfinite(self.log_loss), self.log_loss, np.inf)
+        k = int(loss.argmin())
+        return self.names[k] if np.isfinite(loss[k]) else None
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
@@ -238,17 +217,12 @@ class Comparison(Shown):
             if name in self.failures:
                 rows.append([name, "failed", *[""] * 5])
                 continue
+            row = [name, f"{accuracy[k]:.2f} %", f"{error[k]:.2f}"]
             to_best = [f"{difference[k]:.2f}", f"{paired[k]:.2f}"]
-            rows.append(
-                [
-                    name,
-                    f"{accuracy[k]:.2f} %",
-                    f"{error[k]:.2f}",
-                    *(["best", ""] if name == self.best else to_best),
-                    "-" if np.isnan(self.log_loss[k]) else f"{self.log_loss[k]:.4f}",
-                    f"{self.fit_seconds[k]:.2g} s",
-                ]
-            )
+            row += ["best", ""] if name == self.best else to_best
+            loss = self.log_loss[k]
+            row += ["-" if np.isnan(loss) else f"{loss:.4f}"]
+            rows.append([*row, f"{self.fit_seconds[k]:.2g} s"])
         return Table(head, rows)
 
     def __repr__(self) -> str:
@@ -264,15 +238,9 @@ class Comparison(Shown):
             f"{label!r} is right for {100 * share:.2f} %."
         )
         failed = [f"{name} failed: {why}" for name, why in self.failures.items()]
-        return [
-            Paragraph([about]),
-            self._table(),
-            Paragraph([self.recommendation]),
-            *(
-                Paragraph([note], small=True)
-                for note in [_CAVEAT, *failed, *self.notes]
-            ),
-        ]
+        notes = [Paragraph([n], small=True) for n in [_CAVEAT, *failed, *self.notes]]
+        advice = Paragraph([self.recommendation])
+        return [Paragraph([about]), self._table(), advice, *notes]
 
     def to_frame(self) -> Any:
         """Return the models as a pandas DataFrame, with shares from 0 to 1."""
@@ -401,16 +369,14 @@ def compare(
             "class labels?",
         )
     outcomes: dict[str, HeldOut] = {}
-    n_folds = len(np.unique(folds[held_out]))
-
-    def report(name: str, n_done: int) -> None:
-        if progress is not None:
-            progress(name, (len(outcomes) + n_done / n_folds) / len(chosen))
-
     for name, model in chosen.items():
-        report(name, 0)
-        rows = numbers, codes, classes, folds
-        outcomes[name] = evaluate(model, *rows, partial(report, name))
+
+        def report(share: float, name: str = name) -> None:
+            if progress is not None:
+                progress(name, (len(outcomes) + share) / len(chosen))
+
+        report(0)
+        outcomes[name] = evaluate(model, numbers, labels, folds, report)
     notes = []
     if not held_out.all():
         others = codes[~held_out]
@@ -430,10 +396,7 @@ def compare(
         predictions=np.array([result.predictions[held_out] for result in results]),
         log_loss=np.array([result.log_loss[held_out].mean() for result in results]),
         fit_seconds=np.array([result.seconds for result in results]),
-        linear=np.array([result.linear for result in results]),
-        failures={
-            k: result.failure for k, result in outcomes.items() if result.failure
-        },
+        failures={name: out.failure for name, out in outcomes.items() if out.failure},
         notes=tuple(notes),
     )
 

@@ -1,8 +1,7 @@
-"""What a fitted model says about itself, for its text and its page."""
+"""Gather what a fitted model says about itself, for its text and its page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +26,6 @@ from heterolda.inspection.sentences import (
     most_frequent,
     verdict_sentence,
 )
-from heterolda.solvers import Fisher, resolve_solver
 
 
 def discriminant_of(model: Any) -> Any:
@@ -44,34 +42,12 @@ def feature_names(model: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-@dataclass(frozen=True)
-class PairFacts:
-    """The rule of a pair of classes, with NaN for unknown figures."""
-
-    index: int  # of the rule in the model
-    classes: tuple[str, str]  # the labels as text
-    value: float  # error under the model, or risk if there are costs
-    gap: float  # proven and relative, of what was minimized
-    rates: tuple[float, float]  # error rates of the two classes under the model
-    lda: float  # value of LDA's rule
-
-    @property
-    def name(self) -> str:
-        """Both classes in words."""
-        return " or ".join(self.classes)
-
-    @property
-    def missed(self) -> list[str]:
-        """Share of each class that the rule assigns to the other one."""
-        pairs = zip(self.rates, self.classes, strict=True)
-        return [f"{percent(rate)} of {label}" for rate, label in pairs]
-
-
 class ModelFacts:
     """Facts about a fitted classifier that has a rule for each pair of classes.
 
     `discriminant` is what the model is or starts from, and `statistics` those of its
-    classes; None if the model has none.
+    classes; None if the model has none. Lists of pairs and their figures are in the
+    order of the rules.
     """
 
     def __init__(self, model: Any) -> None:
@@ -81,18 +57,16 @@ class ModelFacts:
         self.settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
-        # What features are transformed by, before rules and statistics see them.
+        # By what features are transformed before rules and statistics see them.
         self.transformation = getattr(model, "transformation_", None)
-        # Whether a search has replaced the rules of the discriminant.
-        self.is_refined = model is not self.discriminant
-        # What is guaranteed of one class, if anything is.
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
-        # Whether errors under the model mean nothing, and are not shown.
+        # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
         self.has_costs = self.settings.get("costs") is not None
-        # Whether the rules are, or start from, those of linear discriminant analysis.
-        solver = resolve_solver(self.settings["solver"]) if self.settings else None
-        self.is_fisher = isinstance(solver, Fisher)
+        # A search has replaced the rules of the discriminant.
+        self.is_refined = model is not self.discriminant
+        labels = [*self.classes, OTHERS]
+        self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
 
     @property
     def record(self) -> FitRecord | None:
@@ -123,19 +97,24 @@ class ModelFacts:
         if self.discriminant is None:
             return f"{text}."
         settings = self.settings
+        parts = [f"solver {settings['solver']}"]
+        if settings["shrinkage"] is not None:
+            parts.append(f"shrinkage {settings['shrinkage']}")
         by = getattr(self.statistics, "estimated_by", None)
-        moments = "moments by EM from rows with missing values"
-        smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
-        parts = {
-            f"solver {settings['solver']}": True,
-            f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
-            moments if by == "EM" else f"covariances by {by}": by is not None,
-            "takes missing values": self._takes_missing,
-            f"criterion {settings['criterion']}": settings["criterion"] != "bayes",
-            "with costs": self.has_costs,
-            "smoothed" if smoothed else "refined by Algorithm 2": self.is_refined,
-        }
-        return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
+        if by == "EM":
+            parts.append("moments by EM from rows with missing values")
+        elif by is not None:
+            parts.append(f"covariances by {by}")
+        if self._takes_missing:
+            parts.append("takes missing values")
+        if settings["criterion"] != "bayes":
+            parts.append(f"criterion {settings['criterion']}")
+        if self.has_costs:
+            parts.append("with costs")
+        if self.is_refined:
+            smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
+            parts.append("smoothed" if smoothed else "refined by Algorithm 2")
+        return f"{text}: {', '.join(parts)}."
 
     def search_lines(self) -> list[str]:
         """Say what the search has gained, or which widths are used."""
@@ -163,55 +142,43 @@ class ModelFacts:
 
     def record_lines(self) -> list[str]:
         """Return the columns that a model with categories needs, and its NA strings."""
-        record = self.record
-        if record is None:
-            return []
-        lines = []
-        if record.marks:
+        record, lines = self.record, []
+        if record is not None and record.marks:
             rule = "" if self._takes_missing else ": the model cannot decide such rows"
             marks = ", ".join(record.marks)
             lines.append(f"These also count as missing values: {marks}{rule}.")
-        if record.categories:
+        if record is not None and record.categories:
             columns = names_text(raw_columns(self.features, record.categories))
             lines.append(f"Needs the columns {columns}.")
-        for category in record.categories:
-            levels = ", ".join(
-                [f"{category.reference} (the reference)", *category.levels]
-            )
+        for category in () if record is None else record.categories:
+            first = f"{category.reference} (the reference)"
             other = "the reference" if category.other is None else category.features[-1]
             lines.append(
-                f"Categories of {category.column}: {levels}; any other counts as "
-                f"{other}."
+                f"Categories of {category.column}: "
+                f"{', '.join([first, *category.levels])}; any other counts as {other}."
             )
         return lines
 
     @cached_property
-    def pairs(self) -> list[PairFacts]:
-        """Return the rules, worst first; errors are those of the discriminant."""
-        pairs, discriminant = self.model.pairs_, self.discriminant
-        labels = [*self.classes, OTHERS]
-        value = gap = lda = np.full(len(pairs), np.nan)
-        rates = np.full((len(pairs), 2), np.nan)
-        if discriminant is not None:
-            value, gap = discriminant.risk_, discriminant.gap_
-            rates, lda = discriminant.error_rates_, self._lda_values()
-        return [
-            PairFacts(
-                index=int(k),
-                classes=(labels[pairs[k, 0]], labels[pairs[k, 1]]),
-                value=float(value[k]),
-                gap=float(gap[k]),
-                rates=(float(rates[k, 0]), float(rates[k, 1])),
-                lda=float(lda[k]),
-            )
-            for k in np.argsort(-value, kind="stable")
-        ]
+    def worst_first(self) -> list[int]:
+        """Return the rules by error or risk under the model."""
+        if self.discriminant is None:
+            return list(range(len(self.pairs)))
+        order: list[int] = np.argsort(-self.discriminant.risk_, kind="stable").tolist()
+        return order
 
-    def _lda_values(self) -> Array:
-        """Return the errors or risks of LDA, NaN where they are no comparison."""
+    def missed(self, k: int) -> list[str]:
+        """Return the share of each class that rule k assigns to the other one."""
+        rates = self.discriminant.error_rates_[k].tolist()
+        pairs = zip(rates, self.pairs[k], strict=True)
+        return [f"{percent(rate)} of {label}" for rate, label in pairs]
+
+    @cached_property
+    def lda_values(self) -> Array | None:
+        """Errors or risks of LDA; None where they are no comparison."""
         other_aim = self.settings["criterion"] != "bayes" or self.bound is not None
-        if other_aim or self.is_fisher or self.statistics is None or self.has_few_rows:
-            return np.full(len(self.model.pairs_), np.nan)
+        if other_aim or self.statistics is None or self.has_few_rows:
+            return None
         # Parameters may have been set after the fit.
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
         with no_warnings():  # those about LDA do not concern the user
@@ -221,13 +188,11 @@ class ModelFacts:
         values: Array = lda.risk_
         return values
 
-    def chosen_pairs(
-        self, labels: tuple[str, str] | None, most: int
-    ) -> list[PairFacts]:
-        """Return the pair of two labels, in any order, or the worst pairs."""
+    def chosen_pairs(self, labels: tuple[str, str] | None, most: int) -> list[int]:
+        """Return the rule of two labels, in any order, or the worst rules."""
         if labels is None:
-            return self.pairs[:most]
-        chosen = [pair for pair in self.pairs if set(pair.classes) == set(labels)]
+            return self.worst_first[:most]
+        chosen = [k for k, pair in enumerate(self.pairs) if set(pair) == set(labels)]
         if not chosen:
             raise ParameterError(
                 "pair",
@@ -252,11 +217,9 @@ class ModelFacts:
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
-        if bound is not None or (self.is_fisher and not self.is_refined):
-            return lines
         weighs = getattr(self.model, "class_weight", None) is not None
         criterion = self.settings.get("criterion", "bayes")
-        if weighs or self.has_costs or criterion != "bayes":
+        if bound is not None or weighs or self.has_costs or criterion != "bayes":
             lines.append(
                 "LDA aims at the fewest errors and this model does not, so these "
                 "figures do not tell you which of the two to use."
@@ -272,8 +235,8 @@ class ModelFacts:
 
     def notes(self) -> list[str]:
         """Return what to know before believing the figures of the model."""
-        flags = getattr(self.discriminant, "guarded_", np.zeros(len(self.pairs), bool))
-        guarded = [" and ".join(p.classes) for p in self.pairs if flags[p.index]]
+        flags = getattr(self.discriminant, "guarded_", ())
+        guarded = [" and ".join(self.pairs[k]) for k in np.flatnonzero(flags)]
         notes = guarded_sentence(guarded)
         if self.transformation is not None:
             notes.append(
@@ -282,17 +245,13 @@ class ModelFacts:
                 "deviations, errors of the model and pictures are those of the "
                 "transformed features."
             )
+        weights = None
         if self.statistics is not None:
             weights = self.statistics.weights
-            notes += few_rows_note(
-                self.classes,
-                weights,
-                len(self.features),
-                shrunk=self.settings.get("shrinkage") == "cv",
-            )
         elif self.has_few_rows and self.record is not None:
-            n_rows = np.array([self.record.n_rows])
-            notes += few_rows_note([], n_rows, len(self.features))
+            weights = np.array([self.record.n_rows])
+        if weights is not None:
+            notes += few_rows_note(self.classes, weights, len(self.features))
         return notes
 
     @cached_property
@@ -306,8 +265,7 @@ class ModelFacts:
     def feature_shares(self) -> Array:
         """Return the weight of each feature in each rule, in shares that sum to one.
 
-        A share is that of the standardized weight of the feature, as `summary` has it,
-        in absolute value; where the deviations are not known they count as 1.
+        A weight is the coefficient times the deviation, if known, in absolute value.
         A rule that always gives the same answer has zeros.
         """
         scale = 1.0 if self.deviations is None else self.deviations

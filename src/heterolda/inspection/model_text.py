@@ -1,4 +1,4 @@
-"""A model in words, tables and pictures: for a terminal, and as a page."""
+"""Describe a model in words, tables and pictures: on a terminal, and as a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
-from heterolda.inspection.model_facts import ModelFacts, PairFacts
+from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.projection_text import map_figure
 from heterolda.inspection.sentences import IF_NORMAL
 
@@ -78,7 +78,7 @@ def describe_fit(
 
 
 def describe_model(
-    facts: ModelFacts, name: str, pairs: list[PairFacts], *, tradeoff: bool = False
+    facts: ModelFacts, name: str, pairs: Sequence[int], *, tradeoff: bool = False
 ) -> list[str]:
     """Return a model and the rules of selected pairs in words.
 
@@ -88,10 +88,7 @@ def describe_model(
 
 
 def write_card(
-    facts: ModelFacts,
-    name: str,
-    path: str | os.PathLike[str],
-    pairs: Sequence[PairFacts],
+    facts: ModelFacts, name: str, path: str | os.PathLike[str], pairs: Sequence[int]
 ) -> None:
     """Write the page of a model, with a section and pictures for selected pairs.
 
@@ -104,7 +101,7 @@ def write_card(
 
 def _blocks(
     facts: ModelFacts,
-    pairs: Sequence[PairFacts],
+    pairs: Sequence[int],
     name: str = "",
     *,
     tradeoff: bool,
@@ -139,15 +136,15 @@ def _blocks(
     if n < every:
         order_words = ", the worst first" if n > 1 else ""
         yield Paragraph([f"Below: {n} of {every} rules{order_words}."], small=True)
-    for pair in pairs:
-        yield from _rule(facts, pair)
+    for k in pairs:
+        yield from _rule(facts, k)
         # What follows is of the model, which knows pairs of classes only.
-        known = facts.statistics is not None and OTHERS not in pair.classes
-        if known and not facts.has_few_rows:
+        has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
+        if has_model and not facts.has_few_rows:
             if tradeoff:
-                yield _tradeoff(facts, pair)
+                yield _tradeoff(facts, k)
             if pictures:
-                yield from _pictures(facts, pair)
+                yield from _pictures(facts, k)
 
 
 def _classes(facts: ModelFacts) -> Table:
@@ -183,35 +180,34 @@ def _pairs(facts: ModelFacts) -> list[Block]:
     """Return the errors of the pairs under the model, compared with LDA's."""
     if facts.has_few_rows:
         return []
-    pairs = facts.pairs
 
     def cost(value: float) -> str:
         return f"{value:.4g}" if facts.has_costs else percent(value)
 
+    model, order, lda = facts.discriminant, facts.worst_first, facts.lda_values
     kind = "expected cost" if facts.has_costs else "error"
     columns = {
-        "pair": [pair.name for pair in pairs],
-        kind: [cost(pair.value) for pair in pairs],
+        "pair": [" or ".join(facts.pairs[k]) for k in order],
+        kind: [cost(model.risk_[k]) for k in order],
     }
-    if not np.isnan(pairs[0].lda):
-        columns["LDA"] = [cost(pair.lda) for pair in pairs]
-    has_gap = not all(np.isnan(pair.gap) for pair in pairs)
-    if has_gap:
-        gaps = ["-" if np.isnan(pair.gap) else percent(pair.gap) for pair in pairs]
-        columns["gap"] = gaps
-    columns["missed"] = ["\n".join(pair.missed) for pair in pairs]
+    if lda is not None:
+        columns["LDA"] = [cost(lda[k]) for k in order]
+    about = _MISSED
+    if not np.isnan(model.gap_).all():
+        gaps = [model.gap_[k] for k in order]
+        columns["gap"] = ["-" if np.isnan(gap) else percent(gap) for gap in gaps]
+        about += f" {_GAP}"
+    columns["missed"] = ["\n".join(facts.missed(k)) for k in order]
     before = " before the refinement," if facts.is_refined else ""
     title = f"{kind.capitalize()}s{before} {IF_NORMAL}, worst pairs first"
     rows = list(zip(*columns.values(), strict=True))
-    about = f"{_MISSED} {_GAP}" if has_gap else _MISSED
     return [Table(list(columns), rows, title, _MOST), Paragraph([about])]
 
 
-def _rule(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
+def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
     """Yield the rule of a pair."""
-    first, second = pair.classes
-    coef = facts.model.coef_[pair.index]
-    intercept = float(facts.model.intercept_[pair.index])
+    first, second = facts.pairs[k]
+    coef, intercept = facts.model.coef_[k], float(facts.model.intercept_[k])
     feature = "feature" if facts.transformation is None else "transformed feature"
     lines = [
         f"The answer is {second} if the sum of coefficient times {feature} exceeds "
@@ -220,75 +216,74 @@ def _rule(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
     if not coef.any():
         answer = second if intercept > 0 else first
         lines = [f"The answer is always {answer}: no linear rule does better."]
-    if not np.isnan(pair.rates[0]) and not facts.has_few_rows:
-        of_first, of_second = pair.missed
+    if facts.discriminant is not None and not facts.has_few_rows:
+        of_first, of_second = facts.missed(k)
         before = ", before the refinement" if facts.is_refined else ""
         lines.append(
             f"If the classes were exactly normal, {of_first} would be taken for "
             f"{second} and {of_second} for {first}{before}."
         )
-    yield Heading(pair.name)
+    yield Heading(f"{first} or {second}")
     yield Paragraph(lines)
     if coef.any():
-        yield _coefficients(facts, pair)
+        yield _coefficients(facts, k)
 
 
-def _coefficients(facts: ModelFacts, pair: PairFacts) -> Table:
+def _coefficients(facts: ModelFacts, k: int) -> Table:
     """Return the features of a rule, the largest share first."""
     head = ["feature", "weight", "coefficient", "std. dev.", "higher values favor"]
-    coef, shares = facts.model.coef_[pair.index], facts.feature_shares[pair.index]
+    head += ["power"] * (facts.transformation is not None)
+    coef, shares = facts.model.coef_[k], facts.feature_shares[k]
     rows: list[list[Any]] = []
     for j in np.argsort(-shares, kind="stable"):
-        deviation = "-"
-        if facts.deviations is not None:
-            deviation = f"{facts.deviations[pair.index, j]:.4g}"
-        favored = "-" if coef[j] == 0 else pair.classes[int(coef[j] > 0)]
+        deviation = "-" if facts.deviations is None else f"{facts.deviations[k, j]:.4g}"
+        favored = "-" if coef[j] == 0 else facts.pairs[k][int(coef[j] > 0)]
         name, share = facts.features[j], float(shares[j])
         rows.append([name, share, f"{coef[j]:.6g}", deviation, favored])
         if facts.transformation is not None:
             rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
-    head += ["power"] * (facts.transformation is not None)
     return Table(head, rows, most=_MOST, bars=True)
 
 
-def _tradeoff(facts: ModelFacts, pair: PairFacts) -> Table:
+def _tradeoff(facts: ModelFacts, k: int) -> Table:
     """Return other rules of the optimal trade-off of a pair."""
-    first, second = pair.classes
-    requests: dict[str, dict[str, Any]] = {
-        "least error": {},
-        "same share of both missed": {"criterion": "minimax"},
+    first, second = facts.pairs[k]
+    frontier = facts.discriminant.frontier_[k]
+    points = {
+        "least error": frontier.at(),
+        "same share of both missed": frontier.at("minimax"),
     }
-    frontier = facts.discriminant.frontier_[pair.index]
     for label in frontier.classes.tolist():
         for q in _BOUNDS:
-            bound = {"criterion": "neyman-pearson", "max_error": {label: q}}
-            requests[f"{100 * q:g} % of {label} missed"] = bound
-    points = {name: frontier.at(**request) for name, request in requests.items()}
-    rows = [
-        [name, *map(percent, (*point.error_rates.tolist(), point.error))]
+            point = frontier.at("neyman-pearson", max_error={label: q})
+            points[f"{100 * q:g} % of {label} missed"] = point
+    figures = {
+        name: [*point.error_rates.tolist(), point.error]
         for name, point in points.items()
-    ]
+    }
     if not facts.is_refined:
-        error = float(facts.discriminant.bayes_error_[pair.index])
-        rows = [["this rule", *map(percent, (*pair.rates, error))], *rows]
+        model = facts.discriminant
+        own = [*model.error_rates_[k].tolist(), float(model.bayes_error_[k])]
+        figures = {"this rule": own} | figures
+    rows = [[name, *map(percent, values)] for name, values in figures.items()]
     head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]
     title = "Other error rates to choose from, if the classes were exactly normal"
     return Table(head, rows, title=title, folded=True)
 
 
-def _pictures(facts: ModelFacts, pair: PairFacts) -> Iterator[Block]:
+def _pictures(facts: ModelFacts, k: int) -> Iterator[Block]:
     """Yield the displays of a pair."""
     model = facts.discriminant
-    labels = tuple(model.classes_[model.pairs_[pair.index]].tolist())
+    labels = tuple(model.classes_[model.pairs_[k]].tolist())
     if facts.is_refined:
         before = "The pictures show the rule before the refinement."
         yield Paragraph([before], small=True)
     for display, caption in _CAPTIONS.items():
-        has_plane = len(facts.features) > 1 and not model.trivial_[pair.index]
+        has_plane = len(facts.features) > 1 and not model.trivial_[k]
         if display is BoundaryDisplay and not has_plane:
             continue
 
         def draw(canvas: Any, display: Any = display) -> None:
             display.from_estimator(model, pair=labels, ax=canvas.subplots())
 
-        yield Figure(draw, caption, pair.name)
+        yield Figure(draw, caption, " or ".join(facts.pairs[k]))

@@ -73,7 +73,7 @@ def map_figure(projection: Any, X: Any, y: Any) -> Figure:
     )
     if X is not None:
         caption += " Points are rows, a sample of them if there are many."
-    return Figure(draw, caption, "Map of the classes", (8.2, 6.2), "map")
+    return Figure(draw, caption, "Map of the classes", (6.4, 5.0), "map")
 
 
 def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:

@@ -1,4 +1,4 @@
-"""How unequal the covariances of classes are, and whether it matters."""
+"""Report how unequal the covariances of classes are, and whether it matters."""
 
 from __future__ import annotations
 
@@ -79,8 +79,6 @@ class HeteroscedasticityReport(Shown):
         normal: computed from means and covariances, not counted on rows.
     best_error : ndarray of shape (n_pairs,)
         The same error of the best linear rule.
-    gap : ndarray of shape (n_pairs,)
-        Proven relative gap of `best_error`.
     singular : ndarray of bool of shape (n_classes,)
         Classes with singular covariances, for which there is no test.
     judgement : Judgement or None
@@ -104,7 +102,6 @@ class HeteroscedasticityReport(Shown):
     ratio: Array
     lda_error: Array
     best_error: Array
-    gap: Array
     singular: NDArray[np.bool_]
     judgement: Judgement | None
     guarded: NDArray[np.bool_]
@@ -130,7 +127,6 @@ class HeteroscedasticityReport(Shown):
                 "lda_error": self.lda_error,
                 "best_error": self.best_error,
                 "excess": self.excess,
-                "gap": self.gap,
             }
         )
 
@@ -151,19 +147,19 @@ class HeteroscedasticityReport(Shown):
         return to_text([Paragraph(self._verdict_lines())])
 
     def _blocks(self) -> list[Block]:
-        stats, rated = self.statistics, self.judgement is not None
+        stats = self.statistics
         question = f"Covariances of {stats.n_classes} classes: are they equal?"
-        verdict = Paragraph(self._verdict_lines())
-        guarded = [self._name(pair) for pair in self.pairs[self.guarded]]
-        notes = guarded_sentence(guarded)
+        verdict = [] if self.judgement is None else [Paragraph(self._verdict_lines())]
+        notes = guarded_sentence(
+            [self._name(pair) for pair in self.pairs[self.guarded]]
+        )
         notes += few_rows_note(stats.classes.tolist(), stats.weights, stats.n_features)
         return [
             Paragraph([question]),
-            *([verdict] if rated else []),
+            *verdict,
             Paragraph(self._test_lines()),
             self._table(),
-            Paragraph([self._gain()]) if rated else verdict,
-            *(Paragraph([note]) for note in [*notes, _CAVEAT]),
+            *(Paragraph([text]) for text in [self._gain(), *notes, _CAVEAT]),
         ]
 
     def _table(self) -> Table:
@@ -172,15 +168,10 @@ class HeteroscedasticityReport(Shown):
         labels, rows = self.statistics.classes.tolist(), []
         for k in np.argsort(-self.excess, kind="stable"):
             i, j = self.pairs[k]
+            ratios = "{:.2g} to {:.2g}".format(*self.ratio[k])
+            row = [f"{labels[i]}, {labels[j]}", str(self.pair_box[k]), ratios]
             errors = self.lda_error[k], self.best_error[k], self.excess[k]
-            rows.append(
-                [
-                    f"{labels[i]}, {labels[j]}",
-                    str(self.pair_box[k]),
-                    "{:.2g} to {:.2g}".format(*self.ratio[k]),
-                    *(f"{error:.4f}" for error in errors),
-                ]
-            )
+            rows.append([*row, *(f"{error:.4f}" for error in errors)])
         title = f"LDA, best, fewer: errors {IF_NORMAL}, most to gain first"
         return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
 
@@ -297,10 +288,7 @@ def heteroscedasticity_report(
             raise TypeError("y and sample_weight are for rows, not for statistics")
         stats = X
     elif y is None:
-        raise TypeError(
-            "X must be a ClassStatistics object if y is None, got "
-            f"{type(X).__name__}: pass rows and labels, or statistics"
-        )
+        raise TypeError("y is missing: pass rows and labels, or ClassStatistics")
     else:
         model, judgement = _fitted(X, y, sample_weight, priors, shrinkage)
         stats = model.statistics_
@@ -324,7 +312,6 @@ def heteroscedasticity_report(
         ratio=np.array([_ratios(inner.means[p], cov[p], weights[p]) for p in pairs]),
         lda_error=fisher.error,
         best_error=best.error,
-        gap=best.gap,
         singular=is_singular(raw, weights, d),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),

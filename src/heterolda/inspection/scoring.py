@@ -1,4 +1,4 @@
-"""How good probabilities are on rows of known class, added up batch by batch."""
+"""Evaluate probabilities on rows of known class, added up batch by batch."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heterolda.estimators.error_bound import ErrorBound
 from heterolda.foundations.arrays import Array
+from heterolda.foundations.wording import amount, count
+from heterolda.inspection.blocks import Block, Paragraph, Table, to_lines
+from heterolda.inspection.sentences import observed_error
 
 N_BINS = 10
+_MOST_CLASSES = 12
+_MOST_CONFUSIONS = 10
 
 
 def log_losses(chances: Array) -> Array:
@@ -137,3 +143,66 @@ def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, flo
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
     return float((center - reach) / scale), float((center + reach) / scale)
+
+
+def describe_scores(
+    scores: Scores, name: str, bound: ErrorBound | None = None
+) -> list[str]:
+    """Return an evaluation as lines of text, perhaps of a bounded error rate."""
+    low, high = scores.accuracy_interval
+    figures = {
+        "accuracy": f"{100 * scores.accuracy:.2f} %  "
+        f"(95 % interval: {100 * low:.2f} to {100 * high:.2f} %)",
+        "balanced accuracy": f"{100 * scores.balanced_accuracy:.2f} %",
+        "log loss": f"{scores.log_loss:.4f}",
+        "expected calibration error": f"{100 * scores.calibration_error:.2f} %",
+    }
+    width = max(map(len, figures))
+    lines = [f"{title:{width}}  {figure}" for title, figure in figures.items()]
+    if bound is not None:
+        k = scores.classes.tolist().index(bound.label)
+        n_rows, recall = float(scores.confusion[k].sum()), float(scores.recalls[k])
+        lines += [observed_error(bound, 1 - recall, n_rows)] if n_rows else []
+    priors = " (under the priors of the bound)" if bound else ""
+    title = f"Calibration, by the probability of the predicted class{priors}:"
+    calibration = [
+        [
+            f"{100 * row['low']:.0f} to {100 * row['high']:.0f} %",
+            amount(row["weight"]),
+            f"{100 * row['mean_probability']:.1f} %",
+            f"{100 * row['share_right']:.1f} %",
+        ]
+        for row in scores.reliability
+    ]
+    blocks: list[Block] = [
+        Paragraph([f"{name}: {count(scores.n_rows, 'row')}"]),
+        Paragraph(lines),
+        _confusion(scores),
+        Table(["probability", "rows", "mean", "right"], calibration, title),
+    ]
+    return to_lines(blocks)
+
+
+def _confusion(scores: Scores) -> Table:
+    """Return the confusion matrix, or the most frequent confusions of many classes."""
+    labels = [str(label) for label in scores.classes.tolist()]
+    recalls = [
+        "-" if np.isnan(recall) else f"{100 * recall:.1f} %"
+        for recall in scores.recalls.tolist()
+    ]
+    counts = [[amount(value) for value in row] for row in scores.confusion.tolist()]
+    if len(labels) <= _MOST_CLASSES:
+        table = zip(labels, counts, recalls, strict=True)
+        rows = [[label, *row, recall] for label, row, recall in table]
+        return Table(
+            ["", *labels, "right"], rows, "Rows of each class by predicted class:"
+        )
+    wrong = scores.confusion * (1 - np.eye(len(labels)))
+    worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    rows = [
+        [labels[i], labels[j], counts[i][j], recalls[i]]
+        for i, j in (divmod(int(place), len(labels)) for place in worst)
+        if wrong[i, j] > 0
+    ]
+    title = f"The most frequent confusions of {len(labels)} classes (--json has all):"
+    return Table(["class", "predicted", "rows", "class right"], rows, title)

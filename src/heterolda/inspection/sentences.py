@@ -1,4 +1,4 @@
-"""Sentences that the report, the text and the card of a model share."""
+"""Share sentences among the report, the text and the card of a model."""
 
 from __future__ import annotations
 
@@ -61,15 +61,17 @@ def verdict_sentence(
     error = f"with a standard error of {points(judgement.standard_error)}"
     label, share = constant or (None, -1.0)
     useless = max(judgement.accuracy, judgement.lda_accuracy) <= share + 1e-9
-    neither = f"is better than always answering {label!r} ({100 * share:.2f} %)."
+    neither = (
+        f"Neither is better than always answering {label!r} ({100 * share:.2f} %)."
+    )
     if judgement.better is not None:
         use, other = (model, "LDA") if judgement.better == "model" else (lda, model)
-        but = f" But neither {neither}" if useless else ""
+        but = f" {neither}" if useless else ""
         return f"Use {use}: it is better than {other} by {by}, {error}.{but}"
     apart = f"the difference is {by}"
     if judgement.difference:
         apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
-    end = f"Neither {neither}" if useless else f"Either will do; {lda} is the simpler."
+    end = neither if useless else f"Either will do; {lda} is the simpler."
     return f"These rows do not separate the two: {apart}, {error}. {end}"
 
 
@@ -84,9 +86,7 @@ def guarded_sentence(pairs: Sequence[str]) -> list[str]:
     ]
 
 
-def few_rows_note(
-    labels: Sequence[Any], weights: Array, n_features: int, *, shrunk: bool = False
-) -> list[str]:
+def few_rows_note(labels: Sequence[Any], weights: Array, n_features: int) -> list[str]:
     """Say what figures of the model are worth with few rows, if there are few."""
     n = weights.sum()
     if n < n_features:
@@ -95,17 +95,11 @@ def few_rows_note(
             "labels can be separated, so errors and pictures of the fitted model mean "
             "nothing."
         ]
-    small = weights < ROWS_PER_FEATURE * n_features
-    few = [label for label, is_few in zip(labels, small, strict=False) if is_few]
-    if not few:
+    small = np.flatnonzero(weights < ROWS_PER_FEATURE * n_features).tolist()
+    if not small:
         return []
-    remedy = (
-        "rows or fewer features"
-        if shrunk
-        else "rows, fewer features, or shrinkage 'cv'"
-    )
     return [
-        f"Note: classes {named(few)} have fewer than five rows per feature, so their "
-        "covariances are uncertain and errors of the model too low: use more "
-        f"{remedy}."
+        f"Note: classes {named([labels[k] for k in small])} have fewer than five rows "
+        "per feature, so their covariances are uncertain and errors of the model too "
+        "low: use more rows or fewer features."
     ]

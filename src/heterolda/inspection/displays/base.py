@@ -1,4 +1,4 @@
-"""What the displays share: axes, rows to show, and a pair of classes."""
+"""Share axes, rows to show and the choice of a pair among the displays."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from heterolda.foundations.validation import (
     validate_more_rows,
 )
 from heterolda.solvers import Global, resolve_solver
+from heterolda.subspaces import QuadraticRule
 
 COLORS = "#2a6fbb", "#d1602b"
 INK = "0.15"
@@ -55,8 +56,16 @@ def ellipse_of(mean, covariance, radius, **style):
     return Ellipse(mean, width, height, angle=angle, fill=False, **style)
 
 
+def quadratic_grid(means, covariances, priors, limits, n):
+    """Return log priors plus log densities of classes at n x n points of a plane."""
+    s, t = np.meshgrid(*(np.linspace(*ends, n) for ends in limits))
+    rule = QuadraticRule(means, covariances, priors)
+    logs = rule.log_densities(np.column_stack([s.ravel(), t.ravel()]))
+    return logs.reshape(n, n, -1)
+
+
 class Display:
-    """A picture; a display adds `_draw`, which draws it on axes."""
+    """Draw a picture; a display adds `_draw`, which draws on given axes."""
 
     _size = 6.4, 4.6
 
@@ -81,7 +90,7 @@ class Display:
 
 
 class PairDisplay(Display):
-    """A picture of one pair of classes, of a discriminant or of statistics.
+    """Draw one pair of classes of a discriminant.
 
     A display adds the class method `_values`, which returns the arguments of its
     constructor for a pair, and `_draw`.
@@ -111,12 +120,7 @@ class PairDisplay(Display):
         display
             The display.
         """
-        if not isinstance(estimator, GaussianLinearDiscriminant):
-            raise TypeError(
-                "estimator must be a GaussianLinearDiscriminant, got "
-                f"{type(estimator).__name__}: {inside(estimator)}"
-            )
-        estimator._check_ready()
+        check_kind(estimator, GaussianLinearDiscriminant)
         if estimator.pairs_[0, 0] < 0:
             raise ValueError("displays show pairs: fit with multiclass='ovo'")
         estimator = host_of(estimator)
@@ -135,30 +139,6 @@ class PairDisplay(Display):
             )
         return display.plot(ax=ax)
 
-    @classmethod
-    def from_statistics(
-        cls, statistics, *args, priors=None, shrinkage=None, **settings
-    ):
-        """Draw the best rules for class statistics.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        *args, **settings
-            As for `from_estimator`.
-        priors, shrinkage
-            As for `GaussianLinearDiscriminant`.
-
-        Returns
-        -------
-        display
-            The display.
-        """
-        model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-        model.fit_statistics(statistics)
-        return cls.from_estimator(model, *args, **settings)
-
     def _finish(self, ax, *, loc=None, **settings):
         """Write the title, the legend and what else `Axes.set` takes."""
         first, second = self.classes
@@ -166,15 +146,19 @@ class PairDisplay(Display):
         ax.legend(loc=loc, fontsize="small", framealpha=0.95, edgecolor="0.8")
 
 
-def inside(estimator):
-    """Return where the discriminant of a search is, and which rows it sees."""
-    powers = getattr(estimator, "transformation_", None) is not None
-    rows = " with the rows model.transformation_.apply(X)" if powers else ""
-    return f"pass the one inside, model.estimator_{rows}, or use from_statistics"
+def check_kind(estimator, *kinds):
+    """Refuse to draw other estimators, and those not fitted."""
+    if not isinstance(estimator, kinds):
+        names = " or a ".join(kind.__name__ for kind in kinds)
+        raise TypeError(
+            f"estimator must be a {names}, got {type(estimator).__name__}: fit one, or "
+            "pass the estimator_ of a search"
+        )
+    estimator._check_ready()
 
 
 def error_name(estimator, k):
-    """Return what the error of pair k is called.
+    """Return the name of the error of pair k.
 
     With few rows it is that of left-out scores, by default; other solvers never have a
     gap.

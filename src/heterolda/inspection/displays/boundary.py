@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import multivariate_normal
 
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
@@ -16,6 +15,7 @@ from heterolda.inspection.displays.base import (
     ellipse_of,
     error_name,
     limits_of,
+    quadratic_grid,
     thin,
 )
 from heterolda.search.algorithm2 import paper_search
@@ -26,6 +26,7 @@ _STYLES = {
     "this rule": {"color": INK, "lw": 2.4, "ls": "-"},
     "Algorithm 2": {"color": "#2e8b57", "lw": 1.8, "ls": (0, (6, 2, 1, 2))},
 }
+_QUADRATIC = "#8a4fbf"
 _GRID = 121  # points of each axis at which the quadratic rule is evaluated
 
 
@@ -36,13 +37,14 @@ class BoundaryDisplay(PairDisplay):
     The plane goes through the midpoint of the means. It is spanned by the normal of
     the rule and by the principal direction of the pooled covariance orthogonal to it,
     in units of the pooled deviations of the features. Rows and ellipses (one and two
-    standard deviations) are projected onto it; rules and the quadratic boundary are
-    drawn where they cut it. So with more than two features only the rule of the
-    discriminant itself divides the projected rows exactly as it divides the rows.
+    standard deviations) are projected onto it, and the quadratic boundary is that of
+    the projected classes; other rules are drawn where they cut the plane. So with more
+    than two features only the rule of the discriminant itself divides the projected
+    rows exactly as it divides the rows.
 
     Given training rows, the display adds the rule that the paper's Algorithm 2 finds
     from that rule. Rules that do not cut the plane are left out, and LDA where it
-    always gives the same answer; the quadratic boundary where covariances are singular.
+    always gives the same answer.
 
     Parameters
     ----------
@@ -55,8 +57,8 @@ class BoundaryDisplay(PairDisplay):
         the second class.
     errors : dict
         Label of each rule.
-    quadratic : tuple of three ndarray or None
-        Two axes and the log-odds of the second class on their grid.
+    priors : ndarray of shape (2,)
+        Class probabilities within the pair.
     classes : ndarray of shape (2,)
         Labels.
     points : list of two ndarray of shape (n_k, 2) or None, default=None
@@ -69,8 +71,6 @@ class BoundaryDisplay(PairDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_breast_cancer
     >>> from heterolda import BoundaryDisplay, GaussianLinearDiscriminant
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -78,14 +78,13 @@ class BoundaryDisplay(PairDisplay):
     >>> display = BoundaryDisplay.from_estimator(model, X, y)
     >>> display.ax_.get_title()
     '0 or 1'
-    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     means: Any
     covariances: Any
     rules: Any
     errors: Any
-    quadratic: Any
+    priors: Any
     classes: Any
     points: Any = None
 
@@ -133,7 +132,6 @@ class BoundaryDisplay(PairDisplay):
             points = [(part - origin) @ axes for part in shown]
         means = (pencil.means[0] - origin) @ axes
         covariances = axes.T @ pencil.covariances[0] @ axes
-        limits = limits_of(means, covariances)
         return {
             "means": means,
             "covariances": covariances,
@@ -143,8 +141,7 @@ class BoundaryDisplay(PairDisplay):
                 for name, (w, w0) in hyperplanes.items()
             },
             "errors": errors,
-            # In a span, classes also vary where the plane does not go.
-            "quadratic": None if span else _odds(pencil, scale, both, limits),
+            "priors": pencil.priors[0],
             "classes": frontier.classes,
             "points": points,
         }
@@ -170,11 +167,13 @@ class BoundaryDisplay(PairDisplay):
                 foot = middle - (normal @ middle + c / length) * normal
                 ends = foot + far * np.array([[-1], [1]]) * [-normal[1], normal[0]]
                 ax.plot(*ends.T, **_STYLES[name], label=self.errors[name])
-        odds = 0.0 if self.quadratic is None else self.quadratic[2]
-        if np.min(odds) < 0 < np.max(odds):
-            style = {"levels": [0.0], "colors": "#8a4fbf", "linewidths": 1.6}
-            ax.contour(*self.quadratic, **style)
-            ax.plot([], [], color="#8a4fbf", lw=1.6, label="quadratic boundary")
+        classes = self.means, self.covariances, self.priors
+        logs = quadratic_grid(*classes, limits, _GRID)
+        odds = logs[..., 1] - logs[..., 0]
+        if odds.min() < 0 < odds.max():
+            axes = (np.linspace(*ends, _GRID) for ends in limits)
+            ax.contour(*axes, odds, levels=[0.0], colors=_QUADRATIC, linewidths=1.6)
+            ax.plot([], [], color=_QUADRATIC, lw=1.6, label="quadratic boundary")
         self._finish(
             ax,
             xlim=limits[0],
@@ -197,18 +196,3 @@ def _plane(pencil, coef):
     # The normal itself comes last, also where nothing else varies.
     widest = np.linalg.eigh(within - np.outer(normal, normal))[1][:, -1]
     return scale, np.column_stack([normal, widest])
-
-
-def _odds(pencil, scale, axes, limits):
-    """Return a grid of the plane and log-odds of the second class; None if singular."""
-    s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in limits))
-    means, cov = pencil.means[0] / scale, pencil.covariances[0] / np.outer(scale, scale)
-    points = means.mean(axis=0) + np.column_stack([s.ravel(), t.ravel()]) @ axes.T
-    try:
-        first, second = (
-            np.log(prior) + multivariate_normal(mean, matrix).logpdf(points)
-            for prior, mean, matrix in zip(pencil.priors[0], means, cov, strict=True)
-        )
-    except np.linalg.LinAlgError:
-        return None
-    return s, t, (second - first).reshape(s.shape)

@@ -14,15 +14,15 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import percent, printable
 from heterolda.inspection.displays.base import (
     Display,
+    check_kind,
     check_rows,
     ellipse_of,
-    inside,
     limits_of,
     pyplot,
+    quadratic_grid,
     thin,
 )
 from heterolda.statistics.wide import in_span
-from heterolda.subspaces import QuadraticRule
 
 # Eight colors that differ by 23 in CIELAB at least, also with red-green blindness, and
 # are neither pale nor dark, so that they show on white, on black and inverted.
@@ -80,8 +80,6 @@ class ClassMapDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_wine
     >>> from heterolda import ClassMapDisplay, HeteroscedasticProjection
     >>> X, y = load_wine(return_X_y=True)
@@ -89,7 +87,6 @@ class ClassMapDisplay(Display):
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
     >>> display.ax_.get_title()
     '2 components keep 98.7 % of the separation'
-    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     means: Any
@@ -121,19 +118,13 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        kinds = HeteroscedasticProjection, GaussianLinearDiscriminant
-        if not isinstance(estimator, kinds):
-            raise TypeError(
-                "estimator must be a HeteroscedasticProjection or a "
-                f"GaussianLinearDiscriminant, got {type(estimator).__name__}: "
-                f"{inside(estimator)}"
-            )
-        estimator._check_ready()
+        check_kind(estimator, HeteroscedasticProjection, GaussianLinearDiscriminant)
         check_has_statistics(estimator)
         estimator = host_of(estimator)
         if isinstance(estimator, GaussianLinearDiscriminant):
-            settings = {"priors": estimator.priors_}
-            return cls.from_statistics(estimator.statistics_, X, y, ax=ax, **settings)
+            statistics, priors = estimator.statistics_, estimator.priors_
+            estimator = HeteroscedasticProjection(2, priors=priors)
+            estimator.fit_statistics(statistics)
         if len(estimator.explained_) < 2:
             raise ValueError(
                 "a map needs two components, but the projection has only 1: fit it "
@@ -157,41 +148,18 @@ class ClassMapDisplay(Display):
             points=points,
         ).plot(ax=ax)
 
-    @classmethod
-    def from_statistics(cls, statistics, X=None, y=None, *, ax=None, **settings):
-        """Draw classes of which statistics are known.
-
-        Parameters
-        ----------
-        statistics : ClassStatistics
-            Weights, means and covariances.
-        X, y, ax
-            As for `from_estimator`.
-        **settings
-            As for `HeteroscedasticProjection`.
-
-        Returns
-        -------
-        ClassMapDisplay
-            The display.
-        """
-        projection = HeteroscedasticProjection(2, **settings)
-        projection.fit_statistics(statistics)
-        return cls.from_estimator(projection, X, y, ax=ax)
-
     def _draw(self, ax):
         from matplotlib.colors import ListedColormap
 
         places = _places_of_colors(self.means)
         colors = [_COLORS[place] for place in places]
         limits = limits_of(self.means, self.covariances)
-        s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in limits))
-        rule = QuadraticRule(self.means, self.covariances, self.priors)
-        winners = rule.winners(np.column_stack([s.ravel(), t.ravel()]))
+        model = self.means, self.covariances, self.priors
+        winners = quadratic_grid(*model, limits, _GRID).argmax(axis=-1)
         style = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
         style |= {"extent": limits.ravel(), "cmap": ListedColormap(colors)}
         style |= {"vmin": 0, "vmax": len(colors) - 1, "alpha": 0.2, "zorder": 0}
-        ax.imshow(winners.reshape(s.shape), **style)
+        ax.imshow(winners, **style)
         many = self.points is not None and sum(map(len, self.points)) > _MANY
         ink, ground = pyplot().rcParams["text.color"], ax.get_facecolor()
         for k, color in enumerate(colors):
@@ -219,13 +187,11 @@ class ClassMapDisplay(Display):
                 zorder=5,
                 parse_math=False,
             )
-        names = [
-            f"component {k} ({percent(share)})"
-            for k, share in enumerate(self.explained, 1)
-        ]
+        first, second = map(percent, self.explained)
         title = f"2 components keep {percent(sum(self.explained))} of the separation"
-        ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
         ax.set_title(title, fontsize="medium")
+        ax.set(xlabel=f"component 1 ({first})", ylabel=f"component 2 ({second})")
+        ax.set(xlim=limits[0], ylim=limits[1])
 
 
 def _places_of_colors(means):

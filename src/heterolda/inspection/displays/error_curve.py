@@ -12,11 +12,11 @@ from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import COLORS, GREY, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
-_METHODS = {
-    "fisher": ("LDA", "s"),
-    "fixed-point": ("Algorithm 1", "x"),
-    "c-hld": ("C-HLD", "+"),
-    "global": ("GLD", "*"),
+_METHODS = {"fisher": "LDA", "fixed-point": "Algorithm 1", "global": "GLD"}
+_STYLES = {
+    "LDA": {"marker": "s", "color": INK, "ms": 8, "zorder": 4},
+    "Algorithm 1": {"marker": "x", "color": INK, "ms": 8, "mew": 1.4, "zorder": 4},
+    "GLD": {"marker": "*", "color": COLORS[1], "ms": 17, "mew": 0, "zorder": 3},
 }
 
 
@@ -24,7 +24,7 @@ _METHODS = {
 class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
-    It also shows every local minimum, the rules that four methods find, and the proven
+    It also shows every local minimum, the rules that three methods find, and the proven
     bound: no linear rule has an error below it. It needs no rows, and shows none.
 
     Parameters
@@ -34,9 +34,8 @@ class ErrorCurveDisplay(PairDisplay):
     minima : ndarray of shape (n_minima, 2)
         Places and errors of the local minima.
     landings : dict
-        For each method its place and error; the place is NaN for a rule that is not on
-        the arc. The rules of LDA and C-HLD have normals of the arc but thresholds of
-        their own, so they need not lie on the curve.
+        For each method its place and error. LDA's rule has a normal of the arc, at 45
+        degrees, but a threshold of its own, so it need not lie on the curve.
     bound : float
         Proven lower bound of the error of any linear rule.
     trivial : float
@@ -51,16 +50,13 @@ class ErrorCurveDisplay(PairDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_breast_cancer
     >>> from heterolda import ErrorCurveDisplay, GaussianLinearDiscriminant
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = ErrorCurveDisplay.from_estimator(model)
     >>> sorted(display.landings)
-    ['Algorithm 1', 'C-HLD', 'GLD', 'LDA']
-    >>> matplotlib.pyplot.close(display.figure_)
+    ['Algorithm 1', 'GLD', 'LDA']
     """
 
     theta: Any
@@ -84,16 +80,18 @@ class ErrorCurveDisplay(PairDisplay):
         least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
         r1, r2 = frontier._rates(least)
         landings = {}
-        for name, (label, _) in _METHODS.items():
-            planes = SOLVERS[name].solve(pencil, np.random.default_rng(0))
-            landings[label] = _theta(frontier, planes), float(planes.error[0])
+        for solver, name in _METHODS.items():
+            rules = SOLVERS[solver].solve(pencil, np.random.default_rng(0))
+            is_lda = name == "LDA" and not rules.trivial[0]
+            theta = 0.25 * np.pi if is_lda else frontier._theta(rules)
+            landings[name] = theta, float(rules.error[0])
         return {
             "theta": frontier._angles(x),
             "error": p1 * e1 + p2 * e2,
             "minima": np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2]),
             "landings": landings,
             # The last of the methods is GLD, the global optimum.
-            "bound": float(planes.error[0] * (1 - planes.gap[0])),
+            "bound": float(rules.error[0] * (1 - rules.gap[0])),
             "trivial": float(min(p1, p2)),
             "classes": frontier.classes,
         }
@@ -109,15 +107,9 @@ class ErrorCurveDisplay(PairDisplay):
         places, errors = self.minima.T
         style = {"mfc": "white", "mec": COLORS[0], "ms": 11, "label": "local minima"}
         ax.plot(np.degrees(places), errors, "o", **style)
-        markers = [marker for _, marker in _METHODS.values()]
-        for (name, (theta, error)), marker in zip(
-            self.landings.items(), markers, strict=True
-        ):
-            style = {"color": INK, "mew": 1.4, "ms": 8, "zorder": 4}
-            if marker == "*":
-                style = {"color": COLORS[1], "mew": 0, "ms": 17, "zorder": 3}
-            style |= {"label": f"{name}: {percent(error)}", "clip_on": False}
-            ax.plot(np.degrees(theta), error, marker, **style)
+        for name, (theta, error) in self.landings.items():
+            style = {"ls": "", "label": f"{name}: {percent(error)}", "clip_on": False}
+            ax.plot(np.degrees(theta), error, **style | _STYLES[name])
         errors = [error for _, error in self.landings.values()]
         highest = max(self.error.max(), self.trivial, *errors)
         self._finish(
@@ -139,27 +131,3 @@ def _local_minima(arc, x):
     left = np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     ends = x[left], x[left + 1]
     return bracketed_roots(slope_at, *ends, slope[left], slope[left + 1])
-
-
-def _theta(frontier, planes):
-    """Return the place on the arc of a rule's normal; NaN if it is not on the arc.
-
-    From w = V u, (b alpha + a beta) u = c is linear in a and b. If all normals of the
-    arc are the same, a and b follow from the threshold: a = z2 / sigma2,
-    b = -z1 / sigma1.
-    """
-    low, high = frontier.theta_range
-    if planes.trivial[0]:
-        return high if planes.intercept[0] > 0 else low
-    if frontier.separable:
-        return np.nan
-    pencil = frontier.pencil
-    w = -planes.coef[0]
-    u = pencil.basis[0].T @ pencil.covariances[0].sum(axis=0) @ w
-    matrix = np.column_stack([pencil.beta[0] * u, pencil.alpha[0] * u])
-    (a, b), _, rank, _ = np.linalg.lstsq(matrix, pencil.c[0], rcond=1e-8)
-    if rank < 2:
-        mean, deviation = planes.means[0], planes.deviations[0]
-        a, b = mean[1] / deviation[1] ** 2, -mean[0] / deviation[0] ** 2
-    theta = np.arctan2(a, b)
-    return float(theta) if low <= theta <= high else np.nan

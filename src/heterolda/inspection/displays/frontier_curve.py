@@ -50,8 +50,6 @@ class FrontierDisplay(PairDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_breast_cancer
     >>> from heterolda import FrontierDisplay, GaussianLinearDiscriminant
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -59,7 +57,6 @@ class FrontierDisplay(PairDisplay):
     >>> display = FrontierDisplay.from_estimator(model, X, y)
     >>> display.ax_.get_title()
     '0 or 1'
-    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     fpr: Any

@@ -45,8 +45,6 @@ class ProjectionDisplay(PairDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_breast_cancer
     >>> from heterolda import ProjectionDisplay, GaussianLinearDiscriminant
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -54,7 +52,6 @@ class ProjectionDisplay(PairDisplay):
     >>> display = ProjectionDisplay.from_estimator(model, X, y)
     >>> display.ax_.get_xlabel()
     'score, in mean deviations'
-    >>> matplotlib.pyplot.close(display.figure_)
     """
 
     classes: Any

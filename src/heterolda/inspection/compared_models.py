@@ -1,10 +1,10 @@
-"""The classifiers of a comparison, and each of them on rows held out."""
+"""Evaluate each classifier of a comparison on rows held out."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -82,69 +82,70 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
 class HeldOut:
     """Predicted class indices and log losses of all rows, by one model.
 
-    They are -1 and NaN where there are none. `seconds` is the mean time of a fit,
-    `notes` are the warnings, and `failure` is the reason if the model failed.
+    They are -1 and NaN where there are none.
     """
 
     predictions: Index
     log_loss: Array
-    seconds: float
-    linear: bool
-    notes: tuple[str, ...]
+    seconds: float  # mean time of a fit
+    notes: tuple[str, ...]  # warnings
     failure: str | None
 
 
 def evaluate(
     model: Any,
     X: Array,
-    codes: Index,
-    classes: NDArray[Any],
+    labels: NDArray[Any],
     folds: Index,
-    report: Callable[[int], None],
+    report: Callable[[float], None],
 ) -> HeldOut:
     """Fit a model without each fold in turn, and predict that fold.
 
-    Rows of fold -1 are never held out. `report` is called with the number of folds so
-    far. What the model raises is its failure, and ends the evaluation. Plain QDA that
-    meets singular covariances is run again with a little of the identity; scikit-learn
-    raises an error, or once warned.
+    Rows of fold -1 are never held out. `report` is called with the share that is done.
+    What the model raises is its failure, and ends the evaluation.
     """
-    predictions, loss = np.full(len(codes), -1), np.full(len(codes), np.nan)
-    seconds: list[float] = []
-    linear, failure = False, None
+    predictions, loss = np.full(len(X), -1), np.full(len(X), np.nan)
+    seconds, failure = [], None
+    classes, codes = np.unique(labels, return_inverse=True)
+    numbers = np.unique(folds[folds >= 0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
-        for k in np.unique(folds[folds >= 0]):
+        for k in numbers:
             held = folds == k
             try:
                 begin = time.perf_counter()
-                fitted = clone(model).fit(X[~held], classes[codes[~held]])
+                fitted = clone(model).fit(X[~held], labels[~held])
                 seconds.append(time.perf_counter() - begin)
-                answers = _predict(fitted, X[held], codes[held], classes)
+                predictions[held], loss[held] = _predict(
+                    fitted, X[held], codes[held], classes
+                )
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
+                predictions[:], loss[:] = -1, np.nan
                 break
-            predictions[held], loss[held] = answers
-            last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-            powers = getattr(last, "transformation_", None)
-            linear = hasattr(last, "coef_") and powers is None
-            report(len(seconds))
-    if failure is not None:
-        predictions[:], loss[:] = -1, np.nan
+            report(len(seconds) / len(numbers))
     # The first message of each kind of warning.
-    notes = {warning.category: str(warning.message) for warning in caught[::-1]}
-    mean = float(np.mean(seconds)) if seconds else np.nan
-    said = tuple(notes.values())[::-1]
-    plain = type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-    all_said = " ".join([failure or "", *said])
-    if plain and ("not full rank" in all_said or "collinear" in all_said):
+    messages = {warning.category: str(warning.message) for warning in caught[::-1]}
+    notes = tuple(messages.values())[::-1]
+    if _is_plain_qda(model) and _met_singular([failure or "", *notes]):
         qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
-        regular = make_pipeline(StandardScaler(), qda)
-        result = evaluate(regular, X, codes, classes, folds, report)
+        result = evaluate(
+            make_pipeline(StandardScaler(), qda), X, labels, folds, report
+        )
         return replace(result, notes=(_SINGULAR, *result.notes))
-    return HeldOut(predictions, loss, mean, linear, said, failure)
+    mean = float(np.mean(seconds)) if seconds else np.nan
+    return HeldOut(predictions, loss, mean, notes, failure)
+
+
+def _is_plain_qda(model: Any) -> bool:
+    return type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
+
+
+def _met_singular(messages: Sequence[str]) -> bool:
+    """Return whether QDA found a singular covariance: newer versions raise an error."""
+    return any("not full rank" in text or "collinear" in text for text in messages)
 
 
 def _predict(
@@ -152,8 +153,7 @@ def _predict(
 ) -> tuple[Index, Array]:
     """Return class indices of held-out rows, and the log loss at each."""
     labels = fitted.predict(X)
-    places = np.searchsorted(classes, labels)
-    predictions = np.minimum(places, len(classes) - 1)
+    predictions = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if np.any(classes[predictions] != labels):
         raise ValueError("it predicts what is not a class: is it a classifier?")
     if not hasattr(fitted, "predict_proba"):
