@@ -104,7 +104,7 @@ def test_rows_and_their_scores_have_the_same_probabilities(rng):
 @pytest.mark.usefixtures("kernels")
 def test_the_exponential_is_right_to_the_last_bits():
     line = np.concatenate([np.linspace(-700, 700, 100_001), np.linspace(-1, 1, 9999)])
-    one, zero = np.ones(1), np.zeros(1)
+    zero = np.zeros(1)
     two, infinity = np.ones((2, 1)), np.full(1, np.inf)
     curve = Curve(0 * two, two, zero, -infinity, infinity, 0 * two)
     p = couple(line[:, None], curve)

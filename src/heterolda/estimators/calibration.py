@@ -241,4 +241,5 @@ def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
     first, second = problem.pairs.T
     logs = np.bincount(second, log_ratio, n) - np.bincount(first, log_ratio, n)
     priors: Array = np.exp((logs - logs.max()) / n)
-    return priors / priors.sum()
+    priors /= priors.sum()
+    return priors
