@@ -101,7 +101,7 @@ def same(a, b):
         nan = a.dtype.kind == "f"
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=nan)
     if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, Committee):  # the temperature in place of rows
