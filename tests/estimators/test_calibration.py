@@ -8,7 +8,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.estimators.calibration import best_temperature, fitted_log_odds
+from heterolda.estimators.calibration import (
+    Evidence,
+    best_temperature,
+    fitted_log_odds,
+)
+from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.SmallClassWarning"
@@ -70,6 +77,13 @@ def test_sides_are_bounded_whatever_is_held_out():
     assert log_odds_of(np.zeros(9), np.zeros(9, bool))[0][0] > 1
 
 
+def test_log_odds_are_a_line_on_each_side_up_to_twenty():
+    odds = SidedLogOdds(np.array([[0.5], [1.0]]), np.array([[0.1], [5.0]]))
+    scores, expected = [[-100.0], [-1.0], [2.0], [3.8]], [[-10.5], [-0.6], [11.0], [20]]
+    assert_allclose(odds(np.array(scores)), expected)
+    assert 20 < odds(np.array([[1e9]])) < 25
+
+
 def mislabeled(rng, n=200, d=3, k=3):
     """Classes far apart, of which some rows have a wrong label: nothing is sure."""
     y = np.repeat(np.arange(k), n)
@@ -121,6 +135,19 @@ def test_few_rows_are_left_out(rng):
         assert model.temperature_ > 1.1
         own = tempered_loss(model, Z, z, 1.0)
         assert tempered_loss(model, Z, z, model.temperature_) < own - 0.02
+
+
+def test_left_out_rows_replace_those_of_their_class(rng):
+    X, y = mislabeled(rng)
+    model = GLD().fit(X, y)
+    problem = PairProblem.of(model, model.statistics_)
+    given = {1: (np.array([1.0, 3.0]), np.ones((2, 3)))}
+    rows = Rows(X, y, None, model.classes_)
+    evidence = Evidence.of(model._committee.planes, problem, rows, given)
+    assert_allclose(evidence.scores[evidence.codes == 1], 1)
+    totals = np.bincount(evidence.codes, evidence.weights)
+    assert_allclose(totals, model.priors_)
+    assert evidence.weights[evidence.codes == 1][1] == pytest.approx(0.75 * totals[1])
 
 
 def test_without_errors_doubt_keeps_the_temperature_above_zero(rng):
