@@ -61,7 +61,6 @@ OF_SETTINGS = [
     ({"costs": [[1, 2], [1, 0]]}, r"correct predictions \(the diagonal\) must be zero"),
     ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
     ({"costs": {0: {"b": 3}}}, r"labels 'b' that are not among"),
-    ({"priors": [1e-200, 1], "costs": {0: {1: 1e-200}}}, "costs times priors of"),
     ({"covariance_estimator": "mcd"}, r"'covariance_estimator' parameter.*'fit'"),
     ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
     ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),

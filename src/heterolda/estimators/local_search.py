@@ -68,8 +68,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     n_jobs : int or None, default=None
         Number of threads over pairs; -1 means all processors. The result does not
         depend on it.
-    verbose : int, default=0
-        1 prints a line for each pair.
 
     Attributes
     ----------
@@ -135,7 +133,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -148,7 +145,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         voting="auto",
         class_weight=None,
         n_jobs=None,
-        verbose=0,
     ):
         self.estimator = estimator
         self.step = step
@@ -157,7 +153,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         self.voting = voting
         self.class_weight = class_weight
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _validate_params(self):
         validate_parameters(self)
@@ -213,8 +208,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
     def _search(self, data, start, k, i, j):
         """Search for the rule of pair k, of the classes i and j."""
-        rows, n_pairs = data.pair(i, j), len(start.coef)
-        result = paper_search(
+        rows = data.pair(i, j)
+        return paper_search(
             np.ascontiguousarray(rows.X, np.float64),
             rows.codes == 0,
             rows.error_weights(),
@@ -223,14 +218,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             max_iter=self.max_iter,
             patience=self.patience,
         )
-        if self.verbose:
-            first, second = data.classes[[i, j]].tolist()
-            print(
-                f"[{k + 1}/{n_pairs}] {first!r} and {second!r}: "
-                f"{result.errors_start:g} -> {result.errors:g} errors in "
-                f"{result.n_iter} iterations"
-            )
-        return result
 
     def _set_fitted_attributes(self, data, start, results, voting):
         """Write the fitted attributes."""

@@ -137,13 +137,13 @@ class Thresholds:
             t = distance - t if solver.k == 0 else t
         else:
             log_tau = np.log(priors[:, 1]) - np.log(priors[:, 0])
-            t = best_threshold(distance, *deviations.T, log_tau)
+            t = best_threshold(distance, deviations[:, 0], deviations[:, 1], log_tau)
             error = bayes_error(t, distance, *deviations.T, *priors.T)
             # With unequal deviations there may be no threshold better than none at all.
             useless = ~(error < priors.min(axis=1))[:, None]
             pooled = np.sqrt((deviations**2).mean(axis=1, keepdims=True))
             deviations = np.where(useless, pooled, deviations)
-            t = best_threshold(distance, *deviations.T, log_tau)
+            t = best_threshold(distance, deviations[:, 0], deviations[:, 1], log_tau)
         return t, deviations, bayes_error(t, distance, *deviations.T, *priors.T)
 
 
