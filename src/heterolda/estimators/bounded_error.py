@@ -26,6 +26,7 @@ from heterolda.estimators.base import Estimator
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.held_out import distances_from_mean
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.thresholded import at_threshold, scores_of
@@ -418,13 +419,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
 
 def _by_value(X, rows: Index) -> Index:
-    """Return rows in an order that depends on their values alone, if they are numbers.
+    """Return rows by their distance from the mean, if they are numbers.
 
-    Then the order of X has no part in which rows are held out.
+    Then neither the order nor the units of X have a part in which are held out.
     """
     try:
         values = X[rows] if issparse(X) else np.asarray(safe_indexing(X, rows), float)
-        return rows[np.argsort(row_hashes(values), kind="stable")]
+        distances = distances_from_mean(values, np.ones(len(rows)))
+        return rows[np.lexsort((row_hashes(values), distances))]
     except (TypeError, ValueError):
         return rows
 
