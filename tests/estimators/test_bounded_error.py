@@ -156,16 +156,19 @@ def test_direction_is_the_best_at_the_error_rate_to_expect(two):
         assert_allclose(other.estimator_.priors_, 0.5)
 
 
-def test_weights_are_whole_numbers_or_of_one_size(two, rng):
+def test_weights_are_copies_and_the_order_of_rows_has_no_part(two, rng):
     X, y = two
-    plain, model = (BoundedErrorClassifier(max_error={"ill": 0.1}) for _ in range(2))
-    plain.fit(X, y)
-    assert model.fit(X, y, sample_weight=y.size * [0.1]).bound_ == plain.bound_
-    weight = rng.integers(0, 4, len(y)).astype(float)
-    copies = np.repeat(np.arange(len(y)), weight.astype(int))
-    model.fit(X, y, sample_weight=weight)
-    plain.fit(X[copies], y[copies])
-    assert_allclose(model.estimator_.priors_, plain.estimator_.priors_)
+    for inside in (None, LogisticRegression()):
+        plain = BoundedErrorClassifier(inside, max_error={"ill": 0.1}).fit(X, y)
+        model = clone(plain).fit(X, y, sample_weight=y.size * [0.1])
+        assert model.bound_ == plain.bound_
+        assert_allclose(model.threshold_, plain.threshold_, rtol=1e-4)
+        weight = rng.integers(0, 4, len(y)).astype(float)
+        copies = rng.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
+        model.fit(X, y, sample_weight=weight)
+        plain.fit(X[copies], y[copies])
+        assert_allclose(model.threshold_, plain.threshold_, rtol=1e-4)
+        assert_array_equal(model.predict(X), plain.predict(X))
     weight[y == "ill"] *= 0.3  # of the other class any weights will do
     BoundedErrorClassifier(max_error={"well": 0.1}).fit(X, y, sample_weight=weight)
     text = "whole numbers .* rows of class 'ill', .* other class may be any"

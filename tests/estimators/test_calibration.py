@@ -8,8 +8,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.estimators.calibration import Sides
-from heterolda.estimators.temperature import best_temperature
+from heterolda.estimators.calibration import (
+    Evidence,
+    best_temperature,
+    fitted_log_odds,
+)
+from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.posterior import SidedLogOdds
+from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.SmallClassWarning"
@@ -19,8 +25,9 @@ GLD = GaussianLinearDiscriminant
 
 def log_odds_of(scores, second, weight=None):
     weight = np.ones(len(scores)) if weight is None else weight
-    found = Sides.stacked([Sides.of(scores, second, weight)]).log_odds()
-    return found.offset[:, 0], found.slope[:, 0]
+    codes = second.astype(np.intp)
+    odds = fitted_log_odds(scores[:, None], codes, weight, np.array([[0, 1]]))
+    return odds.offset[:, 0], odds.slope[:, 0]
 
 
 def naive_side(x, right):
@@ -67,7 +74,14 @@ def test_sides_are_bounded_whatever_is_held_out():
             size = np.median(np.abs(scores))
             assert offset.max() + slope.max() * size < 8 + 1e-4 * size
     # Like `predict`, a score of zero decides for the first class.
-    assert Sides.of(np.zeros(1), np.zeros(1, bool), np.ones(1)).right[0].sum() == 1
+    assert log_odds_of(np.zeros(9), np.zeros(9, bool))[0][0] > 1
+
+
+def test_log_odds_are_a_line_on_each_side_up_to_twenty():
+    odds = SidedLogOdds(np.array([[0.5], [1.0]]), np.array([[0.1], [5.0]]))
+    scores, expected = [[-100.0], [-1.0], [2.0], [3.8]], [[-10.5], [-0.6], [11.0], [20]]
+    assert_allclose(odds(np.array(scores)), expected)
+    assert 20 < odds(np.array([[1e9]])) < 25
 
 
 def mislabeled(rng, n=200, d=3, k=3):
@@ -121,10 +135,26 @@ def test_few_rows_are_left_out(rng):
         assert model.temperature_ > 1.1
         own = tempered_loss(model, Z, z, 1.0)
         assert tempered_loss(model, Z, z, model.temperature_) < own - 0.02
-    p = rng.dirichlet(np.full(4, 0.2), 200)
-    rows = p, p.argmax(axis=1), np.ones(200)  # without an error
-    found = [best_temperature(*rows, 0.1, doubt) for doubt in (0.01, 0.001, 0.0)]
-    assert found[0] > found[1] > found[2] == 0.1
+
+
+def test_left_out_rows_replace_those_of_their_class(rng):
+    X, y = mislabeled(rng)
+    model = GLD().fit(X, y)
+    problem = PairProblem.of(model, model.statistics_)
+    given = {1: (np.array([1.0, 3.0]), np.ones((2, 3)))}
+    rows = Rows(X, y, None, model.classes_)
+    evidence = Evidence.of(model._committee.planes, problem, rows, given)
+    assert_allclose(evidence.scores[evidence.codes == 1], 1)
+    totals = np.bincount(evidence.codes, evidence.weights)
+    assert_allclose(totals, model.priors_)
+    assert evidence.weights[evidence.codes == 1][1] == pytest.approx(0.75 * totals[1])
+
+
+def test_without_errors_doubt_keeps_the_temperature_above_zero(rng):
+    p = rng.dirichlet(np.full(4, 0.2), 200) + 1e-12
+    rows = p, p.argmax(axis=1), np.ones(200)
+    temperatures = [best_temperature(*rows, 0.01, doubt) for doubt in (0.1, 0.01, 0.0)]
+    assert temperatures[0] > temperatures[1] > temperatures[2] == 0.01
 
 
 def test_models_without_rows_or_guard_have_none_and_others_keep_theirs(rng):

@@ -50,7 +50,6 @@ OF_SETTINGS = [
     ({"costs": [[0, -1], [1, 0]]}, "must not be negative"),
     ({"costs": {0: {1: 0}, 1: {0: 0}}}, "zero both ways"),
     ({"costs": [[0, 1, 1], [1, 0, 1]]}, "one row and one column"),
-    ({"priors": [1e-200, 1], "costs": {0: {1: 1e-200}}}, "costs times priors of"),
     ({"covariance_estimator": OAS(assume_centered=True)}, "assume_centered=True"),
     ({"covariance_estimator": OAS(), "shrinkage": 0.5}, "covariance_estimator and shr"),
     ({"covariance_estimator": LedoitWolf}, "cannot estimate the covariance"),

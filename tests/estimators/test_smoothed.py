@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.estimators import smoothed
+from heterolda.estimators.width_choice import _Contest
 from heterolda.statistics.power import FARTHEST
+from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.SmallClassWarning", "ignore::heterolda.TrivialRuleWarning"
@@ -62,6 +64,20 @@ def test_the_path_has_all_candidates_and_rules_are_means_of_the_best(pair, monke
         for width in chosen
     ]
     assert_allclose(model.coef_, np.mean(single, axis=0), rtol=1e-3, atol=1e-4)
+
+
+def test_candidates_within_a_standard_error_are_averaged():
+    rows = Rows(np.zeros((100, 1)), np.zeros(100, int), None, np.arange(2))
+    contest = _Contest(rows, np.zeros(100, int), np.ones(100), [])
+    best = np.arange(100) < 10
+    near, far = best.copy(), best.copy()  # both differ in 16 rows, by 4 deviations
+    near[[*range(3, 10), *range(20, 29)]] ^= True
+    far[[*range(5), *range(20, 31)]] ^= True
+    vars(contest)["each_wrong"] = np.array([far, best, near])
+    every = np.ones(100, bool)
+    assert contest.near_best(every).tolist() == [1, 2]
+    assert contest.is_clearly_fewer(best, far, every)
+    assert not contest.is_clearly_fewer(best, near, every)
 
 
 @pytest.mark.check

@@ -84,7 +84,7 @@ def state(value):
     elif isinstance(value, BaseEstimator | ClassStatistics):
         held = vars(value)
     elif isinstance(value, dict):
-        return repr({key: state(item) for key, item in value.items()})
+        return repr(sorted((repr(key), state(item)) for key, item in value.items()))
     elif isinstance(value, list | tuple | np.ndarray):
         return repr([state(item) for item in value])
     else:

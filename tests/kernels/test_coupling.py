@@ -24,22 +24,21 @@ def make_curve(rng, n_pairs, sided=False):
     if sided:
         offset, slope = rng.uniform(0, 2, size=(2, 2, n_pairs))
         zero = np.zeros(n_pairs)
-        limits = zero - np.inf, zero + np.inf, zero + 1, np.zeros((2, n_pairs))
+        limits = zero - np.inf, zero + np.inf, np.zeros((2, n_pairs))
         return Curve(offset, slope, zero, *limits)
     slope = rng.uniform(0.1, 3, size=n_pairs)
     low, high = -rng.uniform(0.1, 2, n_pairs), rng.uniform(0.1, 2, n_pairs)
     low[::3], high[::4] = -np.inf, np.inf
-    unit = np.where(rng.random(n_pairs) < 0.5, 1.0, 2.0)
     bend = 0.3 * rng.normal(size=n_pairs)
     step, sides = rng.uniform(0, 0.1, (2, n_pairs)), np.array([slope] * 2)
-    return Curve(0 * sides, sides, bend, low, high, unit, step)
+    return Curve(0 * sides, sides, bend, low, high, step)
 
 
 def naive_log_odds(curve, scores):
     result = np.empty_like(scores)
     for r, row in enumerate(scores):
         for p, score in enumerate(row):
-            s = min(max(score, curve.low[p]), curve.high[p]) / curve.unit[p]
+            s = min(max(score, curve.low[p]), curve.high[p])
             side = int(score > 0)
             odds = s * (curve.bend[p] * s + curve.slope[side, p])
             odds += curve.offset[1, p] if side else -curve.offset[0, p]
@@ -105,9 +104,9 @@ def test_rows_and_their_scores_have_the_same_probabilities(rng):
 @pytest.mark.usefixtures("kernels")
 def test_the_exponential_is_right_to_the_last_bits():
     line = np.concatenate([np.linspace(-700, 700, 100_001), np.linspace(-1, 1, 9999)])
-    one, zero = np.ones(1), np.zeros(1)
+    zero = np.zeros(1)
     two, infinity = np.ones((2, 1)), np.full(1, np.inf)
-    curve = Curve(0 * two, two, zero, -infinity, infinity, one, 0 * two)
+    curve = Curve(0 * two, two, zero, -infinity, infinity, 0 * two)
     p = couple(line[:, None], curve)
     ratio = np.exp(np.longdouble(curve.log_odds(line[:, None])[:, 0]))
     assert_allclose(p[:, 1], np.asarray(ratio / (1 + ratio), float), rtol=2e-15)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from helpers.problems import literal_search, random_problem, random_settings
 from heterolda.search import algorithm2
 from heterolda.search.algorithm2 import grid_weights, paper_search
-from heterolda.search.pair_search import score_moments
+from heterolda.search.scored import scored_rules
 from heterolda.search.training_data import TrainingData
 from heterolda.statistics.rows import Rows
 
@@ -120,24 +120,17 @@ def test_sums_of_grid_weights_are_exact_in_any_order(rng):
     assert_array_equal(unit * multiples, integers)
 
 
-def test_weights_too_unequal_to_be_counted_are_refused():
-    weight = np.array([1.0, 0.0, 2.0**-39, 3.0])
-    algorithm2.check_range_of_weights(np.append(weight[:3], 1.0 - 2.0**-39))  # exactly
-    with pytest.raises(ValueError, match=r"^sample_weight times .* too unequal"):
-        algorithm2.check_range_of_weights(weight)
-
-
 def test_moments_of_scores_are_those_of_repeated_rows(rng):
-    first, copies = np.arange(60) % 3 == 0, rng.integers(1, 4, 60)
-    rows = np.repeat(np.arange(60), copies)
-    scores = rng.normal(size=60)
-    sides = [scores[rows][mask[rows]] for mask in (first, ~first)]
-    expected = [(s.mean(), s.std(ddof=1)) for s in sides]
-    for scale in (1e-200, 1.0, 1e200):  # squares stay in range
-        moments = score_moments(scale * scores, first, copies.astype(float))
-        assert_allclose(moments / scale, expected, 1e-12)
-    alone = score_moments(np.array([3.0, 4.0]), np.array([True, False]), None)
-    assert_array_equal(alone, [[3.0, 0.0], [4.0, 0.0]])
+    y, copies = np.arange(60) % 4, rng.integers(1, 4, 60)
+    X, coef, intercept = (rng.normal(size=size) for size in ((60, 2), (6, 2), 6))
+    rows = Rows(X, y, copies.astype(float), np.arange(4))
+    rules = scored_rules(rows, coef, intercept, np.zeros(6), np.zeros(6, int))
+    for pair, classes in enumerate(itertools.combinations(range(4), 2)):
+        for place, k in enumerate(classes):
+            scores = np.repeat(X @ coef[pair] + intercept[pair], copies)
+            own = scores[np.repeat(y, copies) == k]
+            moments = rules.means[pair, place], rules.deviations[pair, place]
+            assert_allclose(moments, (own.mean(), own.std(ddof=1)))
 
 
 def test_class_weights_multiply_the_weights_of_rows():

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import (
@@ -27,11 +26,13 @@ from heterolda.estimators.base import Estimator
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.held_out import distances_from_mean
 from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
+from heterolda.estimators.thresholded import at_threshold, scores_of
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.arrays import Array, refuse_device
+from heterolda.foundations.arrays import Index, refuse_device
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
@@ -44,16 +45,14 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
-from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.rows import check_frequencies, copies_of_rows
-from heterolda.tradeoff.criteria import check_max_error, error_rates
+from heterolda.statistics.samples import row_hashes
+from heterolda.tradeoff.criteria import check_max_error
 
 # Scores that differ by less than this share of their size count as equal: the same row
 # may have a slightly different one in another batch, in single precision or in C.
 _SAME_SCORE = 1e-6
-# Scores that are infinite count as this.
-_LARGEST_SCORE = 1e300
 
 
 def _inner_has(method):
@@ -209,19 +208,19 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        classes = self._known_classes(y) if frozen else _two_classes(y)
-        bounded, q = self._check_bound(classes)
-        label = classes.tolist()[bounded]
-        is_bounded = y == classes[bounded]
         weight = check_frequencies(sample_weight, len(y))
         weights = np.ones(len(y)) if weight is None else weight
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        classes = self._two_classes(y, frozen)
         if not frozen and len(np.unique(y[weights > 0])) < 2:
             raise ParameterError(
                 "sample_weight",
                 "is zero for all rows of a class: give rows of both classes positive "
                 "weights",
             )
+        bounded, q = self._check_bound(classes)
+        label = classes.tolist()[bounded]
+        is_bounded = y == classes[bounded]
 
         copies = copies_of_rows(
             np.flatnonzero(is_bounded),
@@ -230,25 +229,23 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             "row was seen. Weights of the other class may be any number. If the mean "
             "of all is below one, they are scaled to a mean of one",
         )
-        order = np.arange(len(copies))
-        n = len(copies)
-        if not frozen:
-            order = check_random_state(self.random_state).permutation(order)
-            n = int(self.set_aside * n)
-        aside, left = copies[np.sort(order[:n])], copies[order[n:]]
-        rank = smallest_rank(n, q, self.confidence)
-        if rank > n:
+        n = len(copies) if frozen else int(self.set_aside * len(copies))
+        if n < rows_needed(q, self.confidence):
             self._refuse_few_rows(label, q, len(copies), frozen)
+        rank = smallest_rank(n, q, self.confidence)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
-        inner = host_of(self.estimator)
+        aside, inner = copies, host_of(self.estimator)
         if not frozen:
+            copies = _by_value(X, copies)
+            order = check_random_state(self.random_state).permutation(len(copies))
+            aside, left = np.sort(copies[order[:n]]), copies[order[n:]]
             model = self._unfitted(bound, y, classes, weights)
             weights = np.where(is_bounded, 0.0, weights)
             np.add.at(weights, left, 1)
             inner = _fitted(model, X, y, weights, weighted=weight is not None)
 
         side = 1.0 if bounded == 0 else -1.0
-        scores = np.sort(side * _scores(inner, safe_indexing(X, aside)))
+        scores = np.sort(side * scores_of(inner, safe_indexing(X, aside)))
         # Beyond it and its equals the other class is decided.
         score = scores[rank - 1]
         size = max(abs(score), np.median(np.abs(scores)))
@@ -271,12 +268,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         self.classes_ = inner.classes_
         self.threshold_ = threshold
         self.bound_ = bound
+        self._moved = at_threshold(inner, threshold, bound)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
                 setattr(self, name, getattr(inner, name))
-        bare = unfrozen(inner)
-        if isinstance(bare, GaussianLinearDiscriminant):
-            self._moved = _with_threshold(bare, threshold, bound)
 
     def _check_bound(self, classes) -> tuple[int, float]:
         """Return index of the bounded class and the bound."""
@@ -291,13 +286,11 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return check_max_error(bound, classes)
 
     def _refuse_few_rows(self, label, q, n_rows, frozen) -> None:
-        """Say how many rows of the class would be needed."""
+        """Say how many rows of the class are needed."""
         needed = rows_needed(q, self.confidence)
         which = f"{needed:.12g} independent rows of class {label!r}"
         if not frozen:
-            n = needed / self.set_aside // 1
-            for _ in range(2):  # the quotient is rounded
-                n += self.set_aside * n // 1 < needed
+            n = np.ceil(needed / self.set_aside)
             which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them held out"
         raise ParameterError(
             "max_error",
@@ -317,17 +310,25 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             return GaussianLinearDiscriminant()
         return self.estimator
 
-    def _known_classes(self, y) -> np.ndarray:
-        """Return the classes of the fitted classifier; rows of one will do."""
-        check_is_fitted(self.estimator)
-        fitted = np.asarray(host_of(self.estimator).classes_)
+    def _two_classes(self, y, frozen) -> np.ndarray:
+        """Return the labels; a fitted classifier has them, and rows of one will do."""
         labels = check_labels(y)
-        if len(fitted) != 2 or not np.isin(labels, fitted).all():
+        if frozen:
+            check_is_fitted(self.estimator)
+            fitted = np.asarray(host_of(self.estimator).classes_)
+            if len(fitted) != 2 or not np.isin(labels, fitted).all():
+                raise ValueError(
+                    f"estimator was fitted to classes {fitted.tolist()}, but y has "
+                    f"{labels.tolist()}: the bound needs two classes, and rows of them"
+                )
+            return fitted
+        check_several_classes(len(labels))
+        if len(labels) > 2:
             raise ValueError(
-                f"estimator was fitted to classes {fitted.tolist()}, but y has "
-                f"{labels.tolist()}: the bound needs two classes, and rows of them"
+                f"Only binary classification is supported. y has {len(labels)} "
+                "classes: merge all but the bounded one"
             )
-        return fitted
+        return labels
 
     def _unfitted(self, bound: ErrorBound, y, classes, weights):
         """Return the classifier to fit, a discriminant with the priors of all rows."""
@@ -356,9 +357,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             Positive for ``classes_[1]``.
         """
         self._check_ready(X)
-        if hasattr(self, "_moved"):
-            return self._moved.decision_function(X)
-        return _scores(self.estimator_, X) - self.threshold_
+        return self._moved.decision_function(X)
 
     def predict(self, X):
         """Predict class labels.
@@ -374,13 +373,11 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             Labels.
         """
         self._check_ready(X)
-        if hasattr(self, "_moved"):
-            return self._moved.predict(X)
-        return self.classes_.take(self.decision_function(X) > 0)
+        return self._moved.predict(X)
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities for the priors for which the threshold is optimal.
+        """Return probabilities for the priors for which the threshold is optimal.
 
         Parameters
         ----------
@@ -393,16 +390,11 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             Probabilities; the larger is that of the class that `predict` names.
         """
         self._check_ready(X)
-        if hasattr(self, "_moved"):
-            return self._moved.predict_proba(X)
-        scores = self.decision_function(X)
-        sizes = np.clip(np.abs(scores), LEAST_LOG_ODDS, MOST_LOG_ODDS)
-        log_odds = np.where(scores > 0, sizes, -sizes)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
+        return self._moved.predict_proba(X)
 
     @available_if(_inner_has("predict_proba"))
     def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
+        """Return the logarithms of `predict_proba`.
 
         Parameters
         ----------
@@ -415,9 +407,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             Log probabilities.
         """
         self._check_ready(X)
-        if hasattr(self, "_moved"):
-            return self._moved.predict_log_proba(X)
-        return np.log(self.predict_proba(X))
+        return self._moved.predict_log_proba(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -428,16 +418,17 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return tags
 
 
-def _two_classes(y) -> np.ndarray:
-    """Return the labels, which must be two."""
-    classes = check_labels(y)
-    check_several_classes(len(classes))
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes: "
-            "merge all but the bounded one"
-        )
-    return classes
+def _by_value(X, rows: Index) -> Index:
+    """Return rows by their distance from the mean, if they are numbers.
+
+    Then neither the order nor the units of X have a part in which are held out.
+    """
+    try:
+        values = X[rows] if issparse(X) else np.asarray(safe_indexing(X, rows), float)
+        distances = distances_from_mean(values, np.ones(len(rows)))
+        return rows[np.lexsort((row_hashes(values), distances))]
+    except (TypeError, ValueError):
+        return rows
 
 
 def _fitted(model, X, y, weights, *, weighted):
@@ -453,37 +444,6 @@ def _fitted(model, X, y, weights, *, weighted):
     return model.fit(safe_indexing(X, rows), y[rows], **params)
 
 
-def _scores(estimator, X) -> Array:
-    """Return finite scores of a binary classifier, its log-odds if it has any."""
-    linear = isinstance(unfrozen(estimator), GaussianLinearDiscriminant)
-    if linear:
-        estimator = _with_threshold(unfrozen(estimator), 0.0, None)
-    if linear or not hasattr(estimator, "predict_proba"):
-        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    else:
-        chances = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-        logs = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
-        scores = logs[:, 1] - logs[:, 0]
-    if np.isnan(scores).any():
-        raise ValueError(
-            f"estimator {type(unfrozen(estimator)).__name__} has scores that are NaN"
-        )
-    return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
-
-
-def _with_threshold(model, threshold: float, bound: ErrorBound | None):
-    """Return a discriminant of two classes that decides at another threshold."""
-    rules = replace(model._committee.planes.less(threshold), gap=np.full(1, np.nan))
-    rates = error_rates(rules)
-    rules = replace(rules, error=rates @ model.priors_)
-    moved = copy(model)
-    moved._decide_by(rules, rates, rules.error, model._committee.temperature)
-    moved.bound_ = bound
-    moved._settings = {**model._settings, "costs": None}
-    moved._moved_from = model, threshold  # for incomplete rows
-    return moved
-
-
 def linear_form(model: Any) -> Any:
     """Return the discriminant that decides as a bounded one; other models as they are.
 
@@ -492,7 +452,7 @@ def linear_form(model: Any) -> Any:
     if not isinstance(model, BoundedErrorClassifier):
         return model
     model._check_ready()
-    if type(getattr(model, "_moved", None)) is not GaussianLinearDiscriminant:
+    if type(model._moved) is not GaussianLinearDiscriminant:
         name = type(unfrozen(model.estimator_)).__name__
         raise TypeError(
             f"model is a BoundedErrorClassifier around {name}; only a "

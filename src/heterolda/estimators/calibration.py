@@ -1,8 +1,16 @@
-"""Probabilities calibrated on held-out rows.
+r"""Probabilities that rows of known class agree with.
 
-On each side of a rule, the log-odds that a row is on the right side are linear in its
-distance from the threshold, by logistic regression. Distances are binned, so that all
-pairs can be fitted at once; the effect is negligible.
+`fitted_log_odds`: on each side of a rule, the log-odds that a row is on the right side
+are linear in its distance from the threshold, by logistic regression on held-out rows.
+
+`Evidence` and `best_temperature`: all log probabilities are divided by a temperature,
+
+.. math::
+    q_k = \frac{p_k^{1/T}}{\sum_j p_j^{1/T}},
+
+so that the order of the classes stays, and so does one half at a threshold. A model
+that is too sure of itself has a temperature above one. It maximizes the likelihood of
+rows; those of small classes are scored by rules that have not seen them.
 """
 
 from __future__ import annotations
@@ -10,167 +18,228 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.kernels.ordered_scores import linear_scores
+from heterolda.solvers import Global
+from heterolda.solvers.rules import Rules
+from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import row_hashes
 
 # Weight of the wrong row that is added on each side of a rule.
 _WRONG = 0.5
-_NO_WEIGHT = 1e-12
-_MOST_STEPS = 50
-# Relative decrease of the costs that is not worth another step.
-_SETTLED = 1e-9
 # Bins of the distances from a threshold, and what counts as infinitely far.
 _N_BINS = 32
 _FARTHEST = 1e100
 # Least slope of log-odds: where rows show none, distinct scores still rank rows.
 _LEAST_SLOPE = 1e-5
+# Iterations of a regression, and the relative step at which it ends.
+_MOST_STEPS, _SETTLED = 100, 1e-6
+_RIDGE = 1e-12  # added to its curvatures
+
+HIGHEST_TEMPERATURE = 1000.0
+# Rows in use: more change the loss by less than 0.0005. With many classes, this many
+# numbers, but no fewer rows of any class than the least.
+_ENOUGH = 1000
+_MOST_NUMBERS = 1 << 20
+_LEAST = 20
+# Limit of the logarithm of ratios of effective priors.
+_MOST_LOG_RATIO = 20.0
+_TINY = float(np.finfo(float).tiny)
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Rows on both sides of rules, in bins by their distance from the threshold.
+def fitted_log_odds(
+    scores: Array, codes: Index, weight: Array, pairs: Index
+) -> SidedLogOdds:
+    """Return log-odds of all pairs, fitted to scores of rows, (n, n_pairs).
 
-    Arrays have shape (..., 2, n_bins), first for the side of the first class.
+    Half a wrong row is added on each side, distributed as the errors of a line through
+    zero, so that log-odds stay bounded if no row is wrong. Offsets and slopes are not
+    negative.
     """
-
-    x: Array  # mean distance
-    right: Array  # weight of the rows that are right
-    wrong: Array
-
-    @classmethod
-    def of(cls, scores: Array, second: Mask, weight: Array) -> Sides:
-        """Return the rows of one pair, whose scores are positive on the second side.
-
-        Bins are narrow next to the threshold, where it matters, and go on to infinity.
-        """
-        distance = np.minimum(np.abs(scores), _FARTHEST)
-        # The mean of square roots depends less on a few distant rows.
-        unit = (np.sqrt(distance) @ weight / max(weight.sum(), _NO_WEIGHT)) ** 2
-        place = distance / (distance + (unit if unit > 0 else 1.0))
-        cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
-        cell += _N_BINS * (scores > 0)
-        right = (scores > 0) == second
-        sums = [
-            _sums(cell, values)
-            for values in (weight * distance, weight * right, weight * ~right)
-        ]
-        total = sums[1] + sums[2]
-        x = np.divide(sums[0], total, out=np.zeros_like(total), where=total > 0)
-        return cls(x, sums[1], sums[2])
-
-    @classmethod
-    def stacked(cls, pairs: list[Sides]) -> Sides:
-        """Return one record for several pairs."""
-        names = "x", "right", "wrong"
-        return cls(*(np.stack([getattr(one, name) for one in pairs]) for name in names))
-
-    def log_odds(self) -> SidedLogOdds:
-        """Return the log-odds of all pairs that fit the rows best.
-
-        Half a wrong row is added on each side, distributed as the errors of a line
-        through zero, so that log-odds stay bounded if no row is wrong. Offsets and
-        slopes are not negative. If all rows are of one class, both sides share a line
-        through zero; if there are none, the log-odds are the score.
-        """
-        flat = (-1, _N_BINS)
-        with np.errstate(over="ignore", invalid="ignore"):  # in bins of tiny weight
-            lines = _lines(*(part.reshape(flat) for part in self._parts))
-        offset, slope = (values.reshape(-1, 2).T.copy() for values in lines)
-        right, wrong = self.right.sum(axis=2), self.wrong.sum(axis=2)
-        classes = right + wrong[:, ::-1]
-        lone = np.flatnonzero(classes.min(axis=1) <= _NO_WEIGHT)
-        if len(lone):
-            both = (part[lone].reshape(len(lone), -1) for part in self._parts)
-            offset[:, lone], slope[:, lone] = 0.0, _lines_through_zero(*both)
-            slope[:, classes.max(axis=1) <= _NO_WEIGHT] = 1.0
-        return SidedLogOdds(offset, np.maximum(slope, _LEAST_SLOPE))
-
-    @property
-    def _parts(self) -> tuple[Array, Array, Array]:
-        return self.x, self.right, self.wrong
+    bins = np.zeros((3, len(pairs), 2 * _N_BINS))
+    for pair, (i, j) in enumerate(pairs):
+        two = np.flatnonzero((codes == i) | (codes == j))
+        bins[:, pair] = _binned(scores[two, pair], codes[two] == j, weight[two])
+    x, right, wrong = bins.reshape(3, -1, _N_BINS)
+    weight = right + wrong
+    total = np.maximum(weight.sum(axis=1, keepdims=True), _TINY)
+    unit = (weight * x).sum(axis=1, keepdims=True) / total
+    unit[unit == 0] = 1.0
+    x = x / unit
+    spread = _WRONG * weight / total
+    slope = _logistic_regressions(x, right, wrong + spread, through_zero=True)[1]
+    share = weight * expit(-slope[:, None] * x)
+    wrong = wrong + _WRONG * share / np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    offset, slope = _logistic_regressions(x, right, wrong)
+    slope = np.maximum(slope / unit[:, 0], _LEAST_SLOPE)
+    return SidedLogOdds(offset.reshape(-1, 2).T.copy(), slope.reshape(-1, 2).T.copy())
 
 
-def _sums(cell: Index, values: Array) -> Array:
-    """Return the sums of values in the bins of both sides."""
-    sums = np.bincount(cell, values, minlength=2 * _N_BINS)
-    return sums.astype(np.float64, copy=False).reshape(2, _N_BINS)
+def _binned(scores: Array, second: Mask, weight: Array) -> Array:
+    """Return mean distances and weights of right and wrong rows, by side and distance.
 
-
-def _lines(x: Array, right: Array, wrong: Array) -> tuple[Array, Array]:
-    """Return offsets and slopes of log-odds at distances x, (n_lines, n_bins)."""
-    slope = _lines_through_zero(x, right, wrong)
-    share = (right + wrong) * expit(-slope[:, None] * x)
-    total = share.sum(axis=1, keepdims=True)
-    wrong = wrong + _WRONG * np.divide(share, total, out=share, where=total > 0)
-    free = np.ones((len(x), 2), dtype=bool)
-    offset, slope = _logistic_regressions(x, right, wrong, free, slope)
-    # If the optimum has a negative coordinate, the best in the quadrant is on an axis.
-    free[:, 1] = slope >= 0
-    free[:, 0] = (offset >= 0) | ~free[:, 1]
-    if not free.all():
-        offset, slope = _logistic_regressions(x, right, wrong, free, slope)
-    return np.maximum(offset, 0.0), np.maximum(slope, 0.0)
-
-
-def _lines_through_zero(x: Array, right: Array, wrong: Array) -> Array:
-    """Return slopes without offset, with half a wrong row spread over all distances."""
-    both = right + wrong
-    total = both.sum(axis=1)
-    wrong = wrong + (_WRONG / np.maximum(total, _WRONG))[:, None] * both
-    free = np.tile([False, True], (len(x), 1))
-    # Start from the log-odds of all rows together, at their mean distance.
-    lost, far = wrong.sum(axis=1), np.einsum("pn,pn->p", both, x)
-    odds = np.maximum(total, lost) / np.maximum(lost, _NO_WEIGHT)
-    slope = np.log(np.maximum(odds, 1.0)) * total / np.where(far > 0, far, np.inf)
-    return np.maximum(_logistic_regressions(x, right, wrong, free, slope)[1], 0.0)
+    Bins let all pairs be fitted at once. They are narrow next to the threshold, where
+    it matters, and go on to infinity; the effect is negligible.
+    """
+    distance = np.minimum(np.abs(scores), _FARTHEST)
+    # The mean of square roots depends less on a few distant rows.
+    unit = (np.sqrt(distance) @ weight / max(weight.sum(), _TINY)) ** 2
+    place = distance / (distance + (unit if unit > 0 else 1.0))
+    cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
+    cell += _N_BINS * (scores > 0)
+    right = (scores > 0) == second
+    x, right, wrong = (
+        np.bincount(cell, values, minlength=2 * _N_BINS)
+        for values in (weight * distance, weight * right, weight * ~right)
+    )
+    return np.array([x / np.maximum(right + wrong, _TINY), right, wrong])
 
 
 def _logistic_regressions(
-    x: Array, right: Array, wrong: Array, free: Mask, slope: Array
+    x: Array, right: Array, wrong: Array, *, through_zero: bool = False
 ) -> tuple[Array, Array]:
-    """Return offsets and slopes by Newton's method, halving steps if necessary.
+    """Return offsets and slopes, not negative, of the log-odds of being right at x.
 
-    Those that are not free are zero. `slope` is the initial guess.
+    This is Newton's method, projected to the quadrant, with shorter steps where the
+    cost would grow.
     """
     weight = right + wrong
-    unit = np.einsum("pn,pn->p", weight, x)
-    unit /= np.maximum(weight.sum(axis=1), _NO_WEIGHT)
-    unit = np.where(unit > 0, unit, 1.0)
-    x = x / unit[:, None]
-    theta = np.column_stack([np.zeros(len(x)), slope * unit]) * free
 
-    def values(theta: Array) -> tuple[Array, Array]:
-        """Return costs, and probabilities of being right."""
-        z = theta[:, :1] + theta[:, 1:] * x
-        size = np.abs(z)
-        e = np.exp(-size)
-        cost = np.einsum("pn,pn->p", weight, np.log1p(e))
-        cost += np.einsum("pn,pn->p", np.where(z > 0, wrong, right), size)
-        return cost, np.where(z > 0, 1.0, e) / (1 + e)
+    def cost(theta: Array) -> Array:
+        z = theta[0][:, None] + theta[1][:, None] * x
+        total: Array = (weight * np.logaddexp(0, -z) + wrong * z).sum(axis=1)
+        return total
 
-    now, p = values(theta)
-    going = np.ones((len(x), 1), dtype=bool)  # each stops on its own
+    theta = np.zeros((2, len(x)))
+    now, length = cost(theta), np.ones(len(x))
     for _ in range(_MOST_STEPS):
-        bend, pull = weight * p * (1 - p), weight * p - right
-        g = np.column_stack([pull.sum(axis=1), np.einsum("pn,pn->p", pull, x)]) * free
-        bx = bend * x
-        a, b = bend.sum(axis=1), bx.sum(axis=1) * free.all(axis=1)
-        c = np.einsum("pn,pn->p", bx, x)
-        ridge = 1e-9 * (a + c) + _NO_WEIGHT
-        a, c = np.where(free[:, 0], a, 1) + ridge, np.where(free[:, 1], c, 1) + ridge
-        step = -np.column_stack([c * g[:, 0] - b * g[:, 1], a * g[:, 1] - b * g[:, 0]])
-        step *= going / (a * c - b * b)[:, None]
-        next_value, p = values(theta + step)
-        for _ in range(_MOST_STEPS):
-            worse = next_value > now * (1 + 1e-12)
-            if not worse.any():
-                break
-            step[worse] /= 2
-            next_value, p = values(theta + step)
-        going[now - next_value <= _SETTLED * next_value] = False
-        theta, now = theta + step, next_value
-        if not going.any():
+        p = expit(theta[0][:, None] + theta[1][:, None] * x)
+        pull, bend = weight * p - right, weight * p * (1 - p)
+        g = np.array([pull.sum(axis=1), (pull * x).sum(axis=1)])
+        free = (theta > 0) | (g < 0)
+        free[0] &= not through_zero
+        a, c = bend.sum(axis=1) + _RIDGE, (bend * x**2).sum(axis=1) + _RIDGE
+        b = np.where(free.all(axis=0), (bend * x).sum(axis=1), 0.0)
+        g *= free
+        determinant = np.maximum(a * c - b * b, 1e-9 * a * c)
+        step = np.array([c * g[0] - b * g[1], a * g[1] - b * g[0]]) / determinant
+        trial = np.maximum(theta - length * step, 0.0)
+        change = np.abs(trial - theta).max(axis=0)
+        value = cost(trial)
+        better = value <= now
+        theta, now = np.where(better, trial, theta), np.where(better, value, now)
+        length = np.where(better, 1.0, length / 4)
+        if (change <= _SETTLED * (1 + theta.max(axis=0))).all():
             break
-    return theta[:, 0], theta[:, 1] / unit
+    return theta[0], theta[1]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Scores of rows by the rules of a model, for its temperature."""
+
+    scores: Array  # (n, n_pairs)
+    codes: Index  # classes of the rows
+    weights: Array  # of the rows, in proportion to the priors of their classes
+
+    @classmethod
+    def of(
+        cls,
+        rules: Rules,
+        problem: PairProblem,
+        rows: Rows,
+        left_out: dict[int, tuple[Array, Array]],
+    ) -> Evidence:
+        """Gather scores of some rows of each class.
+
+        Left-out rows of some classes, with their weights and scores, replace the other
+        rows of these classes.
+        """
+        priors = _effective_priors(rules, problem)
+        others = np.ones(len(priors), bool)
+        others[list(left_out)] = False
+        sample = _thinned(rows, others, min(_ENOUGH, _MOST_NUMBERS // len(rules.coef)))
+        scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
+        codes, weights = [sample.codes], [sample.frequencies]
+        for k, (weight, score) in left_out.items():
+            scores.append(score)
+            codes.append(np.full(len(weight), k))
+            weights.append(weight)
+        code, weight = np.concatenate(codes), np.concatenate(weights)
+        totals = np.maximum(np.bincount(code, weight, len(priors)), _TINY)
+        return cls(np.concatenate(scores), code, weight * (priors / totals)[code])
+
+    def temperature(self, probabilities: Array) -> float:
+        """Return the temperature that fits the probabilities of the rows, at least 1.
+
+        Smaller values would be worse for small sets.
+        """
+        return best_temperature(probabilities, self.codes, self.weights, 1.0)
+
+
+def best_temperature(
+    probabilities: Array, codes: Index, weights: Array, least: float, doubt: float = 0.0
+) -> float:
+    """Return the temperature of positive probabilities under which rows are likeliest.
+
+    It lies between `least` and `HIGHEST_TEMPERATURE`. The derivative of the log
+    likelihood by the inverse temperature b is the mean of ``log p_y - E log p``, E by
+    the probabilities at b, which falls with b. With a share of `doubt`, the class of a
+    row could be any, so that b stays bounded if no row is wrong.
+    """
+    log_p = np.log(probabilities)
+    true = (1 - doubt) * log_p[np.arange(len(log_p)), codes]
+    true += doubt * log_p.mean(axis=1)
+
+    def slope(b: float) -> float:
+        q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
+        expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
+        return float(weights @ (true - expected))
+
+    low, high = 1 / HIGHEST_TEMPERATURE, 1 / least
+    if slope(high) >= 0:
+        return least
+    return 1 / float(brentq(slope, low, high)) if slope(low) > 0 else 1 / low
+
+
+def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
+    """Return about `most` rows of positive weight of some classes, in proportion.
+
+    Hashes choose them: order does not matter, and copies stay together.
+    """
+    kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
+    totals = np.maximum(rows.totals, _TINY)
+    share = np.maximum(most / totals.sum(), _LEAST / totals)
+    if (share < 1).any():
+        limit = np.minimum(share, 1.0) * 2.0**64
+        kept = kept[row_hashes(rows.X[kept]) <= limit[rows.codes[kept]]]
+    return rows.take(kept)
+
+
+def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
+    """Return the class priors to which probabilities refer.
+
+    Costs multiply the priors of pairs; another criterion has those for which its
+    thresholds are the best, (29). Ratios of several pairs are averaged.
+    """
+    criterion, n = problem.criterion, len(problem.priors)
+    if criterion.costs is not None and not problem.one_vs_all:
+        log_ratio = np.diff(np.log(problem.moments.pair_priors), axis=1)[:, 0]
+    elif isinstance(criterion.solver, Global):
+        given: Array = problem.priors
+        return given
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = rules.means / rules.deviations
+            log_ratio = np.diff(0.5 * z**2 + np.log(rules.deviations), axis=1)[:, 0]
+    log_ratio = np.nan_to_num(np.clip(log_ratio, -_MOST_LOG_RATIO, _MOST_LOG_RATIO))
+    first, second = problem.pairs.T
+    logs = np.bincount(second, log_ratio, n) - np.bincount(first, log_ratio, n)
+    priors: Array = np.exp((logs - logs.max()) / n)
+    priors /= priors.sum()
+    return priors

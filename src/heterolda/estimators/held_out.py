@@ -115,7 +115,7 @@ def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
     distances = np.empty(len(codes))
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
-        distances[rows] = _distances(X[rows], weight[rows])
+        distances[rows] = distances_from_mean(X[rows], weight[rows])
     hashes = row_hashes(X)
     order = np.lexsort((hashes, distances, codes))
     new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
@@ -124,7 +124,7 @@ def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
     return folds
 
 
-def _distances(X, weight: Array) -> Array:
+def distances_from_mean(X, weight: Array) -> Array:
     """Return squared distances of rows from their mean, in deviations of the features.
 
     Missing values do not count.

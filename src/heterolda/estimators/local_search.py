@@ -25,10 +25,10 @@ from heterolda.foundations.sklearn_private import (
 )
 from heterolda.foundations.validation import validate_parameters
 from heterolda.foundations.wording import VOTINGS
-from heterolda.search.pair_search import search_pair
+from heterolda.search.algorithm2 import paper_search
+from heterolda.search.scored import scored_rules
 from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import validated
 
 
@@ -68,8 +68,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     n_jobs : int or None, default=None
         Number of threads over pairs; -1 means all processors. The result does not
         depend on it.
-    verbose : int, default=0
-        1 prints a line for each pair.
 
     Attributes
     ----------
@@ -135,7 +133,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         "voting": [StrOptions({"auto", *VOTINGS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -148,7 +145,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         voting="auto",
         class_weight=None,
         n_jobs=None,
-        verbose=0,
     ):
         self.estimator = estimator
         self.step = step
@@ -157,7 +153,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         self.voting = voting
         self.class_weight = class_weight
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _validate_params(self):
         validate_parameters(self)
@@ -213,28 +208,21 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
     def _search(self, data, start, k, i, j):
         """Search for the rule of pair k, of the classes i and j."""
-        n_pairs = len(start.coef)
-        result, moments = search_pair(
-            data.pair(i, j),
+        rows = data.pair(i, j)
+        return paper_search(
+            np.ascontiguousarray(rows.X, np.float64),
+            rows.codes == 0,
+            rows.error_weights(),
             np.append(start.intercept[k], -start.coef[k]),
             step=self.step,
             max_iter=self.max_iter,
             patience=self.patience,
         )
-        if self.verbose:
-            first, second = data.classes[[i, j]].tolist()
-            print(
-                f"[{k + 1}/{n_pairs}] {first!r} and {second!r}: "
-                f"{result.errors_start:g} -> {result.errors:g} errors in "
-                f"{result.n_iter} iterations"
-            )
-        return result, moments
 
     def _set_fitted_attributes(self, data, start, results, voting):
         """Write the fitted attributes."""
         classes, weights = data.classes, data.error_weights()
         kind = np.int64 if weights is None else np.float64
-        results, moments = zip(*results, strict=True)
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = classes
         self.estimator_ = start.estimator
@@ -249,14 +237,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         if error is None:
             totals = np.bincount(data.codes, weights, len(classes))
             error = self.n_errors_ / totals[self.pairs_].sum(axis=1)
-        rules = Rules.from_projections(
-            self.coef_,
-            self.intercept_,
-            error,
-            n_iter=self.n_iter_,
-            means=np.array(moments)[:, :, 0],
-            deviations=np.array(moments)[:, :, 1],
-        )
+        rules = scored_rules(data, self.coef_, self.intercept_, error, self.n_iter_)
         committee = getattr(start.estimator, "_committee", None)
         temperature = 1.0 if committee is None else committee.temperature
         self._committee = committee_of(rules, self.pairs_, voting, temperature)

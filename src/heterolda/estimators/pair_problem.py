@@ -160,9 +160,8 @@ def with_log_odds(rules: Rules, moments: Moments) -> Rules:
 def check_parameters(model, classes: NDArray[Any]) -> None:
     """Reject parameters of a discriminant that do not match its classes."""
     check_several_classes(len(classes))
-    criterion = _criterion_of(model, classes)
-    priors = check_priors(model.priors, classes, np.ones(len(classes)))
-    criterion.cost_weighted_priors(priors, all_pairs(len(classes)))
+    _criterion_of(model, classes)
+    check_priors(model.priors, classes, np.ones(len(classes)))
 
 
 def _criterion_of(model, classes: NDArray[Any]) -> Criterion:

@@ -116,8 +116,6 @@ class HeteroscedasticProjection(
         wanted. `guarded_` records this; a :class:`ModelMisfitWarning` follows if the
         difference is beyond chance. The guard acts only in `fit`, with at least as many
         rows as features.
-    verbose : int, default=0
-        If 1, print the progress of a long search for the subspace.
 
     Attributes
     ----------
@@ -197,7 +195,6 @@ class HeteroscedasticProjection(
         ],
         "priors": ["array-like", dict, StrOptions({"equal"}), None],
         "guard": ["boolean"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -208,14 +205,12 @@ class HeteroscedasticProjection(
         shrinkage="auto",
         priors=None,
         guard=True,
-        verbose=0,
     ):
         self.n_components = n_components
         self.method = method
         self.shrinkage = shrinkage
         self.priors = priors
         self.guard = guard
-        self.verbose = verbose
 
     def _validate_params(self):
         validate_parameters(self)
@@ -327,8 +322,7 @@ class HeteroscedasticProjection(
             warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
-        report = (lambda text, _: print(text)) if self.verbose else progress
-        how = self.n_components, self.method, report
+        how = self.n_components, self.method, progress
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
             if span is not None:  # any components separate so few rows

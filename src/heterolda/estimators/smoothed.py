@@ -21,11 +21,9 @@ from heterolda.foundations.validation import (
     check_several_classes,
     validate_parameters,
 )
-from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.search.pair_search import score_moments
+from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import RIDGES, WIDTHS
 from heterolda.solvers import all_pairs
-from heterolda.solvers.rules import Rules
 from heterolda.statistics.covariances import refuse_small, too_small, two_amounts
 from heterolda.statistics.rows import validated
 
@@ -245,22 +243,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             start.feature_names_in_ = self.feature_names_in_
         path = candidates.needed(choice.chosen).fit(rows, choice.amount)
         coef, intercept, error = path.mean(choice.chosen)
-        scores = linear_scores(rows.X, coef.T, intercept)
         pairs = all_pairs(len(rows.classes))
-        moments = []
-        for pair, (i, j) in enumerate(pairs):
-            two = np.flatnonzero((rows.codes == i) | (rows.codes == j))
-            weights = None if rows.weights is None else rows.weights[two]
-            first = rows.codes[two] == i
-            moments.append(score_moments(scores[two, pair], first, weights))
-        rules = Rules.from_projections(
-            coef,
-            intercept,
-            error,
-            n_iter=np.zeros(len(pairs), np.intp),
-            means=np.array(moments)[:, :, 0],
-            deviations=np.array(moments)[:, :, 1],
-        )
+        n_iter = np.zeros(len(pairs), np.intp)
+        rules = scored_rules(rows, coef, intercept, error, n_iter)
         weights = np.bincount(choice.chosen, minlength=len(choice.errors))
         figures = {
             "error": choice.errors,

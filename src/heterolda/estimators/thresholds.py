@@ -130,24 +130,21 @@ class Thresholds:
         The criterion is the least error (39), equal error rates, or a bound on one.
         """
         distance, deviations = self._distance, self.deviations
-        first, second = deviations.T
         if isinstance(solver, Minimax):
-            t = distance * second / (first + second)
-            return t, deviations, bayes_error(t, distance, first, second, *priors.T)
-        if isinstance(solver, NeymanPearson):
+            t = distance * deviations[:, 1] / deviations.sum(axis=1)
+        elif isinstance(solver, NeymanPearson):
             t = -ndtri(solver.q) * deviations[:, solver.k]
             t = distance - t if solver.k == 0 else t
-            return t, deviations, bayes_error(t, distance, first, second, *priors.T)
-        log_tau = np.log(priors[:, 1]) - np.log(priors[:, 0])
-        t = best_threshold(distance, first, second, log_tau)
-        error = bayes_error(t, distance, first, second, *priors.T)
-        # With unequal deviations there may be no threshold better than none at all.
-        pooled = np.sqrt((deviations**2).mean(axis=1))
-        other = best_threshold(distance, pooled, pooled, log_tau)
-        own = error < priors.min(axis=1)
-        other_error = bayes_error(other, distance, pooled, pooled, *priors.T)
-        deviations = np.where(own[:, None], deviations, pooled[:, None])
-        return np.where(own, t, other), deviations, np.where(own, error, other_error)
+        else:
+            log_tau = np.log(priors[:, 1]) - np.log(priors[:, 0])
+            t = best_threshold(distance, deviations[:, 0], deviations[:, 1], log_tau)
+            error = bayes_error(t, distance, *deviations.T, *priors.T)
+            # With unequal deviations there may be no threshold better than none at all.
+            useless = ~(error < priors.min(axis=1))[:, None]
+            pooled = np.sqrt((deviations**2).mean(axis=1, keepdims=True))
+            deviations = np.where(useless, pooled, deviations)
+            t = best_threshold(distance, deviations[:, 0], deviations[:, 1], log_tau)
+        return t, deviations, bayes_error(t, distance, *deviations.T, *priors.T)
 
 
 def _unit(rules: Rules) -> Array:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import heterolda.kernels as kernels
+from heterolda.estimators.calibration import Evidence
 from heterolda.estimators.posterior import LogOdds
-from heterolda.estimators.temperature import Evidence
 from heterolda.foundations.arrays import Array, Index, is_numpy, put_like, xp_of
 from heterolda.kernels.coupling import Curve, couple, couple_log_odds, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores

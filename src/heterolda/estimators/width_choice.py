@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.calibration import Sides
+from heterolda.estimators.calibration import best_temperature, fitted_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.posterior import SidedLogOdds
-from heterolda.estimators.temperature import best_temperature
 from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
@@ -293,12 +292,9 @@ class _Contest:
         weight = counts * self.cost
         weight *= counts.sum() / weight.sum()
         scores, winners = self.predict(chosen)
-        sides = []
-        for pair, (i, j) in enumerate(all_pairs(len(self.rows.classes))):
-            two = np.flatnonzero((codes == i) | (codes == j))
-            sides.append(Sides.of(scores[two, pair], codes[two] == j, weight[two]))
-        log_odds = Sides.stacked(sides).log_odds()
-        if len(sides) == 1:
+        pairs = all_pairs(len(self.rows.classes))
+        log_odds = fitted_log_odds(scores, codes, weight, pairs)
+        if len(pairs) == 1:
             return log_odds, 1.0
         p = swap_largest_to_winner(couple(scores, log_odds.curve), winners)
         doubt = _WRONG / (weight.sum() + _WRONG)

@@ -13,7 +13,6 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
-from heterolda.estimators.posterior import LogOdds
 from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
 from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
@@ -94,8 +93,6 @@ def describe(model: Any) -> Description:
     fitted._check_ready()
     committee, powers = fitted._committee, getattr(fitted, "transformation_", None)
     log_odds: Any = committee.posterior
-    if isinstance(log_odds, LogOdds) and np.any(log_odds.unit != 1):
-        raise ValueError(_EXTREME)
     weights, kind = np.ones(len(fitted.coef_)), "binary"
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"

@@ -22,9 +22,9 @@ class Curve(NamedTuple):
     """Log-odds of the second class of each pair as a function of the score s.
 
     They are ``offset[1] + s (bend s + slope[1])`` if s > 0, and ``s (bend s + slope[0])
-    - offset[0]`` otherwise, where s is the score clipped to [low, high] and divided by
-    the unit. Each doubling of the score below low subtracts ``step[0]``, and above high
-    adds ``step[1]``, linearly in between, so that distinct scores stay distinct.
+    - offset[0]`` otherwise, where s is the score clipped to [low, high]. Each doubling
+    of the score below low subtracts ``step[0]``, and above high adds ``step[1]``,
+    linearly in between, so that distinct scores stay distinct.
 
     Offsets and steps are not negative; low and high are not zero.
     """
@@ -34,7 +34,6 @@ class Curve(NamedTuple):
     bend: Array  # terms of both sides, (n_pairs,)
     low: Array  # may be infinite, like high
     high: Array
-    unit: Array
     step: Array  # change per doubling of the score on each side, (2, n_pairs)
 
     def log_odds(self, scores: Any) -> Any:
@@ -55,8 +54,6 @@ class Curve(NamedTuple):
         with np.errstate(all="ignore"):
             s = clip(scores, put(self.low), put(self.high))
             beyond = xp.where(s == scores, 1.0, scores / s)
-            if (self.unit != 1).any():
-                s = s / put(self.unit)
             x = s * (put(self.bend) * s + of_side(*self.slope))
             x += of_side(-self.step[0], self.step[1]) * _doublings(beyond)
             if self.offset.any():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Count, Mask
 from heterolda.kernels.algorithm2 import (
     FEWEST,
@@ -27,8 +26,6 @@ _NUMBERS_PER_CALL, _ITERATIONS_PER_CALL = 2**26, 1024
 # Unnecessary rows that iterations may touch before rows are sorted again, as a share of
 # all rows: touching these takes about as long as sorting.
 _LENIENCY = 4.0
-# Smallest weight of a row, as a share of the total weight.
-_LEAST_SHARE = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -56,18 +53,6 @@ class SearchResult:
     def n_iter(self) -> int:
         """Number of iterations; evaluating the initial rule is the first."""
         return len(self.history)
-
-
-def check_range_of_weights(weight: Array) -> None:
-    """Refuse weights too small, relative to their sum, for `grid_weights`."""
-    total = float(weight.sum())
-    least = weight.min(initial=np.inf, where=weight > 0)
-    if least < _LEAST_SHARE * total:
-        raise ParameterError(
-            "sample_weight",
-            f"times class_weight is {least:.3g} for some row and {total:.3g} in total, "
-            "too unequal to count errors: leave out rows of almost no weight",
-        )
 
 
 def grid_weights(weight: Array) -> tuple[Count, float]:

@@ -15,7 +15,6 @@ from heterolda.foundations.validation import (
     check_finite,
     check_several_classes,
 )
-from heterolda.search.algorithm2 import check_range_of_weights
 from heterolda.statistics.rows import Rows
 
 
@@ -52,11 +51,7 @@ class TrainingData(Rows):
         if rows.weights is not None and np.any(rows.weights == 0):
             data = data.take(rows.weights > 0)
         costs = _check_class_weight(class_weight, rows.classes, rows.totals)
-        data = replace(data, class_weight=costs)
-        weights = data.error_weights()
-        if weights is not None:
-            check_range_of_weights(weights)
-        return data
+        return replace(data, class_weight=costs)
 
     def pair(self, i: int, j: int) -> Self:
         """Return the rows of classes i and j, as classes 0 and 1."""

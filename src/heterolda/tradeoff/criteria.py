@@ -98,15 +98,7 @@ class Criterion:
             # In logarithms, since either factor or the product may be near the limits.
             log_shares = np.log(priors)[pairs] + np.log(price)
         shares: Array = np.exp(log_shares - log_shares.max(axis=1, keepdims=True))
-        extreme = np.any((price > 0) & (shares < _LEAST_SHARE), axis=1)
-        if extreme.any():
-            i, j = self.classes[pairs[extreme][0]].tolist()
-            raise ParameterError(
-                "costs",
-                f"times priors of classes {i!r} and {j!r} differ by a factor above "
-                f"{1 / _LEAST_SHARE:g}, too much to compute accurately: make the "
-                "smaller cost larger, or zero",
-            )
+        shares = np.maximum(shares, _LEAST_SHARE)
         shares[price == 0] = _NO_COST
         return shares
 

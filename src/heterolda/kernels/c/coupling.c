@@ -6,14 +6,14 @@
 
 #include "vectors.h"
 
-/* Log-odds of the second class of a pair. With s clipped and divided by the unit, they are
+/* Log-odds of the second class of a pair. With the score s clipped, they are
    offset[1] + s (bend s + slope[1]) if the score is positive, and
    s (bend s + slope[0]) - offset[0] otherwise. Each doubling of the score below low
    subtracts step[0], and above high adds step[1]. They are limited by most; at a positive
    score they are at least half of their value plus least. */
 typedef struct {
     const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
-    const double *bend, *low, *high, *unit, *step;
+    const double *bend, *low, *high, *step;
     double most, least;
     double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
@@ -45,8 +45,6 @@ INLINE Four four_exp(Four x)
 INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four score)
 {
     Four zero = four(0.0), s = larger(smaller(score, four(of->high[p])), four(of->low[p]));
-    if (of->unit[p] != 1)
-        s = over(s, four(of->unit[p]));
     Four bent = scaled(of->bend[p], s);
     Four no = times(s, shifted(bent, of->slope[p]));
     Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
@@ -166,9 +164,8 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         {"scores", "d", "np?"},  {"X", "d", "nd?"},      {"coef", "d", "pd?"},
         {"intercept", "d", "p?"}, {"weight", "d", "p?"},  {"offset", "d", "2p"},
         {"slope", "d", "2p"},    {"bend", "d", "p"},     {"low", "d", "p"},
-        {"high", "d", "p"},      {"unit", "d", "p"},     {"step", "d", "2p"},
-        {"most", "d"},           {"least", "d"},         {"probabilities", "d!", "nk"},
-        {"votes", "d!", "nk?"},
+        {"high", "d", "p"},      {"step", "d", "2p"},     {"most", "d"},
+        {"least", "d"},          {"probabilities", "d!", "nk"}, {"votes", "d!", "nk?"},
     };
     Sizes size;
     (void)self;
@@ -178,12 +175,12 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     double *room = NULL;
     if (a[0].data == NULL && (a[1].data == NULL || a[2].data == NULL || a[3].data == NULL))
         PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
-    else if (a[15].data != NULL && a[4].data == NULL)
+    else if (a[14].data != NULL && a[4].data == NULL)
         PyErr_SetString(PyExc_ValueError, "votes need weights");
     else if (n_classes < 2 || n_classes > ((Py_ssize_t)1 << 30) ||
              n_pairs != n_classes * (n_classes - 1) / 2)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
-    else if (!(a[12].number > 0 && a[12].number <= 700))
+    else if (!(a[11].number > 0 && a[11].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
     else if ((room = malloc((size_t)(2 * n_pairs + (n_pairs + n_classes + d) * LANES) * 8))
              == NULL)
@@ -192,12 +189,12 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         Hyperplanes rules = {a[2].data, a[3].data, d};
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
-            a[11].data, a[12].number, a[13].number,
+            a[11].number, a[12].number,
             room + (n_pairs + n_classes + d) * LANES,
         };
         Py_BEGIN_ALLOW_THREADS
         couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,
-               a[4].data, room, a[14].data, a[15].data);
+               a[4].data, room, a[13].data, a[14].data);
         Py_END_ALLOW_THREADS
     }
     free(room);
