@@ -17,7 +17,7 @@ RULES = np.ones((P, D)), np.ones(P)
 PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
 SIDES, ENDS = np.ones((2, P)), np.ones(P)
 NORMALS = np.ones(D), np.eye(D), np.eye(D)
-CURVE = SIDES, SIDES, ENDS, -ENDS, ENDS, ENDS, SIDES
+CURVE = SIDES, SIDES, ENDS, -ENDS, ENDS, SIDES
 FIRST = np.ones(N, bool)
 
 

@@ -25,6 +25,22 @@ DataDir = Annotated[
 ]
 
 
+Trials = Annotated[
+    int,
+    opt.model(
+        "NUMBER",
+        "How often to shuffle the rows and split them again; 20 in the paper.",
+        min=1,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    opt.model(
+        "NUMBER", "Number of processes. By default one for each processor.", min=1
+    ),
+]
+
+
 def reproduce(
     *,
     datasets: Annotated[
@@ -59,21 +75,9 @@ def reproduce(
             "of your own as MODULE:CLASS.",
         ),
     ] = "all",
-    trials: Annotated[
-        int,
-        opt.model(
-            "NUMBER",
-            "How often to shuffle the rows and split them again; 20 in the paper.",
-            min=1,
-        ),
-    ] = 1,
+    trials: Trials = 1,
     folds: Annotated[int, opt.model("NUMBER", "Folds of each trial.", min=2)] = 10,
-    jobs: Annotated[
-        int | None,
-        opt.model(
-            "NUMBER", "Number of processes. By default one for each processor.", min=1
-        ),
-    ] = None,
+    jobs: Jobs = None,
     seed: Annotated[int, opt.model("NUMBER", "Seed of random choices.", min=0)] = 0,
     out: Annotated[Path, opt.write("FOLDER", "Folder for the results.")] = Path(
         "heterolda-results"

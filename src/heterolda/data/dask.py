@@ -185,7 +185,7 @@ def _chunk_statistics(
     if not X.shape[0]:
         return None
     X = _numbers(X)
-    if not issparse(X) and not np.isfinite(X).all():
+    if not issparse(X) and X.dtype.kind == "f" and not np.isfinite(X).all():
         column = int(np.isfinite(X).all(axis=0).argmin())
         raise ValueError(
             f"X: column {column if names is None else repr(names[column])} contains "
