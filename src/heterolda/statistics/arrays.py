@@ -150,11 +150,16 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     ):
         raise ValueError(_INCONSISTENT)
     _check_means(means)
+    scatters = _read_scatters(content, classes, means.shape[1])
+    for weight, part in zip(weights, scatters, strict=False):
+        is_factor = "scatters" not in content
+        squares = np.einsum("ij,ij->j", part, part) if is_factor else np.diag(part)
+        check_range(squares / max(weight, 1.0), squares > 0, "scatters")
     return {
         "classes": classes,
         "weights": weights,
         "means": means,
-        "scatters": _read_scatters(content, classes, means.shape[1]),
+        "scatters": scatters,
         "feature_names": None if names is None else names.astype(object),
         "given": bool(given),
         "estimated_by": None if estimated_by is None else str(estimated_by),
