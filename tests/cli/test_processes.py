@@ -216,11 +216,11 @@ def test_closed_streams_are_empty_ones(folder, closed, status, arguments):
 
 def test_each_row_is_answered_while_the_next_waits(folder):
     with start("predict", "m.json", "-", stdin=subprocess.PIPE, bufsize=0) as process:
-        process.stdin.write(b"x0,x1,x2\n")
+        process.stdin.write(b"x0,x1,x2\n1,2,3\n")
         assert process.stdout.readline() == b"x0,x1,x2,prediction\n"
-        for row in (b"1,2,3", b"3,2,1"):
-            process.stdin.write(row + b"\n")
-            assert process.stdout.readline().startswith(row + b",")
+        assert process.stdout.readline().startswith(b"1,2,3,")
+        process.stdin.write(b"3,2,1\n")
+        assert process.stdout.readline().startswith(b"3,2,1,")
         process.stdin.close()
         assert process.stdout.read() == b""
         assert process.wait(30) == 0
