@@ -24,7 +24,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     recommended,
 )
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.export.model_file import (
     from_document,
     json_text,

@@ -12,7 +12,7 @@ from heterolda.data.decoding import level_of
 from heterolda.data.formats import Format
 from heterolda.data.reading import Pass
 from heterolda.data.table import Table
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.exceptions import SimilarLabelsWarning
 
 

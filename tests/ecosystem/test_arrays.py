@@ -23,7 +23,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 from heterolda.estimators import base, gathering
-from heterolda.estimators.placement import host_of, settle
+from heterolda.estimators.base import host_of, settle
 from heterolda.export import export_c
 from heterolda.foundations.arrays import Device, device_of, is_numpy, to_host
 from heterolda.inspection.model_facts import ModelFacts

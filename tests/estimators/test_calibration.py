@@ -12,9 +12,9 @@ from heterolda.estimators.calibration import (
     Evidence,
     best_temperature,
     fitted_log_odds,
+    sided_log_odds,
 )
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
@@ -78,10 +78,10 @@ def test_sides_are_bounded_whatever_is_held_out():
 
 
 def test_log_odds_are_a_line_on_each_side_up_to_twenty():
-    odds = SidedLogOdds(np.array([[0.5], [1.0]]), np.array([[0.1], [5.0]]))
+    curve = sided_log_odds(np.array([[0.5], [1.0]]), np.array([[0.1], [5.0]]))
     scores, expected = [[-100.0], [-1.0], [2.0], [3.8]], [[-10.5], [-0.6], [11.0], [20]]
-    assert_allclose(odds(np.array(scores)), expected)
-    assert 20 < odds(np.array([[1e9]])) < 25
+    assert_allclose(curve.log_odds(np.array(scores)), expected)
+    assert 20 < curve.log_odds(np.array([[1e9]])) < 25
 
 
 def mislabeled(rng, n=200, d=3, k=3):

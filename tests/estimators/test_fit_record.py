@@ -7,8 +7,13 @@ from sklearn.linear_model import LogisticRegression
 from heterolda import BoundedErrorClassifier, FitRecord, GaussianLinearDiscriminant
 from heterolda import Judgement as J
 from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.categories import Category, encoded, raw_columns
-from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
+from heterolda.estimators.fit_record import (
+    Category,
+    encoded,
+    feature_meanings,
+    fewer_rows_than_features,
+    raw_columns,
+)
 
 CITY = Category("city", "Paris", ("Lyon", "Nice"), ("Metz",), "other")
 SEX = Category("sex", "f", ("m",))

@@ -12,7 +12,7 @@ from sklearn.isotonic import isotonic_regression
 
 from helpers.problems import on_a_line
 from heterolda import GaussianLinearDiscriminant
-from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.calibration import gaussian_log_odds
 from heterolda.estimators.votes import Binary, OneVsOne, logarithms, vote_weights
 from heterolda.kernels.coupling import couple
 from heterolda.solvers.rules import Rules, Status
@@ -90,13 +90,13 @@ def test_probabilities_equal_isotonic_regression():
         errors = p1 * norm.sf(cuts, means[0], deviations[0])
         errors += (1 - p1) * norm.cdf(cuts, means[1], deviations[1])
         means = np.array(means) - cuts[errors.argmin()]  # the best threshold is zero
-        odds = LogOdds.from_rules(make_planes([errors.min()], [means], [deviations]))
+        curve = gaussian_log_odds(make_planes([errors.min()], [means], [deviations]))
         d1 = p1 * norm.pdf(s, means[0], deviations[0])
         d2 = (1 - p1) * norm.pdf(s, means[1], deviations[1])
         density = d1 + d2
         posterior = np.divide(d2, density, out=np.full_like(s, 0.5), where=density > 0)
         expected = isotonic_regression(posterior, sample_weight=density + 1e-300)
-        p = expit(odds(s[:, None]))[:, 0]
+        p = expit(curve.log_odds(s[:, None]))[:, 0]
         heavy = density > 1e-6
         assert_allclose(p[heavy], expected[heavy], atol=2e-3)
         assert np.all((np.diff(p) > 0) | (p[1:] > 1 - 1e-12))
@@ -104,7 +104,8 @@ def test_probabilities_equal_isotonic_regression():
     # A trivial rule predicts its prior.
     prior = np.log(0.2 / 0.8)
     planes = make_planes([0.2], [[prior, prior]], [[0.0, 0.0]], [Status.TRIVIAL])
-    assert_allclose(expit(LogOdds.from_rules(planes)(np.array([[prior]]))), 0.2)
+    odds = gaussian_log_odds(planes).log_odds(np.array([[prior]]))
+    assert_allclose(expit(odds), 0.2)
 
 
 @pytest.mark.usefixtures("kernels")
@@ -126,7 +127,7 @@ def test_scores_of_all_sizes_have_distinct_probabilities():
         assert np.all(rises | (p[1:, 1] > 1 - 1e-15) | (np.abs(s[1:, 0]) < 1e-9))
         assert_array_equal(p[:, 1] > p[:, 0], s[:, 0] > 0)
         # The same curve in the kernel that couples pairs.
-        assert_allclose(couple(s, committee.posterior.curve), p, rtol=1e-12)
+        assert_allclose(couple(s, committee.curve), p, rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")

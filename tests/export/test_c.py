@@ -127,8 +127,8 @@ def test_log_odds_are_those_of_the_model_beyond_their_limits(
     name, dtype, rtol, tmp_path
 ):
     model = fitted(name)
-    posterior = model._committee.posterior
-    limits = np.array([posterior.low, posterior.high])
+    curve = model._committee.curve
+    limits = np.array([curve.low, curve.high])
     limits = np.where(np.isfinite(limits), limits, [[-1], [1]])
     factors = np.array([0.0, 1e-3, 0.5, 1, 1.25, 2, 3, 4, 7.5, 1e4])
     scores = (factors[:, None, None] * limits).reshape(-1, len(model.coef_))
@@ -137,7 +137,7 @@ def test_log_odds_are_those_of_the_model_beyond_their_limits(
     header = export_c(model, tmp_path / "model.h", dtype)
     rows = np.stack([scores, rule], axis=-1).astype(TYPES[dtype])
     odds = np.frombuffer(build(header, LOG_ODDS)(rows), TYPES[dtype])
-    expected = posterior(scores.astype(np.float64))
+    expected = curve.log_odds(scores.astype(np.float64))
     np.testing.assert_allclose(odds.reshape(scores.shape), expected, rtol=rtol)
 
 

@@ -37,7 +37,7 @@ from heterolda import (
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import HeteroscedasticProjection as HP
 from heterolda import LocalNeighborhoodSearch as LNS
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.estimators.votes import Committee
 from heterolda.export import model_file
 from heterolda.export.model_file import from_document, to_document

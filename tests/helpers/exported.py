@@ -267,10 +267,10 @@ def certain(model, X, errors, unit=DOUBLE):
 
 def _log_odds(committee, scores, errors, unit):
     """Least and largest log-odds."""
-    log_odds = committee.posterior
-    low, high = log_odds(scores - errors), log_odds(scores + errors)
+    curve = committee.curve
+    low, high = curve.log_odds(scores - errors), curve.log_odds(scores + errors)
     slack = 16 * unit * (np.maximum(np.abs(low), np.abs(high)) + 1)
-    if hasattr(log_odds, "bend"):
-        s = np.clip(scores, log_odds.low, log_odds.high)
-        slack += 16 * unit * (np.abs(log_odds.bend) * s**2 + np.abs(log_odds.slope * s))
+    s = np.abs(np.clip(scores, curve.low, curve.high))
+    terms = np.abs(curve.bend) * s**2 + np.abs(curve.slope).max(axis=0) * s
+    slack += 16 * unit * terms
     return low - slack, high + slack

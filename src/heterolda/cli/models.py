@@ -15,8 +15,8 @@ from heterolda.data.formats import Format
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import linear_form
-from heterolda.estimators.categories import raw_columns
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.estimators.fit_record import raw_columns
 from heterolda.exceptions import ParameterError
 from heterolda.export import load
 from heterolda.foundations.wording import count, named

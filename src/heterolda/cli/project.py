@@ -139,7 +139,7 @@ def _write_projected(
     from heterolda.cli.answers import write_answers
     from heterolda.cli.models import without_names
     from heterolda.data.reading import Pass
-    from heterolda.estimators.categories import raw_columns
+    from heterolda.estimators.fit_record import raw_columns
     from heterolda.inspection.projection_text import component_names
 
     plain = without_names(projection)

@@ -1,6 +1,6 @@
 """Data that is not in memory: CSV, Parquet, Arrow streams and Dask collections."""
 
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.foundations import lazy_names
 from heterolda.foundations.collections import BACKENDS
 

@@ -14,7 +14,7 @@ from heterolda.data.decoding import levels_of
 from heterolda.data.labels import warn_of_similar_labels
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heterolda.data.formats import Format
 from heterolda.data.not_numeric import not_numeric
 from heterolda.data.table import File
-from heterolda.estimators.categories import Category
+from heterolda.estimators.fit_record import Category
 from heterolda.foundations.arrays import Array, Index
 
 # Types as Arrow calls them.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.formats import Format
-from heterolda.estimators.categories import Category, encoded
+from heterolda.estimators.fit_record import Category, encoded
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import check_number
 from heterolda.foundations.wording import MISSING_IN_FILES, listed, named

@@ -1,11 +1,18 @@
-"""Prediction and the table of coefficients, shared by the classifiers."""
+"""What estimators share: arrays on devices, prediction, and a table of coefficients.
+
+Estimators are fitted in NumPy, perhaps from sums computed on the device of the rows;
+then all arrays that users read move there. Code that needs NumPy arrays takes a copy by
+`host_of`.
+"""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
 from __future__ import annotations
 
+import copy
 from functools import partial, wraps
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,11 +21,11 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.missing import predict_incomplete
-from heterolda.estimators.placement import OnDevices, host_of
 from heterolda.estimators.votes import logarithms, rounded
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import (
     Array,
+    Device,
     Index,
     dense,
     device_of,
@@ -56,6 +63,37 @@ _LARGEST_BLOCK = 1 << 20
 _WORTH_A_THREAD = 1 << 22
 
 
+def settle(estimator, device: Device | None):
+    """Move the fitted arrays of an estimator to a device, and return it."""
+    if device is not None:
+        for name, value in list(vars(estimator).items()):
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                setattr(estimator, name, device.put(value))
+    return estimator
+
+
+def host_of(estimator: Any) -> Any:
+    """Return an estimator with all arrays in it in NumPy: itself, or else a copy."""
+    if not isinstance(estimator, BaseEstimator):
+        return estimator
+    before = vars(estimator)
+    after = {name: _value_on_host(name, value) for name, value in before.items()}
+    if all(after[name] is before[name] for name in before):
+        return estimator
+    host = copy.copy(estimator)
+    vars(host).update(after)
+    return host
+
+
+def _value_on_host(name: str, value: Any) -> Any:
+    """Return an attribute of an estimator with its arrays in NumPy."""
+    if name == "steps":  # of a pipeline
+        return [(step, host_of(model)) for step, model in value]
+    if name.endswith("_") and device_of(value, always=True) is not None:
+        return to_host(value)
+    return host_of(value)
+
+
 def also_lazily(method):
     """Let a method take a lazy collection of rows and return a lazy result."""
 
@@ -77,6 +115,20 @@ class Estimator(BaseEstimator):
     _doc_link_template = (
         f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
     )
+
+
+class OnDevices:
+    """An estimator whose fitted arrays may be on a device."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    def __sklearn_array_api_convert__(self, converter):
+        """Return a copy with arrays converted as scikit-learn asks."""
+        device = device_of(converter(np.zeros(1)), always=True)
+        return settle(copy.copy(host_of(self)), device)
 
 
 class LinearClassifier(OnDevices, ClassifierMixin, Estimator):

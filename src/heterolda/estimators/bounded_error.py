@@ -22,12 +22,11 @@ from sklearn.utils import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from heterolda.estimators.base import Estimator
+from heterolda.estimators.base import Estimator, host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.held_out import distances_from_mean
-from heterolda.estimators.placement import host_of
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.thresholded import at_threshold, scores_of
 from heterolda.estimators.warn import warn

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import LinearClassifier
+from heterolda.estimators.base import LinearClassifier, host_of, settle
 from heterolda.estimators.calibration import Evidence
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -29,7 +29,6 @@ from heterolda.estimators.gathering import (
 from heterolda.estimators.guard import compare_with_rivals, warn_of_misfit, with_rivals
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
-from heterolda.estimators.placement import host_of, settle
 from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import (

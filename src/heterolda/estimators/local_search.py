@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.base import LinearClassifier
+from heterolda.estimators.base import LinearClassifier, settle
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.placement import settle
 from heterolda.estimators.starts import fit_start
 from heterolda.estimators.votes import committee_of
 from heterolda.foundations.arrays import device_of, on_host

@@ -24,10 +24,10 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 
+from heterolda.estimators.calibration import gaussian_log_odds
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.guard import with_rules
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
-from heterolda.estimators.posterior import LogOdds
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed
@@ -136,12 +136,12 @@ def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
     places = of_row[:, None] * n_pairs + np.arange(n_pairs)
     coef = rules.coef.reshape(-1, n_pairs, d)[of_row]
     scores = linear_scores(X, coef.mT, rules.intercept[places])
-    curve = LogOdds.from_rules(rules).curve
+    curve = gaussian_log_odds(rules)
     # With given log-odds, a committee uses only the errors of its rules.
     committee = replace(
         model._committee,
         planes=replace(rules, error=rules.error[places]),
-        log_odds=Curve(*(values[..., places] for values in curve)).log_odds,
+        log_odds=Curve(*(values[..., places] for values in curve)),
         evidence=model._committee.temperature,
     )
     return getattr(committee, method)(scores)

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import Estimator, also_lazily
+from heterolda.estimators.base import Estimator, OnDevices, also_lazily, host_of, settle
 from heterolda.estimators.component_guard import (
     try_components,
     warn_of_bad_components,
@@ -29,7 +29,6 @@ from heterolda.estimators.gathering import (
     keep_statistics,
     training_rows,
 )
-from heterolda.estimators.placement import OnDevices, host_of, settle
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
     warn_of_coarse_features,

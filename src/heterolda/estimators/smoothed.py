@@ -8,9 +8,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from heterolda.estimators.base import LinearClassifier
+from heterolda.estimators.base import LinearClassifier, settle
 from heterolda.estimators.gathering import forget_fit
-from heterolda.estimators.placement import settle
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.width_choice import Candidates, choose, transformed
 from heterolda.foundations.arrays import device_of, on_host

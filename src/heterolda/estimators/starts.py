@@ -14,8 +14,8 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.placement import host_of
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.validation import check_priors
 from heterolda.search.training_data import TrainingData

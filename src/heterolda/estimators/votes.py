@@ -9,7 +9,6 @@ answer alone and in a batch, because a score depends only on its row and its rul
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,10 +16,9 @@ from typing import Any
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.estimators.calibration import Evidence
-from heterolda.estimators.posterior import LogOdds
+from heterolda.estimators.calibration import Evidence, gaussian_log_odds
 from heterolda.foundations.arrays import Array, Index, is_numpy, put_like, xp_of
-from heterolda.kernels.coupling import Curve, couple, couple_log_odds, couple_rows
+from heterolda.kernels.coupling import Curve, couple, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.votes import (
     Ballot,
@@ -39,8 +37,8 @@ class Committee(ABC):
     planes: Rules
     # The temperature that divides log probabilities, or rows to find it from.
     evidence: Evidence | float = field(default=1.0, kw_only=True)
-    # Log-odds as a function of the scores; None stands for the Gaussian model.
-    log_odds: Callable[[Array], Array] | None = field(default=None, kw_only=True)
+    # Log-odds of the scores; None stands for those of the Gaussian model.
+    log_odds: Curve | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def winners(self, scores: Any) -> Any:
@@ -67,9 +65,9 @@ class Committee(ABC):
         return len(self.planes.coef)
 
     @cached_property
-    def posterior(self) -> Callable[[Array], Array]:
+    def curve(self) -> Curve:
         """Log-odds of scores, as given or of the Gaussian model."""
-        return self.log_odds or LogOdds.from_rules(self.planes)
+        return self.log_odds or gaussian_log_odds(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -92,7 +90,7 @@ class Binary(Committee):
     def probabilities(self, scores: Any) -> Any:
         """Return the posterior given the score."""
         xp = xp_of(scores)
-        odds = xp.exp(-self.posterior(scores) / self.temperature)
+        odds = xp.exp(-self.curve.log_odds(scores) / self.temperature)
         return xp.concat([1 / (1 + 1 / odds), 1 / (1 + odds)], axis=1)
 
 
@@ -114,12 +112,6 @@ class OneVsOne(Committee):
         planes, scale = self.planes, self.planes.deviations.mean(axis=1)
         return Ballot.of_rules(self._weights, planes.coef, planes.intercept, scale)
 
-    @cached_property
-    def _curve(self) -> Curve | None:
-        """Log-odds in the form that kernels take, if there is one."""
-        curve: Curve | None = getattr(self.posterior, "curve", None)
-        return curve
-
     def votes(self, scores: Any) -> Any:
         """Return sums of votes, of shape (n_samples, n_classes)."""
         return count_votes(scores, self._weights)
@@ -130,11 +122,7 @@ class OneVsOne(Committee):
 
     def probabilities(self, scores: Any) -> Any:
         """Return coupled pairwise posteriors, the largest swapped to the winner."""
-        if self._curve is not None:
-            coupled = couple(scores, self._curve)
-        else:
-            coupled = couple_log_odds(self.posterior(scores))
-        coupled = tempered(coupled, self.temperature)
+        coupled = tempered(couple(scores, self.curve), self.temperature)
         return swap_largest_to_winner(coupled, self.winners(scores))
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
@@ -145,9 +133,7 @@ class OneVsOne(Committee):
         if method == "winners":
             winner = vote_winners(rows, *rules, self._ballot)
             return self._break_ties(winner, rows, rules)
-        if self._curve is None:
-            return super().of_rows(method, rows, *rules)
-        p, votes = couple_rows(rows, *rules, self._weights, self._curve)
+        p, votes = couple_rows(rows, *rules, self._weights, self.curve)
         winner = self._break_ties(leaders(votes), rows, rules)
         return swap_largest_to_winner(tempered(p, self.temperature), winner)
 
@@ -176,11 +162,11 @@ class OneVsAll(Committee):
 
         Scores have arbitrary scales, log-odds do not.
         """
-        return xp_of(scores).argmax(self.posterior(scores), axis=1)
+        return xp_of(scores).argmax(self.curve.log_odds(scores), axis=1)
 
     def probabilities(self, scores: Any) -> Any:
         """Return posteriors of the classes against all others, scaled to sum to one."""
-        xp, log_odds = xp_of(scores), self.posterior(scores)
+        xp, log_odds = xp_of(scores), self.curve.log_odds(scores)
         p = 1 / (1 + xp.exp(-log_odds))
         p = tempered(p / xp.sum(p, axis=1, keepdims=True), self.temperature)
         return swap_largest_to_winner(p, xp.argmax(log_odds, axis=1))
@@ -191,7 +177,7 @@ def committee_of(
     pairs: Index,
     voting: str,
     evidence: Evidence | float = 1.0,
-    log_odds: Callable[[Array], Array] | None = None,
+    log_odds: Curve | None = None,
 ) -> Committee:
     """Return how the rules of pairs decide together."""
     given: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}

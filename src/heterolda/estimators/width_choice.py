@@ -13,11 +13,10 @@ from heterolda.estimators.calibration import best_temperature, fitted_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings, one_blas_thread
-from heterolda.kernels.coupling import couple
+from heterolda.kernels.coupling import Curve, couple
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
@@ -117,7 +116,7 @@ class Choice(NamedTuple):
     errors: Array  # of the candidates on held-out rows, (n_candidates,)
     deviations: Array  # their standard errors
     estimate: float = np.nan  # expected error on new rows
-    log_odds: SidedLogOdds | None = None  # of pairs; None if no row can be held out
+    log_odds: Curve | None = None  # of pairs; None if no row can be held out
     temperature: float = 1.0  # of coupled probabilities
 
 
@@ -286,7 +285,7 @@ class _Contest:
         deviation = np.sqrt((wrong ^ other) @ (weight * cost))
         return bool(gain > _CLEARLY_FEWER * deviation + _ROUNDING * weight.sum())
 
-    def calibrated(self, chosen: Index) -> tuple[SidedLogOdds, float]:
+    def calibrated(self, chosen: Index) -> tuple[Curve, float]:
         """Return the log-odds and the temperature that fit the rows best."""
         codes, counts = self.rows.codes, self.rows.frequencies
         weight = counts * self.cost
@@ -296,7 +295,7 @@ class _Contest:
         log_odds = fitted_log_odds(scores, codes, weight, pairs)
         if len(pairs) == 1:
             return log_odds, 1.0
-        p = swap_largest_to_winner(couple(scores, log_odds.curve), winners)
+        p = swap_largest_to_winner(couple(scores, log_odds), winners)
         doubt = _WRONG / (weight.sum() + _WRONG)
         temperature = best_temperature(p, codes, weight, _LEAST_TEMPERATURE, doubt)
         return log_odds, temperature

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.estimators.placement import host_of
+from heterolda.estimators.base import host_of
 from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
 from heterolda.export.rules import Description, describe

@@ -11,7 +11,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from heterolda.estimators.placement import host_of
+from heterolda.estimators.base import host_of
 from heterolda.export.models import TABLE, model_to_json, own_steps, read_model
 from heterolda.export.schema import Place, check_object
 from heterolda.foundations.files import unreadable, written_whole

@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
-from heterolda.estimators.categories import Category
+from heterolda.estimators.calibration import sided_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, Judgement
+from heterolda.estimators.fit_record import Category, FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.posterior import SidedLogOdds
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
@@ -111,7 +110,7 @@ _VOTES = {
     # Null if two classes need no votes, or each class has a rule against all others.
     "voting": optional(choice("weighted", "majority")),
     "temperature": number(0.1, 1e9),
-    "log_odds": optional(record(_LOG_ODDS, SidedLogOdds)),
+    "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 _CANDIDATE = {
@@ -254,7 +253,10 @@ def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
         # Coefficients that somebody has changed are those that predict.
         own = {"coef": model.coef_, "intercept": model.intercept_}
         values["rules"] = {key: getattr(committee.planes, key) for key in _RULES} | own
-        values["votes"] = {key: getattr(committee, key, None) for key in _VOTES}
+        votes = {key: getattr(committee, key, None) for key in _VOTES}
+        if (curve := committee.log_odds) is not None:
+            votes["log_odds"] = {key: getattr(curve, key) for key in _LOG_ODDS}
+        values["votes"] = votes
     for key in values.keys() - written.keys():
         written[key] = to_json(values[key])
     return {"estimator": cls.__name__, **{key: written[key] for key in values}}
@@ -376,7 +378,7 @@ def _check_scores(model: Any, at: Place) -> None:
     _check_reach(at, np.ones(model.coef_.shape[1]), model.coef_.T, model.intercept_)
     scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(model.coef_)))
     with np.errstate(all="ignore"):
-        log_odds = model._committee.posterior(scores)
+        log_odds = model._committee.curve.log_odds(scores)
     if not np.isfinite(log_odds).all():
         raise ValueError(f"{at.name} gives no probabilities: see means and deviations")
 

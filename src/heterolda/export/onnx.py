@@ -3,7 +3,7 @@
 Graphs have standard operators of opset 13 or newer. Scores and components are computed
 in the format of the input, but scores of transformed features in double precision. What
 follows from scores is little; it is in double, too, by the formulas of
-:mod:`heterolda.estimators.posterior` and :mod:`heterolda.estimators.votes`.
+:mod:`heterolda.estimators.calibration` and :mod:`heterolda.estimators.votes`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from heterolda.estimators.base import host_of
 from heterolda.estimators.fit_record import feature_meanings
-from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export.rules import EXPORTED, Description, describe, in_single
 from heterolda.foundations.files import written_whole

@@ -92,7 +92,6 @@ def describe(model: Any) -> Description:
         )
     fitted._check_ready()
     committee, powers = fitted._committee, getattr(fitted, "transformation_", None)
-    log_odds: Any = committee.posterior
     weights, kind = np.ones(len(fitted.coef_)), "binary"
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
@@ -106,7 +105,7 @@ def describe(model: Any) -> Description:
         coef=fitted.coef_,
         intercept=fitted.intercept_,
         vote_weights=weights,
-        curve=log_odds.curve,
+        curve=committee.curve,
         temperature=committee.temperature,
         powers=powers,
         center=_center(fitted),

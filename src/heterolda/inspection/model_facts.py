@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.base import OTHERS, pooled_deviations
-from heterolda.estimators.categories import raw_columns
+from heterolda.estimators.base import OTHERS, host_of, pooled_deviations
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import FitRecord, fewer_rows_than_features
-from heterolda.estimators.placement import host_of
+from heterolda.estimators.fit_record import (
+    FitRecord,
+    fewer_rows_than_features,
+    raw_columns,
+)
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError

@@ -26,7 +26,8 @@ class Curve(NamedTuple):
     of the score below low subtracts ``step[0]``, and above high adds ``step[1]``,
     linearly in between, so that distinct scores stay distinct.
 
-    Offsets and steps are not negative; low and high are not zero.
+    Offsets and steps are not negative; low and high are not zero. In NumPy, each row
+    may have a curve of its own, with one more axis before that of the pairs.
     """
 
     offset: Array  # terms on the negative and the positive side, (2, n_pairs)
@@ -81,7 +82,8 @@ def couple(scores: Any, curve: Curve) -> Any:
     pairs. This is exact if the pairs are consistent (Price, Knerr, Personnaz and
     Dreyfus 1995).
     """
-    if kernels.compiled is None or not is_numpy(scores):
+    compiled = kernels.compiled is not None and is_numpy(scores)
+    if not compiled or curve.bend.ndim > 1:
         return couple_log_odds(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(scores)))
     inputs = kernels.ready(scores), None, None, None, None

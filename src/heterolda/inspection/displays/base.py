@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import fewer_rows_than_features
-from heterolda.estimators.placement import host_of
 from heterolda.estimators.thresholds import has_few_rows
 from heterolda.foundations.arrays import refuse_device
 from heterolda.foundations.validation import (

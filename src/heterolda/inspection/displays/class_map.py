@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.placement import host_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.foundations.wording import percent, printable
 from heterolda.inspection.displays.base import (
