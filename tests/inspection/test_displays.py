@@ -174,7 +174,9 @@ def test_boundary_rules_divide_the_plane_as_they_divide_space(two):
         predicted = model.classes_[(side > 0).astype(int)]
         assert_array_equal(predicted[clear], peer.predict(rows)[clear])
         # What is drawn is where the side changes.
-        assert_allclose(line_of(shown, name).get_xydata() @ [a, b] + c, 0, atol=1e-6)
+        line = line_of(shown, name)
+        ends = [line.get_xy1(), line.get_xy2()]
+        assert_allclose(np.array(ends) @ [a, b] + c, 0, atol=1e-9)
     # The rule of the discriminant is upright: its normal is the first axis.
     a, b, _ = shown.rules["this rule"]
     assert abs(b) < 1e-9 * abs(a)

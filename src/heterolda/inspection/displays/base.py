@@ -92,8 +92,7 @@ class Display:
 class PairDisplay(Display):
     """Draw one pair of classes of a discriminant.
 
-    A display adds the class method `_values`, which returns the arguments of its
-    constructor for a pair, and `_draw`.
+    A display adds `_measure`, which sets its attributes for a pair, and `_draw`.
     """
 
     _note = ""  # a second line of the title
@@ -128,22 +127,24 @@ class PairDisplay(Display):
         if pair is not None:
             places = sorted(check_pair(pair, estimator.classes_))
             k = estimator.pairs_.tolist().index(places)
+        display = cls()
+        display.classes = estimator.classes_[estimator.pairs_[k]]
         rows, (X, y) = None, check_rows(estimator, X, y)
         if X is not None:
-            labels = estimator.classes_[estimator.pairs_[k]]
-            rows = [X[y == label] for label in labels]
-        display = cls(**cls._values(estimator, k, rows))
+            rows = [X[y == label] for label in display.classes]
+        display._measure(estimator, k, rows)
         if fewer_rows_than_features(estimator, estimator.statistics_):
             display._note = (
                 "\nfewer rows than features: errors under the model mean nothing"
             )
         return display.plot(ax=ax)
 
-    def _finish(self, ax, *, loc=None, **settings):
+    def _finish(self, ax, more="", *, loc=None, **settings):
         """Write the title, the legend and what else `Axes.set` takes."""
         first, second = self.classes
-        ax.set(title=f"{first} or {second}{self._note}", **settings)
-        ax.legend(loc=loc, fontsize="small", framealpha=0.95, edgecolor="0.8")
+        ax.set(title=f"{first} or {second}{more}{self._note}", **settings)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(loc=loc, fontsize="small", framealpha=0.95, edgecolor="0.8")
 
 
 def check_kind(estimator, *kinds):

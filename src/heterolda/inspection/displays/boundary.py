@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from heterolda.foundations.wording import percent
@@ -30,7 +27,6 @@ _QUADRATIC = "#8a4fbf"
 _GRID = 121  # points of each axis at which the quadratic rule is evaluated
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryDisplay(PairDisplay):
     """Rows, classes and rules of a pair of classes in a plane.
 
@@ -46,7 +42,7 @@ class BoundaryDisplay(PairDisplay):
     from that rule. Rules that do not cut the plane are left out, and LDA where it
     always gives the same answer.
 
-    Parameters
+    Attributes
     ----------
     means : ndarray of shape (2, 2)
         Projected means.
@@ -61,11 +57,8 @@ class BoundaryDisplay(PairDisplay):
         Class probabilities within the pair.
     classes : ndarray of shape (2,)
         Labels.
-    points : list of two ndarray of shape (n_k, 2) or None, default=None
+    points : list of two ndarray of shape (n_k, 2) or None
         Projected rows.
-
-    Attributes
-    ----------
     ax_, figure_
         Where it was drawn.
 
@@ -80,23 +73,13 @@ class BoundaryDisplay(PairDisplay):
     '0 or 1'
     """
 
-    means: Any
-    covariances: Any
-    rules: Any
-    errors: Any
-    priors: Any
-    classes: Any
-    points: Any = None
-
-    @classmethod
-    def _values(cls, estimator, k, rows):
+    def _measure(self, estimator, k, rows):
         if estimator.n_features_in_ < 2:
             raise ValueError("a plane needs at least two features, but there is only 1")
         if estimator.trivial_[k]:
-            labels = estimator.classes_[estimator.pairs_[k]].tolist()
             raise ValueError(
-                f"the rule of {labels} always chooses the same class and so has no "
-                "normal: choose another pair, other priors or other costs"
+                f"the rule of {self.classes.tolist()} always chooses the same class "
+                "and so has no normal: choose another pair, other priors or other costs"
             )
         frontier = estimator.frontier_[k]
         pencil, span = frontier.pencil, frontier.span
@@ -104,46 +87,38 @@ class BoundaryDisplay(PairDisplay):
         def inner(*rule):  # in the coordinates of the pencil
             return rule if span is None else span.rules_inside(*rule)
 
-        hyperplanes, errors = {}, {}
+        hyperplanes, self.errors = {}, {}
         fisher = SOLVERS["fisher"].solve(pencil, np.random.default_rng(0))
         if not fisher.trivial[0]:
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
-            errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
+            self.errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
         hyperplanes["this rule"] = inner(coef, intercept)
         error = percent(estimator.bayes_error_[k])
-        errors["this rule"] = f"this rule: {error_name(estimator, k)} {error}"
+        self.errors["this rule"] = f"this rule: {error_name(estimator, k)} {error}"
         if rows is not None and all(map(len, rows)):
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])
             search = paper_search(X, first, None, np.append(intercept, -coef))
             hyperplanes["Algorithm 2"] = inner(-search.v[1:], search.v[0])
-            errors["Algorithm 2"] = (
+            self.errors["Algorithm 2"] = (
                 f"Algorithm 2: {int(search.errors)} errors on the rows, this rule: "
                 f"{int(search.errors_start)}"
             )
         scale, both = _plane(pencil, hyperplanes["this rule"][0])
         origin = pencil.means[0].mean(axis=0)
         axes, inside = both / scale[:, None], both * scale[:, None]
-        points = None
+        self.points = None
         if rows is not None:
             shown = [thin(part) for part in rows]
             shown = shown if span is None else [span.coordinates(x) for x in shown]
-            points = [(part - origin) @ axes for part in shown]
-        means = (pencil.means[0] - origin) @ axes
-        covariances = axes.T @ pencil.covariances[0] @ axes
-        return {
-            "means": means,
-            "covariances": covariances,
-            # The line in which each hyperplane cuts the plane.
-            "rules": {
-                name: (*(w @ inside), w @ origin + w0)
-                for name, (w, w0) in hyperplanes.items()
-            },
-            "errors": errors,
-            "priors": pencil.priors[0],
-            "classes": frontier.classes,
-            "points": points,
+            self.points = [(part - origin) @ axes for part in shown]
+        self.priors, self.means = pencil.priors[0], (pencil.means[0] - origin) @ axes
+        self.covariances = axes.T @ pencil.covariances[0] @ axes
+        # The line in which each hyperplane cuts the plane.
+        self.rules = {
+            name: (*(w @ inside), w @ origin + w0)
+            for name, (w, w0) in hyperplanes.items()
         }
 
     def _draw(self, ax):
@@ -157,16 +132,12 @@ class BoundaryDisplay(PairDisplay):
             style = {"color": color, "mec": "white", "ms": 8, "ls": ""}
             ax.plot(*self.means[k], marker="o", label=str(self.classes[k]), **style)
         limits = limits_of(self.means, self.covariances)
-        # Far outside, so that lines of any direction cross the picture.
-        far = 4 * np.hypot(*np.ptp(limits, axis=1))
-        middle = limits.mean(axis=1)
         for name, (a, b, c) in self.rules.items():
             length = np.hypot(a, b)
             if length > 0:
-                normal = np.array([a, b]) / length
-                foot = middle - (normal @ middle + c / length) * normal
-                ends = foot + far * np.array([[-1], [1]]) * [-normal[1], normal[0]]
-                ax.plot(*ends.T, **_STYLES[name], label=self.errors[name])
+                foot = -c / length**2 * np.array([a, b])
+                other = foot + np.array([-b, a]) / length
+                ax.axline(foot, other, **_STYLES[name], label=self.errors[name])
         classes = self.means, self.covariances, self.priors
         logs = quadratic_grid(*classes, limits, _GRID)
         odds = logs[..., 1] - logs[..., 0]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from heterolda.estimators.base import host_of
@@ -44,7 +41,6 @@ _GRID = 401  # points of each axis at which the rule is evaluated
 _LONGEST = 18  # characters of a name
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ClassMapDisplay(Display):
     """All classes in the first two components of a projection.
 
@@ -53,7 +49,7 @@ class ClassMapDisplay(Display):
     classes: where a class has the largest density times prior. Of many rows the map
     shows a sample of about 5000, with as many of rare classes as of frequent ones.
 
-    Parameters
+    Attributes
     ----------
     means : ndarray of shape (n_classes, 2)
         Projected means.
@@ -66,11 +62,8 @@ class ClassMapDisplay(Display):
     explained : ndarray of shape (2,)
         Share of the separation of the classes that each component adds, under the
         Gaussian model.
-    points : list of ndarray of shape (n_k, 2) or None, default=None
+    points : list of ndarray of shape (n_k, 2) or None
         Projected rows of each class.
-
-    Attributes
-    ----------
     ax_, figure_
         Where it was drawn.
 
@@ -89,12 +82,6 @@ class ClassMapDisplay(Display):
     '2 components keep 98.7 % of the separation'
     """
 
-    means: Any
-    covariances: Any
-    priors: Any
-    classes: Any
-    explained: Any
-    points: Any = None
     _size = 7.2, 5.6
 
     @classmethod
@@ -130,23 +117,21 @@ class ClassMapDisplay(Display):
                 "a map needs two components, but the projection has only 1: fit it "
                 "with n_components=2"
             )
-        axes = estimator.scalings_[:, :2]
-        points = None
+        display, axes = cls(), estimator.scalings_[:, :2]
+        display.points = None
         X, y = check_rows(estimator, X, y)
         if X is not None:
             most = max(1, _MOST_IN_ALL // len(estimator.classes_))
             parts = [thin(X[y == label], most) for label in estimator.classes_]
-            points = [(rows - estimator.mean_) @ axes for rows in parts]
+            display.points = [(rows - estimator.mean_) @ axes for rows in parts]
         stats, span = in_span(estimator.statistics_, estimator.shrinkage)
         along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
-        return cls(
-            means=(estimator.statistics_.means - estimator.mean_) @ axes,
-            covariances=along @ stats.covariances(estimator.shrinkage) @ along.T,
-            priors=estimator.priors_,
-            classes=estimator.classes_,
-            explained=estimator.explained_[:2],
-            points=points,
-        ).plot(ax=ax)
+        display.means = (estimator.statistics_.means - estimator.mean_) @ axes
+        cov = stats.covariances(estimator.shrinkage)
+        display.covariances = along @ cov @ along.T
+        display.priors, display.classes = estimator.priors_, estimator.classes_
+        display.explained = estimator.explained_[:2]
+        return display.plot(ax=ax)
 
     def _draw(self, ax):
         from matplotlib.colors import ListedColormap

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
@@ -12,7 +9,7 @@ from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import COLORS, GREY, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
-_METHODS = {"fisher": "LDA", "fixed-point": "Algorithm 1", "global": "GLD"}
+_METHODS = {"LDA": "fisher", "Algorithm 1": "fixed-point", "GLD": "global"}
 _STYLES = {
     "LDA": {"marker": "s", "color": INK, "ms": 8, "zorder": 4},
     "Algorithm 1": {"marker": "x", "color": INK, "ms": 8, "mew": 1.4, "zorder": 4},
@@ -20,14 +17,13 @@ _STYLES = {
 }
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     It also shows every local minimum, the rules that three methods find, and the proven
     bound: no linear rule has an error below it. It needs no rows, and shows none.
 
-    Parameters
+    Attributes
     ----------
     theta, error : ndarray of shape (n_points,)
         The curve.
@@ -42,9 +38,6 @@ class ErrorCurveDisplay(PairDisplay):
         Error of always choosing the likelier class.
     classes : ndarray of shape (2,)
         Labels.
-
-    Attributes
-    ----------
     ax_, figure_
         Where it was drawn.
 
@@ -59,16 +52,7 @@ class ErrorCurveDisplay(PairDisplay):
     ['Algorithm 1', 'GLD', 'LDA']
     """
 
-    theta: Any
-    error: Any
-    minima: Any
-    landings: Any
-    bound: Any
-    trivial: Any
-    classes: Any
-
-    @classmethod
-    def _values(cls, estimator, k, rows):
+    def _measure(self, estimator, k, rows):
         frontier = estimator.frontier_[k]
         pencil, arc = frontier.pencil, frontier.arc
         p1, p2 = pencil.priors[0]
@@ -79,22 +63,17 @@ class ErrorCurveDisplay(PairDisplay):
         e1, e2 = frontier._rates(x)
         least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
         r1, r2 = frontier._rates(least)
-        landings = {}
-        for solver, name in _METHODS.items():
+        self.theta, self.error = frontier._angles(x), p1 * e1 + p2 * e2
+        self.minima = np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2])
+        self.landings = {}
+        for name, solver in _METHODS.items():
             rules = SOLVERS[solver].solve(pencil, np.random.default_rng(0))
             is_lda = name == "LDA" and not rules.trivial[0]
             theta = 0.25 * np.pi if is_lda else frontier._theta(rules)
-            landings[name] = theta, float(rules.error[0])
-        return {
-            "theta": frontier._angles(x),
-            "error": p1 * e1 + p2 * e2,
-            "minima": np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2]),
-            "landings": landings,
-            # The last of the methods is GLD, the global optimum.
-            "bound": float(rules.error[0] * (1 - rules.gap[0])),
-            "trivial": float(min(p1, p2)),
-            "classes": frontier.classes,
-        }
+            self.landings[name] = theta, float(rules.error[0])
+        # The last of the methods is GLD, the global optimum.
+        self.bound = float(rules.error[0] * (1 - rules.gap[0]))
+        self.trivial = float(min(p1, p2))
 
     def _draw(self, ax):
         degrees = np.degrees(self.theta)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from heterolda.foundations.wording import percent
@@ -20,7 +17,6 @@ from heterolda.inspection.displays.base import (
 _BLOCK = 2048
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class FrontierDisplay(PairDisplay):
     """Optimal linear ROC curve of a pair of classes, with operating points.
 
@@ -30,7 +26,7 @@ class FrontierDisplay(PairDisplay):
     the curve, also with costs or a bound; found by another solver, it usually lies
     below.
 
-    Parameters
+    Attributes
     ----------
     fpr, tpr : ndarray of shape (n_points,)
         The curve: false and true positive rates.
@@ -40,11 +36,8 @@ class FrontierDisplay(PairDisplay):
         Pairs of rates: of the estimator's rule, and of the rule with equal error rates.
     classes : ndarray of shape (2,)
         Labels.
-    empirical : tuple of two ndarray or None, default=None
+    empirical : list of two ndarray or None
         The same rates on rows.
-
-    Attributes
-    ----------
     ax_, figure_
         Where it was drawn.
 
@@ -59,42 +52,30 @@ class FrontierDisplay(PairDisplay):
     '0 or 1'
     """
 
-    fpr: Any
-    tpr: Any
-    auc: Any
-    points: Any
-    classes: Any
-    empirical: Any = None
-
-    @classmethod
-    def _values(cls, estimator, k, rows):
+    def _measure(self, estimator, k, rows):
         frontier = estimator.frontier_[k]
         x = frontier._curve(300)
         e1, e2 = frontier._rates(x)
-        empirical = None
+        self.fpr, self.tpr, self.auc = e1, 1 - e2, frontier.auc
+        self.empirical = None
         if rows is not None:
             if not all(map(len, rows)):
                 raise ValueError(
-                    f"y has no rows of one of {frontier.classes.tolist()}: pass rows "
-                    "of both classes of the pair, or none"
+                    f"y has no rows of one of {self.classes.tolist()}: pass rows of "
+                    "both classes of the pair, or none"
                 )
             rules = frontier._rules(x[1:-1])
-            shares = [_positive_shares(part, *rules) for part in rows]
             # At the ends all rows are of one class.
-            empirical = tuple(np.concatenate([[0.0], s, [1.0]]) for s in shares)
+            self.empirical = [
+                np.concatenate([[0.0], _positive_shares(part, *rules), [1.0]])
+                for part in rows
+            ]
         left_out = "left-out" in error_name(estimator, k)
         rates = {
             "this rule" + ", left-out scores" * left_out: estimator.error_rates_[k],
             "minimax": frontier.at("minimax").error_rates,
         }
-        return {
-            "fpr": e1,
-            "tpr": 1 - e2,
-            "auc": frontier.auc,
-            "points": {name: (one, 1 - two) for name, (one, two) in rates.items()},
-            "classes": frontier.classes,
-            "empirical": empirical,
-        }
+        self.points = {name: (one, 1 - two) for name, (one, two) in rates.items()}
 
     def _draw(self, ax):
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (1, 2)))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from heterolda.foundations.wording import percent
@@ -14,14 +11,13 @@ _REACH = 3.5  # deviations that are shown
 _TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ProjectionDisplay(PairDisplay):
     """Both classes of a pair along the normal of its hyperplane.
 
     It shows the densities of the scores, each times its prior, histograms of the rows,
     the threshold, and the two areas of wrong decisions, which together are the error.
 
-    Parameters
+    Attributes
     ----------
     classes : ndarray of shape (2,)
         Labels.
@@ -33,13 +29,10 @@ class ProjectionDisplay(PairDisplay):
         Share of each class that is misclassified.
     error : str
         Name and amount of the error of the rule.
-    scores : list of two ndarray or None, default=None
+    scores : list of two ndarray or None
         Scores of the rows of each class.
-    answer : object or None, default=None
+    answer : object or None
         The label that a trivial rule always gives.
-
-    Attributes
-    ----------
     ax_, figure_
         Where it was drawn.
 
@@ -54,42 +47,26 @@ class ProjectionDisplay(PairDisplay):
     'score, in mean deviations'
     """
 
-    classes: Any
-    priors: Any
-    means: Any
-    deviations: Any
-    error_rates: Any
-    error: Any
-    scores: Any = None
-    answer: Any = None
-
-    @classmethod
-    def _values(cls, estimator, k, rows):
-        classes = estimator.classes_[estimator.pairs_[k]]
+    def _measure(self, estimator, k, rows):
         priors = estimator.priors_[estimator.pairs_[k]]
         planes = estimator._committee.planes
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
-        trivial = bool(estimator.trivial_[k])
-        has_scores = rows is not None and not trivial
-        return {
-            "classes": classes,
-            "priors": priors / priors.sum(),
-            "means": planes.means[k],
-            "deviations": planes.deviations[k],
-            "error_rates": estimator.error_rates_[k],
-            "error": f"{error_name(estimator, k)} {percent(estimator.bayes_error_[k])}",
-            "scores": [x @ coef + intercept for x in rows] if has_scores else None,
-            "answer": classes[int(intercept > 0)] if trivial else None,
-        }
+        self.priors = priors / priors.sum()
+        self.means, self.deviations = planes.means[k], planes.deviations[k]
+        self.error_rates = estimator.error_rates_[k]
+        self.error = f"{error_name(estimator, k)} {percent(estimator.bayes_error_[k])}"
+        self.scores = self.answer = None
+        if estimator.trivial_[k]:
+            self.answer = self.classes[int(intercept > 0)]
+        elif rows is not None:
+            self.scores = [x @ coef + intercept for x in rows]
 
     def _draw(self, ax):
-        first, second = self.classes
-        ax.set(title=f"{first} or {second}: {self.error}{self._note}", yticks=[])
         ax.spines["left"].set_visible(False)
         if self.answer is not None:
             text = f"always {self.answer}:\nno linear rule does better"
             ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
-            ax.set(xticks=[])
+            self._finish(ax, f": {self.error}", xticks=[], yticks=[])
             return
         # Scores are shown in units of the mean deviation.
         unit = np.sqrt(np.mean(self.deviations**2))
@@ -118,5 +95,11 @@ class ProjectionDisplay(PairDisplay):
             ax.fill_between(x[wrong], density[wrong], **style)
         ax.axvline(0, color=INK, lw=1.2)
         top = 1.3 * min(tallest, _TALLEST * peaks.min())  # with room for the legend
-        ax.set(xlim=(low, high), ylim=(0, top), xlabel="score, in mean deviations")
-        ax.legend(fontsize="small", framealpha=0.9, edgecolor="0.8")
+        self._finish(
+            ax,
+            f": {self.error}",
+            xlim=(low, high),
+            ylim=(0, top),
+            yticks=[],
+            xlabel="score, in mean deviations",
+        )
