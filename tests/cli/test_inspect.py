@@ -149,7 +149,7 @@ def test_fewer_rows_than_features(tmp_path):
     succeed("inspect", path, "--html", page)
     card = re.sub("<[^>]*>|&nbsp;", " ", page.read_text(encoding="utf-8"))
     for text in (card, succeed("inspect", path)):
-        assert "with fewer rows (24) than features (3,000)" in text
+        assert "With fewer rows than features" in " ".join(text.split())
         assert "exactly normal" not in text
     assert len(re.findall(r"(x\d+)\s+[\d.]+ %\s+[-\d.e]+ ", card)) == 60
     assert page.stat().st_size < 30_000

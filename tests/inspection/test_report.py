@@ -16,7 +16,7 @@ from heterolda import (
     heteroscedasticity_report,
 )
 from heterolda.estimators.held_out import held_out
-from heterolda.inspection.sentences import most_frequent, verdict_sentence
+from heterolda.inspection.sentences import verdict_sentence
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -156,23 +156,19 @@ def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
         other = Judgement.from_counts("x", 100 - n, 100, n, 100)
         assert ours.better == better
         assert other.better == ("LDA" if better else None)
-    assert "better than LDA by 5.0 points" in verdict_sentence(ours)
-    said = verdict_sentence(other, lda="LDA (there)")
+    assert "better than LDA by 5.0 points" in verdict_sentence(ours, None)
+    said = verdict_sentence(other, None, lda="LDA (there)")
     assert said.startswith("Use LDA (there): it is better than this model by 5.0")
     ahead = Judgement.from_counts("x", 97, 100, 3, 100)
-    assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead)
+    assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead, None)
 
 
 def test_a_rule_no_better_than_one_answer_is_not_advised():
-    weights = np.array([30.0, 70.0])
-    chance = Judgement.from_counts("x", 69, 70, 9, 100)
-    constant = most_frequent(chance, ["ill", "well"], weights)
-    assert constant == ("well", 0.7)
-    assert most_frequent(chance, ["ill", "well"], weights / 2) is None
-    said = verdict_sentence(chance, constant=constant)
-    assert said.endswith("Neither is better than always answering 'well' (70.00 %).")
-    good = Judgement.from_counts("x", 71, 70, 9, 100)
-    assert "Either will do" in verdict_sentence(good, constant=constant)
+    y = np.repeat(["ill", "well"], [30, 70])
     X = np.random.default_rng(0).normal(size=(100, 2))
-    report = heteroscedasticity_report(X, np.repeat(["ill", "well"], [30, 70]))
-    assert "always answering 'well' (70.00 %)" in " ".join(report.verdict.split())
+    stats = ClassStatistics.from_data(X, y)
+    neither = "Neither is better than always answering 'well' (70.00 %)."
+    for right, n, is_said in [(69, 100, True), (71, 100, False), (35, 50, False)]:
+        chance = Judgement.from_counts("x", right, right, 9, n)
+        assert verdict_sentence(chance, stats).endswith(neither) == is_said
+    assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())

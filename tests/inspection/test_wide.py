@@ -46,7 +46,7 @@ def test_report_says_why_there_is_no_test_of_covariances(rows, monkeypatch):
     assert np.isnan(wide.box.p_value)
     assert "are singular" in str(wide)
     for text in map(str, (wide, heteroscedasticity_report(*rows))):
-        assert "fewer rows (80) than features (150) any labels" in text
+        assert "fewer rows than features any labels" in text
 
 
 def test_map_has_the_covariances_of_the_components(rows):

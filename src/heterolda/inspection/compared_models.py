@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,7 +129,10 @@ def evaluate(
     # The first message of each kind of warning.
     messages = {warning.category: str(warning.message) for warning in caught[::-1]}
     notes = tuple(messages.values())[::-1]
-    if _is_plain_qda(model) and _met_singular([failure or "", *notes]):
+    is_plain_qda = type(model) is QuadraticDiscriminantAnalysis and not model.reg_param
+    # A warning, and in newer versions of scikit-learn an error.
+    said = " ".join([failure or "", *notes])
+    if is_plain_qda and ("not full rank" in said or "collinear" in said):
         qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
         result = evaluate(
             make_pipeline(StandardScaler(), qda), X, labels, folds, report
@@ -137,15 +140,6 @@ def evaluate(
         return replace(result, notes=(_SINGULAR, *result.notes))
     mean = float(np.mean(seconds)) if seconds else np.nan
     return HeldOut(predictions, loss, mean, notes, failure)
-
-
-def _is_plain_qda(model: Any) -> bool:
-    return type(model) is QuadraticDiscriminantAnalysis and model.reg_param == 0
-
-
-def _met_singular(messages: Sequence[str]) -> bool:
-    """Return whether QDA found a singular covariance: newer versions raise an error."""
-    return any("not full rank" in text or "collinear" in text for text in messages)
 
 
 def _predict(

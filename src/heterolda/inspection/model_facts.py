@@ -22,10 +22,10 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import amount, count, named, names_text, percent
 from heterolda.inspection.sentences import (
+    FEW_ROWS,
     accuracy_sentence,
     few_rows_note,
-    guarded_sentence,
-    most_frequent,
+    guarded_note,
     verdict_sentence,
 )
 
@@ -227,19 +227,17 @@ class ModelFacts:
                 "figures do not tell you which of the two to use."
             )
             return lines
-        constant = None
-        if self.statistics is not None:
-            weights = self.statistics.weights
+        stats = self.statistics
+        if stats is not None:
+            shares = stats.weights / stats.weights.sum()
             # With other priors than the shares of the rows, accuracy is not the aim.
-            if np.allclose(self.discriminant.priors_, weights / weights.sum()):
-                constant = most_frequent(judgement, self.classes, weights)
-        return [*lines, verdict_sentence(judgement, lda=lda, constant=constant)]
+            stats = stats if np.allclose(self.discriminant.priors_, shares) else None
+        return [*lines, verdict_sentence(judgement, stats, lda=lda)]
 
     def notes(self) -> list[str]:
         """Return what to know before believing the figures of the model."""
         flags = getattr(self.discriminant, "guarded_", ())
-        guarded = [" and ".join(self.pairs[k]) for k in np.flatnonzero(flags)]
-        notes = guarded_sentence(guarded)
+        notes = guarded_note([self.pairs[k] for k in np.flatnonzero(flags)])
         if self.transformation is not None:
             notes.append(
                 "Features are first transformed by powers (Yeo and Johnson's "
@@ -247,14 +245,9 @@ class ModelFacts:
                 "deviations, errors of the model and pictures are those of the "
                 "transformed features."
             )
-        weights = None
         if self.statistics is not None:
-            weights = self.statistics.weights
-        elif self.has_few_rows and self.record is not None:
-            weights = np.array([self.record.n_rows])
-        if weights is not None:
-            notes += few_rows_note(self.classes, weights, len(self.features))
-        return notes
+            return notes + few_rows_note(self.statistics)
+        return notes + [FEW_ROWS] * self.has_few_rows
 
     @cached_property
     def deviations(self) -> Array | None:

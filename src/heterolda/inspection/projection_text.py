@@ -21,7 +21,7 @@ from heterolda.inspection.blocks import (
 )
 from heterolda.inspection.displays.class_map import ClassMapDisplay
 from heterolda.inspection.model_facts import feature_names
-from heterolda.inspection.sentences import IF_NORMAL, few_rows_note
+from heterolda.inspection.sentences import FEW_ROWS, IF_NORMAL
 from heterolda.statistics.class_statistics import ClassStatistics
 
 _MOST_COMPONENTS = 5  # whose features are listed
@@ -84,12 +84,18 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
     lead = [
         f"{name}{count(rows, 'row')}, {count(features, 'feature')}, "
         f"{count(stats.n_classes, 'class')}{target}",
-        f"{count(len(shares), 'component')} {_origin(projection)}.",
+        f"{count(len(shares), 'component')} with method {projection.method!r}.",
         f"The components keep {together[-1]} of the separation of the classes, "
         f"{IF_NORMAL}.",
     ]
+    if added := projection.guarded_:
+        lead.append(
+            f"The guard moved covariances towards the pooled one by {added:g} (at 1, "
+            "components of LDA come first): without this they separate training rows "
+            "badly."
+        )
     if rows < features:
-        lead += few_rows_note([], stats.weights, features)
+        lead.append(FEW_ROWS)
     return [
         Paragraph(lead),
         Heading("Components"),
@@ -103,19 +109,6 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
         Paragraph([_ABOUT], small=True),
         *_features(projection),
     ]
-
-
-def _origin(projection: Any) -> str:
-    """Return how the components were found, and whether rows have changed them."""
-    method, added = f"with method {projection.method!r}", projection.guarded_
-    if not added:
-        return method
-    if added == 1:
-        return f"led by those of LDA, since training rows are separated badly {method}"
-    return (
-        f"{method} and covariances moved towards the pooled one by {added:g}, since "
-        "training rows are separated badly without this"
-    )
 
 
 def _features(projection: Any) -> list[Block]:

@@ -33,8 +33,7 @@ from heterolda.inspection.sentences import (
     IF_NORMAL,
     accuracy_sentence,
     few_rows_note,
-    guarded_sentence,
-    most_frequent,
+    guarded_note,
     verdict_sentence,
 )
 from heterolda.solvers import Fisher, Global, Moments, solve
@@ -149,17 +148,13 @@ class HeteroscedasticityReport(Shown):
     def _blocks(self) -> list[Block]:
         stats = self.statistics
         question = f"Covariances of {stats.n_classes} classes: are they equal?"
-        verdict = [] if self.judgement is None else [Paragraph(self._verdict_lines())]
-        notes = guarded_sentence(
-            [self._name(pair) for pair in self.pairs[self.guarded]]
-        )
-        notes += few_rows_note(stats.classes.tolist(), stats.weights, stats.n_features)
+        notes = guarded_note(stats.classes[self.pairs[self.guarded]].tolist())
         return [
             Paragraph([question]),
-            *verdict,
+            Paragraph(self._verdict_lines()),
             Paragraph(self._test_lines()),
             self._table(),
-            *(Paragraph([text]) for text in [self._gain(), *notes, _CAVEAT]),
+            *(Paragraph([text]) for text in [*notes, *few_rows_note(stats), _CAVEAT]),
         ]
 
     def _table(self) -> Table:
@@ -174,11 +169,6 @@ class HeteroscedasticityReport(Shown):
             rows.append([*row, *(f"{error:.4f}" for error in errors)])
         title = f"LDA, best, fewer: errors {IF_NORMAL}, most to gain first"
         return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
-
-    def _name(self, pair: Index) -> str:
-        """Return the classes of a pair in words."""
-        first, second = self.statistics.classes[pair].tolist()
-        return f"{first!r} and {second!r}"
 
     def _test_lines(self) -> list[str]:
         """Return what Box's M says, or why it says nothing."""
@@ -208,24 +198,19 @@ class HeteroscedasticityReport(Shown):
 
     def _verdict_lines(self) -> list[str]:
         """Return the verdict of held-out rows, or of the model."""
-        if self.judgement is None:
-            return [self._gain()]
-        labels, weights = self.statistics.classes.tolist(), self.statistics.weights
-        constant = most_frequent(self.judgement, labels, weights)
-        model = GaussianLinearDiscriminant.__name__
-        decision = verdict_sentence(self.judgement, model, constant=constant)
-        return [accuracy_sentence(self.judgement), decision]
-
-    def _gain(self) -> str:
-        """Say what the best rule gains most over LDA, under the model."""
+        if self.judgement is not None:
+            model = GaussianLinearDiscriminant.__name__
+            decision = verdict_sentence(self.judgement, self.statistics, model)
+            return [accuracy_sentence(self.judgement), decision]
         k = int(self.excess.argmax())
+        first, second = self.statistics.classes[self.pairs[k]].tolist()
         gain = points(max(float(self.excess[k]), 0.0))
         best, lda = 100 * self.best_error[k], 100 * self.lda_error[k]
-        return (
+        return [
             f"If the classes were exactly normal, the best line would make {gain} "
-            f"fewer errors than LDA's between {self._name(self.pairs[k])} "
+            f"fewer errors than LDA's between {first!r} and {second!r} "
             f"({best:.2f} % against {lda:.2f} %)."
-        )
+        ]
 
 
 def heteroscedasticity_report(

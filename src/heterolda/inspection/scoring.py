@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.wording import amount, count
+from heterolda.foundations.wording import amount, count, percent
 from heterolda.inspection.blocks import Block, Paragraph, Table, to_lines
-from heterolda.inspection.sentences import observed_error
 
 N_BINS = 10
 _MOST_CLASSES = 12
@@ -161,8 +160,13 @@ def describe_scores(
     lines = [f"{title:{width}}  {figure}" for title, figure in figures.items()]
     if bound is not None:
         k = scores.classes.tolist().index(bound.label)
-        n_rows, recall = float(scores.confusion[k].sum()), float(scores.recalls[k])
-        lines += [observed_error(bound, 1 - recall, n_rows)] if n_rows else []
+        n_rows = float(scores.confusion[k].sum())
+        if n_rows:
+            wrong, limit = percent(1 - scores.recalls[k]), percent(bound.max_error)
+            lines.append(
+                f"{bound.label} wrong: {wrong} of {count(n_rows, 'row')} (bound: "
+                f"{limit}, with {percent(bound.confidence)} confidence)"
+            )
     priors = " (under the priors of the bound)" if bound else ""
     title = f"Calibration, by the probability of the predicted class{priors}:"
     calibration = [
