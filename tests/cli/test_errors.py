@@ -114,14 +114,14 @@ BAD = r"""
 2 | fit good.csv FIT --columns kind | --columns and the other options
 2 | fit good.csv FIT --columns x0,x1 --exclude x1 | use only one of them
 2 | fit good.csv FIT --solver best | '--solver': 'best' is not one of 'global', 'fixed
-2 | fit good.csv FIT --delimiter ;; | --delimiter ;;: must be one character
+2 | fit good.csv FIT --delimiter ;; | write one character, such as
 2 | fit empty.csv FIT --shrinkage much | --shrinkage must be .* range \[0.0, 1.0\], got
 2 | fit empty.csv FIT --shrinkage 0.1,2 | --shrinkage must be two numbers in
 2 | fit good.csv FIT --costs north=3 | write TRUE:DECIDED=COST
 2 | fit good.csv FIT --costs north | write TRUE:DECIDED=COST
 2 | fit good.csv FIT --costs north:mars=3 | --costs: 'mars' is not one of the
 2 | fit good.csv FIT --costs east:west=-3 | --costs must not be negative
-2 | fit good.csv FIT --costs a:b=2,a:b=3 | --costs: 'a:b' is given more than once
+2 | fit good.csv FIT --costs a:b=2,a:b=3 | '--costs': 'a:b' is given more than once
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
 2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
 2 | fit good.csv FIT --max-error north=.1 | --max-error is not enough: add --confidence
@@ -138,14 +138,13 @@ BAD = r"""
 2 | fit good.csv FIT --categorical kind | 'kind' is the target
 2 | fit good.csv | --target
 2 | fitt good.csv | No such command 'fitt'
-2 | fit - good.csv FIT | name no other data with it
-2 | fit good.csv -t kind -o - | --out: name a file, not -
+2 | fit good.csv -t kind -o - | --out must name a file, got -
 1 | fit good.csv -t kind -o folder | 'folder' is a folder
 1 | compare missing.csv -t kind -o out.png | column 'x1', row 201 is .* --missing drop$
-2 | compare good.csv -t kind -o model.json | --out model.json: name a .png
+2 | compare good.csv -t kind -o model.json | 'model.json': name a .png or .svg file
 1 | project component.csv PROJECT --columns x0 | already a column 'component_1'
 2 | project good.csv PROJECT --components 4 | --components 4 is more than
-2 | project good.csv -t kind --html map.pdf | --html map.pdf: name an .html file
+2 | project good.csv -t kind --html map.pdf | 'map.pdf': name a .html or .htm file
 2 | predict model.json good.csv -o out.xlsx | which opens in Excel
 1 | predict nothing.json good.csv | nothing.json: No such file or directory
 1 | predict cut.json good.csv | 'cut.json' is not a readable file .* not JSON
@@ -156,19 +155,17 @@ BAD = r"""
 2 | predict model.json good.csv --id name -o out.csv | no column is named 'name'
 1 | predict projection.json good.csv | projection.json holds a projection
 1 | evaluate model.json strange.csv -t kind | labels ['mars'] that are not classes
-2 | evaluate model.json good.csv | does not say which column .* --target
+2 | evaluate model.json good.csv | --target is needed: model.json does not say
 2 | inspect model.json --pair north | write two labels
 2 | inspect model.json --pair north,mars | there is no pair 'north' and 'mars'
-2 | inspect model.json --html card.pdf | --html card.pdf: name an .html file
 1 | inspect pipeline.json | holds a pipeline, .* save its last step to a file
-2 | export model.json -o rule.txt | --out rule.txt: name a .h or an .onnx file
-2 | export model.json -o rule.h --dtype float16 | one of float, double
+2 | export model.json -o rule.txt | 'rule.txt': name a .h or .onnx file
+2 | export model.json -o rule.h --dtype float16 | must be float or double for .h
 2 | export model.json -o rule.onnx --name me | --name is for C
 1 | export projection.json -o rule.h | got HeteroscedasticProjection
 1 | datasets --write liver --data-dir x | --data-dir: 'x' is not a folder
-2 | datasets --write irises | no data set has this name
-1 | report folder | results.csv does not exist
-2 | report run --out page.pdf | --out page.pdf: name an .html file
+2 | datasets --write irises | --write has no 'irises'
+1 | report folder | folder/results.csv: No such file
 2 | export model.json -o soft.h | , which is read: name
 2 | inspect m.html --html ./folder/../m.html | , which is read: name
 2 | predict m.csv good.csv -o m.csv | , which is read: name

@@ -94,7 +94,7 @@ def test_data_that_are_absent_or_wrong(tmp_path, monkeypatch):
         ("liver", None, OSError, r"OpenML failed.*no connection.*put li.*HETEROLDA"),
         ("satellite", tmp_path, FileNotFoundError, r"satellite\.csv\.gz"),
         ("liver", tmp_path / "nowhere", ParameterError, r"^data_dir: "),
-        ("livers", None, ValueError, "unknown data set 'livers'"),
+        ("livers", None, ValueError, "has no 'livers'"),
         ("liver", wrong, ValueError, r"liver\.csv\.gz' is not the .*sha256"),
     ]:
         with pytest.raises(error, match=message):
@@ -279,12 +279,12 @@ def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
 # Command line
 
 REFUSED = {
-    "--datasets irises": (2, "unknown data set 'irises'"),
-    "--methods QDA": (2, "unknown method 'QDA'"),
-    "--methods os:Nothing": (2, "--methods os:Nothing: cannot make"),
+    "--datasets irises": (2, "--datasets has no 'irises'"),
+    "--methods QDA": (2, "--methods has no 'QDA'"),
+    "--methods os:Nothing": (2, "--methods has os:Nothing, but: AttributeError"),
     "--data iris.csv": (2, "--data and --target belong together"),
-    "--data iris.csv -t y --datasets iris": (2, "two data sets have the name"),
-    "--methods sklearn.svm:SVC,sklearn.svm:SVC": (2, "two methods have the name"),
+    "--data iris.csv -t y --datasets iris": (2, "--data has two sets named"),
+    "--methods sklearn.svm:SVC,sklearn.svm:SVC": (2, "--methods has two named"),
     "--datasets iris --folds 51": (2, "largest class has 50 rows"),
     "--datasets iris --out file/out": (1, "heterolda: file/out: Not a directory"),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from heterolda.cli.options import UsageError
 from heterolda.data.files import PARQUET
 from heterolda.foundations.wording import named
 
@@ -66,10 +65,12 @@ def write_answers(
 
 def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
     """Refuse columns that do not exist, or would be written twice."""
+    from heterolda.data.table import AbsentColumnsError
+
     names = file.schema.names
     absent = sorted({*kept} - {*names})
     if absent:
-        raise UsageError(
+        raise AbsentColumnsError(
             f"{file.name}: no column is named {named(absent)}; it has {named(names)}"
         )
     columns = [*kept, *added]

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import heterolda.cli.options as opt
 from heterolda.cli.files import (
     check_files,
-    format_of,
     name_of,
     need_matplotlib,
     training_table,
@@ -38,7 +37,13 @@ def compare(
     ] = 10,
     out: Annotated[
         Path | None,
-        opt.write("FILE", "Picture of the comparison, .png or .svg.", "--out", "-o"),
+        opt.write(
+            "FILE",
+            "Picture of the comparison, .png or .svg.",
+            "--out",
+            "-o",
+            parser=opt.file_named(".png", ".svg"),
+        ),
     ] = None,
 ) -> None:
     """Compare seven classifiers on held-out rows and recommend one.
@@ -52,12 +57,10 @@ def compare(
     shows accuracy, difference from the best with its standard error, and log loss, all
     on held-out rows, and the time of a fit. All rows are read into memory.
     """
-    if out is not None and out.suffix.lower() not in (".png", ".svg"):
-        raise opt.UsageError(f"--out {out}: name a .png or .svg file")
-    check_files({"--out": out}, data=rows.data)
+    check_files({"out": out}, data=rows.data)
     if out is not None:
         need_matplotlib()
-    with training_table(rows, missing, format_of(reading)) as table:
+    with training_table(rows, missing, reading.format) as table:
         comparison = _compare_rows(table, cv)
     print_result([f"Models for {name_of(rows.data)}:", "", str(comparison)])
     if out is not None:

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files, format_of, name_of, source_of
+from heterolda.cli.files import check_files, name_of
 from heterolda.cli.messages import StatusLine, note, print_result
+from heterolda.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from heterolda.inspection.scoring import Scores
@@ -51,8 +52,8 @@ def evaluate(
     and which classes are confused. Use rows that the model was not fitted to. Files are
     read once, in pieces.
     """
-    check_files({}, model=model, data=data)
-    text = format_of(reading)
+    check_files({}, model, data=data)
+    text = reading.format
     import heterolda.cli.models as models
     from heterolda.inspection.scoring import describe_scores
 
@@ -60,19 +61,19 @@ def evaluate(
     record = getattr(fitted, "fit_record_", None)
     target = target or (record and record.target)
     if target is None:
-        raise opt.UsageError(
-            f"{model} does not say which column has the classes: add --target COLUMN"
+        raise ParameterError(
+            "target", f"is needed: {model} does not say which column has the classes"
         )
     policy = models.missing_for(fitted, missing)
-    with source_of(data) as source, StatusLine() as status:
-        table = models.model_table(
-            fitted,
-            text,
-            target=target,
-            sample_weight=sample_weight,
-            missing=policy,
-            **source,
-        )
+    table = models.model_table(
+        fitted,
+        data,
+        text,
+        target=target,
+        sample_weight=sample_weight,
+        missing=policy,
+    )
+    with StatusLine() as status:
         scores = _scored(fitted, table, status)
     if as_json:
         print(json.dumps(scores.record(), indent=1, allow_nan=False))
@@ -85,17 +86,17 @@ def _scored(model: Any, table: Any, status: StatusLine) -> Scores:
     """Return scores from one pass over a table, and print notes on it."""
     import numpy as np
 
-    from heterolda.cli.models import missing_notes, without_names
+    from heterolda.cli.models import missing_notes
     from heterolda.cli.traps import evaluation_traps
     from heterolda.data.reading import Pass
     from heterolda.inspection.scoring import Scores
 
-    scores, plain = Scores(model.classes_), without_names(model)
+    scores = Scores(model.classes_)
     reading = Pass(table, status.doing("predicting"), classes=model.classes_)
     sums, n_incomplete = np.zeros((len(model.classes_), model.n_features_in_)), 0
     for rows in reading:
         n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
-        scores.add(rows.codes, plain.predict_proba(rows.X), rows.weights)
+        scores.add(rows.codes, model.predict_proba(rows.X), rows.weights)
         for k in np.unique(rows.codes):
             mask = rows.codes == k
             sums[k] += rows.frequencies[mask] @ rows.X[mask]

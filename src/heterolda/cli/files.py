@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from heterolda.cli.messages import StatusLine
-from heterolda.cli.options import Reading, Rows, UsageError, split_names
+from heterolda.cli.options import Rows
 from heterolda.data.files import STANDARD_STREAM, paths_of
+from heterolda.exceptions import ParameterError
 
 
 def name_of(data: Sequence[str]) -> str:
@@ -23,59 +24,33 @@ def name_of(data: Sequence[str]) -> str:
 
 def check_files(
     outputs: dict[str, str | Path | None],
-    *read: str | Path,
-    model: Path | None = None,
+    *files: str | Path,
     data: Sequence[str] = (),
 ) -> None:
     """Refuse outputs that cannot be written, or that are files to read.
 
-    Outputs are named by their options. The model and the data, which may be folders,
-    must exist.
+    Outputs are named by their options. Files and data, which may be folders, must
+    exist.
     """
-    if STANDARD_STREAM in data and len(data) > 1:
-        raise UsageError("- means standard input: name no other data with it")
-    files = [*read]
-    if model is not None:
-        os.stat(model)
-        files.append(model)
-    if data and STANDARD_STREAM not in data:
-        files += paths_of(list(data)) or ()
-    taken = {os.path.realpath(file): file for file in files}
+    for file in files:
+        os.stat(file)
+    is_on_disk = data and list(data) != [STANDARD_STREAM]
+    tables = paths_of(list(data)) or () if is_on_disk else ()
+    resolved = {os.path.realpath(file): file for file in [*files, *tables]}
     for option, path in outputs.items():
         if path is None:
             continue
         if str(path) == STANDARD_STREAM:
-            raise UsageError(f"{option}: name a file, not -")
-        resolved = os.path.realpath(path)
-        if resolved in taken:
-            raise UsageError(
-                f"{option} {path}: it would replace {taken[resolved]}, which is read: "
-                "name another file"
+            raise ParameterError(option, "must name a file, got -")
+        replaced = resolved.get(os.path.realpath(path))
+        if replaced is not None:
+            raise ParameterError(
+                option,
+                f"{path} would replace {replaced}, which is read: name another file",
             )
         from heterolda.foundations.files import check_target
 
         check_target(path)
-
-
-def check_page(option: str, path: Path | None) -> None:
-    """Refuse a page whose name says that it is something else."""
-    if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{option} {path}: name an .html file")
-
-
-def format_of(reading: Reading) -> Any:
-    """Return the format of files by the options; an error if pyarrow is missing."""
-    words = {"tab": "\t", r"\t": "\t", "space": " "}
-    mark = words.get(reading.delimiter or "", reading.delimiter)
-    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
-        raise UsageError(
-            f"--delimiter {mark}: must be one character, such as ';', or tab or space"
-        )
-    import pyarrow  # noqa: F401
-
-    from heterolda.data.formats import Format
-
-    return Format(mark, reading.decimal, not reading.no_header, split_names(reading.na))
 
 
 def need_matplotlib() -> None:
@@ -86,13 +61,46 @@ def need_matplotlib() -> None:
 
 
 @contextmanager
-def source_of(data: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the source of a table, and its name if that is not its paths.
+def training_table(
+    rows: Rows, missing: str, text: Any, *, takes_missing: bool = False
+) -> Iterator[Any]:
+    """Yield the table that a model is fitted to."""
+    from heterolda.data.category_counts import with_categories
+    from heterolda.data.table import Table
+
+    if rows.columns and rows.exclude:
+        raise ParameterError(
+            "columns",
+            "names all features, so --exclude would have no effect: use only one of "
+            "them",
+        )
+    with _paths(rows.data) as (paths, name):
+        table = Table(
+            source=paths,
+            name=name,
+            target=rows.target,
+            columns=rows.columns or None,
+            exclude=rows.exclude or (),
+            sample_weight=rows.sample_weight,
+            missing=missing,
+            format=text,
+            takes_missing=takes_missing,
+        )
+        if rows.categorical:
+            with StatusLine() as status:
+                counting = status.doing("counting categories")
+                table = with_categories(table, rows.categorical, counting)
+        yield table
+
+
+@contextmanager
+def _paths(data: list[str]) -> Iterator[tuple[list[str], str | None]]:
+    """Yield paths of data, and their name if they have another.
 
     Standard input is kept in a temporary file, to be read as often as need be.
     """
     if data != [STANDARD_STREAM]:
-        yield {"source": data}
+        yield data, None
         return
     import shutil
     import tempfile
@@ -101,40 +109,4 @@ def source_of(data: list[str]) -> Iterator[dict[str, Any]]:
         path = Path(folder, "standard_input.csv")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield {"source": [str(path)], "name": name_of(data)}
-
-
-@contextmanager
-def training_table(
-    rows: Rows,
-    missing: str,
-    text: Any,
-    *,
-    takes_missing: bool = False,
-) -> Iterator[Any]:
-    """Yield the table that a model is fitted to."""
-    from heterolda.data.category_counts import with_categories
-    from heterolda.data.table import Table
-
-    names, left_out = split_names(rows.columns), split_names(rows.exclude)
-    if names and left_out:
-        raise UsageError(
-            "--columns names all features, so --exclude would have no effect: use only "
-            "one of them"
-        )
-    with source_of(rows.data) as source:
-        table = Table(
-            target=rows.target,
-            columns=names or None,
-            exclude=left_out,
-            sample_weight=rows.sample_weight,
-            missing=missing,
-            format=text,
-            takes_missing=takes_missing,
-            **source,
-        )
-        if split_names(rows.categorical):
-            with StatusLine() as status:
-                counting = status.doing("counting categories")
-                table = with_categories(table, split_names(rows.categorical), counting)
-        yield table
+        yield [str(path)], name_of(data)

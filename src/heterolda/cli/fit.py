@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files, format_of, name_of, training_table
+from heterolda.cli.files import check_files, name_of, training_table
+from heterolda.exceptions import ParameterError
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,22 @@ class Settings:
     ] = False
     shrinkage: opt.Shrinkage = None
     costs: Annotated[
-        str | None,
+        Any,
         opt.model(
             "TRUE:DECIDED=COST,...",
             "Costs of wrong decisions, such as ill:well=10. All others cost 1.",
+            parser=opt.parse_costs,
         ),
     ] = None
     priors: opt.Priors = None
     max_error: Annotated[
-        str | None,
+        Any,
         opt.model(
             "LABEL=RATE",
             "For two classes: the largest share of one class to get wrong, such as "
             "ill=0.01. Add --confidence to hold it on new rows, or --criterion "
             "neyman-pearson to hold it under the fitted model.",
+            parser=opt.parse_numbers,
         ),
     ] = None
     confidence: Annotated[
@@ -59,14 +62,14 @@ class Settings:
             max=1000,
         ),
     ] = None
-    accuracy: Annotated[
+    no_accuracy: Annotated[
         bool,
         opt.judge(
             None,
             "Skip the accuracy of the model and of LDA on held-out rows.",
-            "--accuracy/--no-accuracy",
+            "--no-accuracy",
         ),
-    ] = True
+    ] = False
     out: Annotated[
         Path | None,
         opt.write(
@@ -124,22 +127,14 @@ class Settings:
 _EXCLUDED = {
     "recommended": [
         *("refine", "voting", "solver", "multiclass", "criterion", "costs"),
-        *("max_error", "confidence", "missing em"),
+        *("max_error", "confidence", "missing='em'"),
     ],
     "refine": [
-        *("costs", "criterion", "max_error", "multiclass", "voting", "missing em")
+        *("costs", "criterion", "max_error", "multiclass", "voting"),
+        "missing='em'",
     ],
     "confidence": ["costs", "criterion", "cv"],
     "no_accuracy": ["cv"],
-}
-# An option, others of which it needs one, and the remedy.
-_NEEDED = {
-    "max_error": (
-        ["confidence", "criterion"],
-        "add --confidence 0.95 to hold it on new rows, or --criterion neyman-pearson "
-        "to hold it under the model",
-    ),
-    "confidence": (["max_error"], "add --max-error LABEL=RATE"),
 }
 
 
@@ -162,24 +157,12 @@ def fit(
     read in pieces, so they may be larger than memory.
     """
     _check_together(settings, missing)
-    parameters: dict[str, Any] = {
-        "solver": settings.solver,
-        "multiclass": settings.multiclass,
-        "criterion": settings.criterion,
-        "voting": settings.voting,
-        "shrinkage": opt.parse_shrinkage(settings.shrinkage),
-        "priors": opt.parse_numbers("--priors", settings.priors, "equal"),
-        "costs": opt.parse_costs(settings.costs),
-        "max_error": opt.parse_numbers("--max-error", settings.max_error),
-        "missing": "em" if missing == "em" else "error",
-        "random_state": settings.seed,
-    }
-    check_files({"--out": settings.out}, data=rows.data)
-    text = format_of(reading)
+    check_files({"out": settings.out}, data=rows.data)
+    text = reading.format
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    model = estimator_of(settings, parameters)
-    n_folds = settings.cv if settings.accuracy else 0
+    model = estimator_of(settings, missing)
+    n_folds = 0 if settings.no_accuracy else settings.cv
     needs_whole = settings.recommended or settings.refine
     with training_table(rows, missing, text, takes_missing=not needs_whole) as table:
         fit_and_report(
@@ -194,20 +177,20 @@ def _check_together(settings: Settings, missing: str) -> None:
         for field in fields(settings)
         if getattr(settings, field.name) != field.default
     }
-    if not settings.accuracy:
-        given.add("no_accuracy")
-    given.add(f"missing {missing}")
+    given.add(f"missing={missing!r}")
     for option, others in _EXCLUDED.items():
         for other in others:
             if {option, other} <= given:
-                raise opt.UsageError(
-                    f"{_typed(other)} cannot be combined with {_typed(option)}: leave "
-                    "one of them out"
+                name, equals, value = other.partition("=")
+                problem = f"cannot be combined with --{option.replace('_', '-')}"
+                raise ParameterError(
+                    name, f"{equals}{value} {problem}: leave one of them out".lstrip()
                 )
-    for option, (others, remedy) in _NEEDED.items():
-        if option in given and given.isdisjoint(others):
-            raise opt.UsageError(f"{_typed(option)} is not enough: {remedy}")
-
-
-def _typed(option: str) -> str:
-    return "--" + option.replace("_", "-")
+    if "confidence" in given and "max_error" not in given:
+        raise ParameterError("confidence", "is not enough: add --max-error LABEL=RATE")
+    if "max_error" in given and given.isdisjoint({"confidence", "criterion"}):
+        raise ParameterError(
+            "max_error",
+            "is not enough: add --confidence 0.95 to hold it on new rows, or "
+            "--criterion neyman-pearson to hold it under the model",
+        )

@@ -47,25 +47,35 @@ MOST_ROWS = 100_000
 MOST_NUMBERS = 2_000_000
 
 
-def estimator_of(settings: Any, parameters: dict[str, Any]) -> Any:
+def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator. Labels are text still, as the classes are not known."""
     if settings.recommended:
-        shrinkage = parameters["shrinkage"]
+        shrinkage = "cv" if settings.shrinkage is None else settings.shrinkage
         return recipes.recommended(
-            priors=parameters["priors"],
-            shrinkage="cv" if shrinkage is None else shrinkage,
-            n_jobs=-1,
+            priors=settings.priors, shrinkage=shrinkage, n_jobs=-1
         )
-    model: Any = GaussianLinearDiscriminant(**parameters)
-    if settings.confidence is not None:
+    is_bounded = settings.confidence is not None
+    model: Any = GaussianLinearDiscriminant(
+        solver=settings.solver,
+        priors=settings.priors,
+        shrinkage=settings.shrinkage,
+        missing="em" if missing == "em" else "error",
+        multiclass=settings.multiclass,
+        voting=settings.voting,
+        criterion=settings.criterion,
+        costs=settings.costs,
+        max_error=None if is_bounded else settings.max_error,
+        random_state=settings.seed,
+    )
+    model._validate_params()
+    if is_bounded:
         model = BoundedErrorClassifier(  # type: ignore[no-untyped-call]
-            model.set_params(max_error=None),
-            max_error=parameters["max_error"],
+            model,
+            max_error=settings.max_error,
             confidence=settings.confidence,
             random_state=settings.seed,
         )
-        model.estimator._validate_params()
-    model._validate_params()
+        model._validate_params()
     if settings.refine:
         model = LocalNeighborhoodSearch(model, n_jobs=-1)  # type: ignore[no-untyped-call]
     return model

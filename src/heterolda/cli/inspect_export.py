@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files, check_page
+from heterolda.cli.files import check_files
 from heterolda.cli.messages import print_result, print_to_stderr
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import names_text
 
 # Types of features in each kind of file, the default first.
 _DTYPES = {".h": ("float", "double"), ".onnx": ("float32", "float64")}
 
 
+def _two_labels(text: str) -> Sequence[str]:
+    labels = opt.split_names(text)
+    if len(labels) != 2:
+        raise typer.BadParameter(f"{text!r}: write two labels, LABEL,LABEL")
+    return labels
+
+
 def inspect(
     model: opt.ModelFile,
     pair: Annotated[
-        str | None, opt.write("LABEL,LABEL", "Show the rule of these two classes.")
+        Sequence[str] | None,
+        opt.write(
+            "LABEL,LABEL", "Show the rule of these two classes.", parser=_two_labels
+        ),
     ] = None,
     rules: Annotated[
         int, opt.write("NUMBER", "How many rules to show, the worst first.", min=1)
@@ -27,6 +41,7 @@ def inspect(
         opt.write(
             "FILE",
             "Write a page with tables and pictures instead. It needs no network.",
+            parser=opt.page,
         ),
     ] = None,
 ) -> None:
@@ -41,11 +56,7 @@ def inspect(
     threshold.
     Weights are for features in units of their standard deviation within the classes.
     """
-    labels = opt.split_names(pair)
-    if pair is not None and len(labels) != 2:
-        raise opt.UsageError(f"--pair {pair}: write two labels, LABEL,LABEL")
-    check_page("--html", html)
-    check_files({"--html": html}, model=model)
+    check_files({"html": html}, model)
     from heterolda.cli.models import load_classifier
     from heterolda.inspection.model_facts import ModelFacts
     from heterolda.inspection.model_text import describe_model, write_card
@@ -57,7 +68,7 @@ def inspect(
             "in Python, save its last step to a file and inspect that"
         )
     facts = ModelFacts(fitted)
-    pairs = facts.chosen_pairs((labels[0], labels[1]) if labels else None, rules)
+    pairs = facts.chosen_pairs((pair[0], pair[1]) if pair else None, rules)
     if html is None:
         print_result(describe_model(facts, str(model), pairs))
         return
@@ -75,6 +86,7 @@ def export(
             "ONNX graph.",
             "--out",
             "-o",
+            parser=opt.file_named(*_DTYPES),
         ),
     ],
     dtype: Annotated[
@@ -102,15 +114,13 @@ def export(
     projection alone can be exported to ONNX only.
     """
     form = out.suffix.lower()
-    if form not in _DTYPES:
-        raise opt.UsageError(f"--out {out}: name a .h or an .onnx file")
     kind = dtype or _DTYPES[form][0]
     if kind not in _DTYPES[form]:
-        options = ", ".join(_DTYPES[form])
-        raise opt.UsageError(f"--dtype {kind}: for {form} it is one of {options}")
+        choices = " or ".join(_DTYPES[form])
+        raise ParameterError("dtype", f"must be {choices} for {form}, got {kind}")
     if form == ".onnx" and name is not None:
-        raise opt.UsageError("--name is for C: leave it out for ONNX")
-    check_files({"--out": out}, model=model)
+        raise ParameterError("name", "is for C: leave it out for ONNX")
+    check_files({"out": out}, model)
     from heterolda.export import load
 
     fitted = load(model)

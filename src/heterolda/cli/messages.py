@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import typer
 
-from heterolda.cli.options import UsageError, join_names
+from heterolda.cli.options import join_names
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
@@ -77,8 +77,7 @@ def _is_usage(error: Exception) -> bool:
     if isinstance(error, ParameterError):
         return error.parameter not in (*_FILES, *_OF_DATA)
     # A column that does not exist was typed, now or for the fit.
-    was_typed = isinstance(error, UsageError) or hasattr(error, "absent")
-    return was_typed or _REFUSED.fullmatch(str(error)) is not None
+    return hasattr(error, "absent") or _REFUSED.fullmatch(str(error)) is not None
 
 
 @contextmanager
@@ -95,6 +94,8 @@ def warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
+        # Rows of files have no names, and their columns are in order already.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = show  # type: ignore[assignment]
         yield
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
+from heterolda.data.files import STANDARD_STREAM
 from heterolda.data.formats import Format
 from heterolda.data.labels import ClassFinder
 from heterolda.data.table import Table
@@ -70,7 +69,7 @@ def missing_notes(n_incomplete: int) -> list[str]:
     return [f"{rows} with missing values: classified by the values they have"]
 
 
-def model_table(model: Any, text: Format, **settings: Any) -> Table:
+def model_table(model: Any, data: list[str], text: Format, **settings: Any) -> Table:
     """Return the table that a model needs, read as that of its fit.
 
     Options about the format come first.
@@ -91,22 +90,12 @@ def model_table(model: Any, text: Format, **settings: Any) -> Table:
             is_last = record.target == f"column_{n}"
             text = replace(text, n_columns=(n, n - 1) if is_last else (n,))
     return Table(
+        source=STANDARD_STREAM if data == [STANDARD_STREAM] else data,
         columns=raw_columns(map(str, names), settings.get("categories", ())),
         format=text,
         takes_missing=_takes_missing(model),
         **settings,
     )
-
-
-def without_names(model: Any) -> Any:
-    """Return a copy that takes plain arrays, whose columns are in order already."""
-    if isinstance(model, Pipeline):
-        return Pipeline([(name, without_names(step)) for name, step in model.steps])
-    plain = copy(model)
-    # Steps of a pipeline pass arrays to each other, whatever `set_output` has said.
-    for name in ("feature_names_in_", "_sklearn_output_config"):
-        plain.__dict__.pop(name, None)
-    return plain
 
 
 def labelled(model: Any, classes: NDArray[Any]) -> Any:

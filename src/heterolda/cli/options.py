@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,79 @@ from typing import Annotated, Any, Literal
 import typer
 
 
-class UsageError(ValueError):
-    """Report an error in the command that was typed."""
+def split_names(text: str) -> tuple[str, ...]:
+    """Return names separated by commas; quotes protect a comma or a line break."""
+    lines = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return tuple(name.strip() for line in lines for name in line if name.strip())
+
+
+def join_names(names: Iterable[Any]) -> str:
+    """Return names separated by commas: the inverse of `split_names`."""
+    text = io.StringIO()
+    csv.writer(text).writerow(names)
+    return text.getvalue().removesuffix("\r\n")
+
+
+def parse_numbers(text: str, form: str = "LABEL=NUMBER") -> dict[str, float]:
+    """Return numbers by label, of ``a=0.3,b=0.7``."""
+    numbers: dict[str, float] = {}
+    for part in split_names(text):
+        label, _, value = (piece.strip() for piece in part.rpartition("="))
+        if label in numbers:
+            raise typer.BadParameter(f"{label!r} is given more than once")
+        try:
+            numbers[label] = float(value)
+        except ValueError:
+            numbers[""] = 0.0
+    if not numbers or "" in numbers:
+        raise typer.BadParameter(f"{text!r}: write {form} separated by commas")
+    return numbers
+
+
+def parse_costs(text: str) -> dict[str, dict[str, float]]:
+    """Return costs by true and decided label, of ``ill:well=10,well:ill=1``."""
+    form = "TRUE:DECIDED=COST"
+    costs: dict[str, dict[str, float]] = {}
+    for pair, cost in parse_numbers(text, form).items():
+        true, _, decided = (label.strip() for label in pair.partition(":"))
+        if not (true and decided):
+            raise typer.BadParameter(f"{text!r}: write {form} separated by commas")
+        costs.setdefault(true, {})[decided] = cost
+    return costs
+
+
+def _priors(text: str) -> Any:
+    return text if text == "equal" else parse_numbers(text)
+
+
+def _shrinkage(text: str) -> Any:
+    """Return a number, or two separated by a comma; anything else as it is."""
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        return text
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _delimiter(text: str) -> str:
+    mark = {"tab": "\t", r"\t": "\t", "space": " "}.get(text, text)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+        raise typer.BadParameter(
+            f"{text!r}: write one character, such as ';', or tab or space"
+        )
+    return mark
+
+
+def file_named(*endings: str) -> Callable[[str], Path]:
+    """Return a function that takes names of files that end so, and no others."""
+
+    def parse(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in endings:
+            raise typer.BadParameter(f"{text!r}: name a {' or '.join(endings)} file")
+        return path
+
+    return parse
 
 
 def _option(
@@ -62,31 +133,31 @@ SampleWeight = Annotated[
     ),
 ]
 Shrinkage = Annotated[
-    str | None,
+    Any,
     model(
         "WEIGHT",
         "For few rows: make the spreads (covariances) of the classes more alike. auto "
         "is a quick formula; or give a number from 0 (none) to 1. With 0.3,0.1 the "
         "common spread is first moved towards its diagonal by 0.1. For fit, cv chooses "
         "the amount on held-out rows and keeps all rows in memory.",
+        parser=_shrinkage,
     ),
 ]
 Priors = Annotated[
-    str | None,
+    Any,
     model(
         "LABEL=SHARE,...",
         "How frequent the classes are where the model is used, such as ill=1,well=99, "
         "or equal. By default as in the data.",
+        parser=_priors,
     ),
 ]
-Identifier = Annotated[
-    str | None, write("NAMES", "Write only these columns and the results.", "--id")
-]
+page = file_named(".html", ".htm")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Format of text files."""
+    """How text files are written."""
 
     delimiter: Annotated[
         str | None,
@@ -94,6 +165,7 @@ class Reading:
             "CHARACTER",
             "Column separator of text files, such as ',', ';', tab or space. Detected "
             "by default.",
+            parser=_delimiter,
         ),
     ] = None
     decimal: Annotated[
@@ -112,13 +184,24 @@ class Reading:
         ),
     ] = False
     na: Annotated[
-        str | None,
+        Sequence[str] | None,
         read(
             "STRINGS",
             "Other strings for missing values, such as '?,-999'. Empty cells, NA, NaN "
             "and null always count as missing.",
+            parser=split_names,
         ),
     ] = None
+
+    @property
+    def format(self) -> Any:
+        """Return the same for readers of files; raise an error without pyarrow."""
+        import pyarrow  # noqa: F401
+
+        from heterolda.data.formats import Format
+
+        header = not self.no_header
+        return Format(self.delimiter, self.decimal, header, tuple(self.na or ()))
 
 
 @dataclass(frozen=True)
@@ -136,21 +219,28 @@ class Rows:
         ),
     ]
     columns: Annotated[
-        str | None,
+        Sequence[str] | None,
         read(
             "NAMES",
             "Feature columns, separated by commas. By default all but the target.",
+            parser=split_names,
         ),
     ] = None
     exclude: Annotated[
-        str | None, read("NAMES", "Columns to ignore, such as row numbers and names.")
+        Sequence[str] | None,
+        read(
+            "NAMES",
+            "Columns to ignore, such as row numbers and names.",
+            parser=split_names,
+        ),
     ] = None
     categorical: Annotated[
-        str | None,
+        Sequence[str] | None,
         read(
             "NAMES",
             "Columns of categories, such as city,kind. Each frequent value except the "
             "most frequent becomes a feature of zeros and ones.",
+            parser=split_names,
         ),
     ] = None
     sample_weight: SampleWeight = None
@@ -168,58 +258,3 @@ Missing = Annotated[
     Literal["error", "drop"],
     read(None, "Rows with missing values: stop with an error, or drop and count them."),
 ]
-
-
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Return names separated by commas; quotes protect a comma or a line break."""
-    lines = csv.reader(io.StringIO(text or "", newline=""), skipinitialspace=True)
-    return tuple(name.strip() for line in lines for name in line if name.strip())
-
-
-def join_names(names: Iterable[Any]) -> str:
-    """Return names separated by commas: the inverse of `split_names`."""
-    text = io.StringIO()
-    csv.writer(text).writerow(names)
-    return text.getvalue().removesuffix("\r\n")
-
-
-def parse_shrinkage(text: str | None) -> Any:
-    """Return a number, or two separated by a comma; anything else as it is."""
-    try:
-        numbers = tuple(float(part) for part in (text or "").split(","))
-    except ValueError:
-        return text
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def parse_numbers(
-    option: str, text: str | None, word: str = "", form: str = "LABEL=NUMBER"
-) -> Any:
-    """Return numbers by label, of ``a=0.3,b=0.7``; or the word, or None."""
-    if text is None or (word and text == word):
-        return text
-    numbers: dict[str, float] = {}
-    for part in split_names(text):
-        label, _, value = (piece.strip() for piece in part.rpartition("="))
-        if label in numbers:
-            raise UsageError(f"{option}: {label!r} is given more than once")
-        try:
-            numbers[label] = float(value)
-        except ValueError:
-            numbers[""] = 0.0
-    if "" in numbers:
-        other = f", or {word}" if word else ""
-        raise UsageError(f"{option} {text}: write {form} separated by commas{other}")
-    return numbers
-
-
-def parse_costs(text: str | None) -> dict[str, dict[str, float]] | None:
-    """Return costs by true and decided label, of ``ill:well=10,well:ill=1``."""
-    form = "TRUE:DECIDED=COST"
-    costs: dict[str, dict[str, float]] = {}
-    for pair, cost in (parse_numbers("--costs", text, form=form) or {}).items():
-        true, _, decided = (label.strip() for label in pair.partition(":"))
-        if not (true and decided):
-            raise UsageError(f"--costs {text}: write {form} separated by commas")
-        costs.setdefault(true, {})[decided] = cost
-    return costs or None

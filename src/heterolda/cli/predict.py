@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files, format_of
+from heterolda.cli.files import check_files
 from heterolda.cli.messages import StatusLine, note, print_to_stderr
 from heterolda.data.files import STANDARD_STREAM, check_written
 from heterolda.foundations.wording import count, names_text
@@ -43,7 +44,15 @@ def predict(
     proba: Annotated[
         bool, opt.write(None, "Add the probability of each class.", "--proba")
     ] = False,
-    identifier: opt.Identifier = None,
+    identifier: Annotated[
+        Sequence[str] | None,
+        opt.write(
+            "NAMES",
+            "Write only these columns and the results.",
+            "--id",
+            parser=opt.split_names,
+        ),
+    ] = None,
 ) -> None:
     """Predict the class of each row of a table, in a new column.
 
@@ -57,8 +66,8 @@ def predict(
     """
     check_written(out)
     to_stdout = out == STANDARD_STREAM
-    check_files({"--out": None if to_stdout else out}, model=model, data=data)
-    text = format_of(reading)
+    check_files({"out": None if to_stdout else out}, model, data=data)
+    text = reading.format
     import numpy as np
 
     import heterolda.cli.models as models
@@ -69,15 +78,14 @@ def predict(
     policy = models.missing_for(fitted, missing)
     table = models.model_table(
         fitted,
+        data,
         text,
-        source=STANDARD_STREAM if data == [STANDARD_STREAM] else data,
         missing="em" if policy == "keep" else policy,
         keep=True,
     )
-    only, n_incomplete = opt.split_names(identifier), 0
+    only, n_incomplete = identifier or (), 0
     labels = fitted.classes_.tolist() if proba else []
     added = ["prediction", *(f"probability_{label}" for label in labels)]
-    plain = models.without_names(fitted)
 
     def answer(X: Array) -> list[Any]:
         nonlocal n_incomplete
@@ -85,7 +93,7 @@ def predict(
         if policy == "em":
             n_incomplete += int(absent.sum())
             absent[:] = False
-        return _answers(plain, X, absent, proba)
+        return _answers(fitted, X, absent, proba)
 
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:

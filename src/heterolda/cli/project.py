@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import heterolda.cli.options as opt
 from heterolda.cli.files import (
     check_files,
-    check_page,
-    format_of,
     name_of,
     need_matplotlib,
     training_table,
@@ -50,7 +48,11 @@ def project(
     ] = None,
     html: Annotated[
         Path | None,
-        opt.write("FILE", "Page with a map of the classes. It needs no network."),
+        opt.write(
+            "FILE",
+            "Page with a map of the classes. It needs no network.",
+            parser=opt.page,
+        ),
     ] = None,
     method: Annotated[
         Literal["error", "chernoff", "fisher"],
@@ -72,20 +74,17 @@ def project(
     features, unchanged, then component_1, component_2 and so on. Rows keep their order.
     Files are read and written in pieces, so they may be larger than memory.
     """
-    weight = opt.parse_shrinkage(shrinkage)
-    shares = opt.parse_numbers("--priors", priors, "equal")
     if out is not None:
         check_written(out)
-    check_page("--html", html)
     written = None if out == STANDARD_STREAM else out
-    check_files({"--out": written, "--html": html}, data=rows.data)
+    check_files({"out": written, "html": html}, data=rows.data)
     if html is not None:
         need_matplotlib()
-    text = format_of(reading)
+    text = reading.format
     from heterolda.estimators.projection import HeteroscedasticProjection
 
     projection = HeteroscedasticProjection(  # type: ignore[no-untyped-call]
-        components, method=method, shrinkage=weight, priors=shares
+        components, method=method, shrinkage=shrinkage, priors=priors
     )
     projection._validate_params()  # type: ignore[no-untyped-call]
     with training_table(rows, missing, text) as table:
@@ -137,18 +136,16 @@ def _write_projected(
     import numpy as np
 
     from heterolda.cli.answers import write_answers
-    from heterolda.cli.models import without_names
     from heterolda.data.reading import Pass
     from heterolda.estimators.fit_record import raw_columns
     from heterolda.inspection.projection_text import component_names
 
-    plain = without_names(projection)
     names = raw_columns(map(str, projection.feature_names_in_), table.categories)
     table = replace(table, columns=names, exclude=(), keep=True)
     added = component_names(projection.scalings_.shape[1])
 
     def components_of(X: Any) -> Any:
-        return plain.transform(X).T if len(X) else np.empty((len(added), 0))
+        return projection.transform(X).T if len(X) else np.empty((len(added), 0))
 
     reading = Pass(table, classes=projection.classes_)
     show = status.doing("projecting")

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import check_files, check_page
-from heterolda.cli.messages import StatusLine, in_options, note, print_to_stderr
+from heterolda.cli.files import check_files
+from heterolda.cli.messages import StatusLine, note, print_to_stderr
+from heterolda.exceptions import ParameterError
 
 DataDir = Annotated[
     Path | None,
@@ -97,17 +98,14 @@ def reproduce(
     interrupt, or another one to add data sets, methods or trials.
     """
     if bool(data) != bool(target):
-        raise opt.UsageError("--data and --target belong together: give both")
+        raise ParameterError("data", "and --target belong together: give both")
     from joblib import cpu_count
 
     from heterolda.experiments.study import Study
     from heterolda.experiments.tables import render_table
 
-    try:
-        names = _catalogue_sets(datasets, data_dir) if datasets or not data else []
-        models = _methods(methods)
-    except ValueError as error:
-        raise opt.UsageError(in_options(error)) from error
+    names = _catalogue_sets(datasets, data_dir) if datasets or not data else []
+    models = _methods(methods)
     sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
     study = Study(sets, models, trials, folds, seed, data_dir)
     try:
@@ -162,7 +160,7 @@ def _own_sets(
     for path in paths:
         name = Path(path).name.partition(".")[0]
         if name in (*others, *sets):
-            raise opt.UsageError(f"two data sets have the name {name!r}: rename one")
+            raise ParameterError("data", f"has two sets named {name!r}: rename one")
         rows, _ = read_all(Table(path, target, takes_missing=False))
         sets[name] = rows.X, rows.labels
     return sets
@@ -179,8 +177,8 @@ def _methods(names: str) -> dict[str, Any]:
         if ":" in name:
             model = _imported(name)
             if type(model).__name__ in models:
-                raise opt.UsageError(
-                    f"two methods have the name {type(model).__name__!r}: rename one"
+                raise ParameterError(
+                    "methods", f"has two named {type(model).__name__!r}: rename one"
                 )
             models[type(model).__name__] = model
     return models
@@ -194,9 +192,8 @@ def _imported(name: str) -> Any:
     try:
         return getattr(import_module(module), attribute)()
     except Exception as error:
-        raise ValueError(
-            f"--methods {name}: cannot make this classifier: "
-            f"{type(error).__name__}: {error}"
+        raise ParameterError(
+            "methods", f"has {name}, but: {type(error).__name__}: {error}"
         ) from error
 
 
@@ -231,11 +228,11 @@ def datasets(
 
     if write is not None:
         if write not in CATALOGUE:
-            raise opt.UsageError(
-                f"--write {write}: no data set has this name: see heterolda datasets"
+            raise ParameterError(
+                "write", f"has no {write!r}: heterolda datasets lists the sets"
             )
-        path, read = out or Path(f"{write}.csv"), dataset_file(write, data_dir)
-        check_files({"--out": path}, *filter(None, [read]))
+        path, file = out or Path(f"{write}.csv"), dataset_file(write, data_dir)
+        check_files({"out": path}, *([file] if file and file.exists() else []))
         print(write_sample(write, path, data_dir))
         return
     texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
@@ -257,7 +254,8 @@ def report(
         opt.argument(metavar="FOLDER", help="Folder that heterolda reproduce wrote."),
     ],
     out: Annotated[
-        Path | None, opt.write("FILE", "Page to write. By default in the folder.")
+        Path | None,
+        opt.write("FILE", "Page to write. By default in the folder.", parser=opt.page),
     ] = None,
 ) -> None:
     """Write a page with the tables and pictures of a folder of results.
@@ -269,6 +267,5 @@ def report(
     from heterolda.experiments.results import RESULTS, RUN
 
     path = folder / "report.html" if out is None else out
-    check_page("--out", path)
-    check_files({"--out": path}, folder / RESULTS, folder / RUN)
+    check_files({"out": path}, folder / RESULTS, folder / RUN)
     print(write_report(folder, path))

@@ -69,11 +69,11 @@ _GROUPS = {
 
 def resolve_datasets(names: Sequence[str]) -> list[str]:
     """Return names of data sets from names and the groups all, paper and embedded."""
-    return resolve_names("data set", names, CATALOGUE, _GROUPS)
+    return resolve_names("datasets", names, CATALOGUE, _GROUPS)
 
 
 def resolve_names(
-    kind: str,
+    parameter: str,
     names: Sequence[str],
     choices: Collection[str],
     groups: dict[str, list[str]],
@@ -82,8 +82,9 @@ def resolve_names(
     chosen: set[str] = set()
     for name in names:
         if name not in choices and name not in groups:
-            raise ValueError(
-                f"unknown {kind} {name!r}: choose from {', '.join([*choices, *groups])}"
+            raise ParameterError(
+                parameter,
+                f"has no {name!r}: choose from {', '.join([*choices, *groups])}",
             )
         chosen.update(groups.get(name, [name]))
     return [name for name in choices if name in chosen]
@@ -201,7 +202,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     >>> X.shape
     (178, 13)
     """
-    resolve_names("data set", [name], CATALOGUE, {})
+    resolve_names("datasets", [name], CATALOGUE, {})
     row = CATALOGUE[name]
     if row.kind == "drawn":
         if name == "D1":

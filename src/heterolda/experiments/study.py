@@ -102,7 +102,7 @@ _GROUPS = {"all": list(METHODS), "paper": list(METHODS)[:7]}
 
 def resolve_methods(names: Sequence[str]) -> list[str]:
     """Return names of methods from names and the groups "all" and "paper"."""
-    return resolve_names("method", names, METHODS, _GROUPS)
+    return resolve_names("methods", names, METHODS, _GROUPS)
 
 
 class Task(NamedTuple):
