@@ -21,7 +21,6 @@ def test_long_work_is_never_silent():
 def test_a_fit_shows_batches_of_pairs_and_can_be_interrupted(monkeypatch, solver):
     monkeypatch.setattr("heterolda.solvers._PAIR_SECONDS", 1.0)
     monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 16 * 9)
-    monkeypatch.setattr("heterolda.solvers._BATCH_WORK", 1)
     shares = []
 
     def interrupt(text, share):

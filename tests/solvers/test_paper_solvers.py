@@ -174,7 +174,6 @@ def test_pairs_are_solved_independently_in_batches_of_any_size(rng, monkeypatch,
     moments = Moments(*moments, np.full(8, 50.0), pairs)
     whole = solve_moments(moments, SOLVERS[name], seed=3)
     monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
-    monkeypatch.setattr("heterolda.solvers._BATCH_WORK", 20_000)
     monkeypatch.setattr("heterolda.solvers.compiled._WORTH_A_THREAD", 1)
     monkeypatch.setattr("heterolda.solvers.paper._BATCH_SIZE", 100 * d)
     parts = solve_moments(moments, SOLVERS[name], seed=3)

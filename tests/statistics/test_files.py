@@ -59,10 +59,14 @@ def test_saving_is_all_or_nothing(tmp_path, monkeypatch):
 def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
     X, y = make_classes(n_classes=3)
     path = tmp_path / "s.npz"
+    of(rng.normal(size=(20, 120)), np.arange(20) % 2).save(path)
+    factors = dict(np.load(path))["factors"]
     of(X, y).save(path)
     whole, good = bytearray(path.read_bytes()), dict(np.load(path))
     skew = good["scatters"].copy()
     skew[0, 0, 1] += 1e3
+    wide = {"scatters": None, "means": np.zeros((3, 120))}
+    wide |= {"n_factors": np.array([len(factors), 0, 0])}
     for change, reason in (
         ({"means": None}, "it lacks 'means'"),
         ({"weights": np.ones(4)}, "must describe the same classes"),
@@ -72,6 +76,10 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
         ({"format": np.array(2)}, "its format is not 1"),
         ({"scatters": skew}, "class 0 is not symmetric"),
         ({"scatters": good["scatters"] * np.nan}, "scatters contains NaN"),
+        ({"scatters": good["scatters"] * 1e-310}, "feature 0 .* underflow"),
+        ({"scatters": good["scatters"] * [[1, 1, 1e-310]]}, "is not symmetric"),
+        (wide | {"factors": factors * 1e200}, "feature 0 .* overflow"),
+        (wide | {"factors": factors[:, :9]}, "do not fit together"),
     ):
         content = {k: v for k, v in (good | change).items() if v is not None}
         np.savez(path, **content)

@@ -17,7 +17,7 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Index
 from heterolda.foundations.threads import one_blas_thread, progress_of
 from heterolda.solvers.axes import is_unresolved
-from heterolda.solvers.compiled import is_compiled, solve_compiled, work_of_pair
+from heterolda.solvers.compiled import is_compiled, solve_compiled
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
@@ -55,8 +55,6 @@ _BATCH_BYTES = 1 << 26
 # Seconds per pair, divided by the cube of the number of features; and the share of it
 # for every further pair that uses Krylov spaces.
 _PAIR_SECONDS, _SHARING = 1.5e-9, 0.07
-# The compiled solver checks for an interrupt after this much work, a quarter second.
-_BATCH_WORK = 1_000_000_000
 
 
 class Solver(Protocol):
@@ -133,10 +131,10 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
         rules = _in_batches(
             moments,
             lambda batch: spaces.solve(batch, directly, any_error=any_error),
-            sharing=True,
+            sharing=_SHARING,
         )
     else:
-        rules = _in_batches(moments, directly, compiled=is_compiled(solver, d))
+        rules = _in_batches(moments, directly)
     if rules.floored is None:
         return rules
     unresolved = np.zeros(len(moments.means), bool)
@@ -153,22 +151,16 @@ def solve_fisher(moments: Moments) -> Rules:
 
 
 def _in_batches(
-    moments: Moments,
-    solve_batch: Callable[[Moments], Rules],
-    *,
-    compiled: bool = False,
-    sharing: bool = False,
+    moments: Moments, solve_batch: Callable[[Moments], Rules], sharing: float = 1.0
 ) -> Rules:
     """Solve pairs batch by batch, and report progress."""
     n, d = len(moments.pairs), moments.means.shape[1]
     step = max(1, _BATCH_BYTES // (16 * max(1, d * d)))
-    if compiled:
-        step = max(1, _BATCH_WORK // work_of_pair(d))
-    seconds = _PAIR_SECONDS * d**3 * (1 + _SHARING * (n - 1) if sharing else n)
+    seconds = _PAIR_SECONDS * d**3 * (1 + sharing * (n - 1))
     pairs = "one pair" if n == 1 else f"{n} pairs"
     show = progress_of(f"solving {pairs} of classes with {d} features", seconds)
     rules = []
-    with nullcontext() if compiled or n == 1 or d < _THREADED else one_blas_thread():
+    with nullcontext() if n == 1 or d < _THREADED else one_blas_thread():
         for start in range(0, n, step):
             rules.append(solve_batch(moments.take(slice(start, start + step))))
             show(min(1.0, (start + step) / n))

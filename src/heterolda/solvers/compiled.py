@@ -6,7 +6,6 @@ the pairs that the compiled solver leaves unsolved.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.threads import in_threads, one_blas_thread
+from heterolda.foundations.threads import in_threads
 from heterolda.kernels.pair_solver import (
     DONE,
     MOST_FEATURES,
@@ -30,8 +29,6 @@ from heterolda.solvers.rules import Rules
 Outcome = NDArray[np.uint8]
 # Number of operations that justify another thread: a few milliseconds.
 _WORTH_A_THREAD = 10_000_000
-# Number of singular pairs whose matrices are in memory at a time.
-_AT_A_TIME = 256
 _NO_DRAWS = np.random.default_rng(0)
 
 
@@ -41,34 +38,24 @@ def is_compiled(solver: object, n_features: int) -> bool:
     return compiled and type(solver) is Global
 
 
-def work_of_pair(n_features: int) -> int:
-    """Return the approximate number of operations for a pair."""
-    return n_features * (2 * n_features**2 + 1000)
-
-
 def solve_compiled(moments: Moments, solver: Global) -> Rules:
     """Return the rules of a batch of pairs."""
-    work = work_of_pair(moments.means.shape[1])
+    n_pairs, d = len(moments.pairs), moments.means.shape[1]
+    work = d * (2 * d**2 + 1000)  # operations for a pair
 
     def regular(part: slice) -> tuple[Rules, Outcome]:
         return _solve(moments.take(part), solver)
 
     def singular(part: slice) -> Rules:
-        starts = range(part.start, part.stop, _AT_A_TIME)
-        parts = [index[k : min(k + _AT_A_TIME, part.stop)] for k in starts]
-        return Rules.concatenate(
-            [_solve_singular(moments.take(p), solver) for p in parts]
-        )
+        return _solve_singular(moments.take(index[part]), solver)
 
-    n_pairs = len(moments.pairs)
     worth = n_pairs * work // _WORTH_A_THREAD
     parts, outcomes = zip(*in_threads(regular, n_pairs, worth), strict=True)
     rules, outcome = Rules.concatenate(list(parts)), np.concatenate(outcomes)
     index = np.flatnonzero(outcome == SINGULAR)
     if len(index):
         worth = 4 * len(index) * work // _WORTH_A_THREAD
-        with one_blas_thread() if worth > 1 else nullcontext():
-            solved = Rules.concatenate(in_threads(singular, len(index), worth))
+        solved = Rules.concatenate(in_threads(singular, len(index), worth))
         rules = rules.replaced(index, solved)
     unsure = np.flatnonzero(outcome == UNSURE)
     if len(unsure):

@@ -44,11 +44,11 @@ def checked_moments(
             "them out or merge them"
         )
     _check_means(mean)
+    _check_covariances(labels, cov)
     with np.errstate(over="ignore"):
         scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
-    for label, matrix, scatter in zip(labels.tolist(), cov, scatters, strict=True):
-        check_covariance(label, matrix)
-        check_range(np.diag(scatter), np.diag(matrix) > 0, "covariances")
+    squares, variances = (np.einsum("kjj->kj", S) for S in (scatters, cov))
+    check_range(squares, variances > 0, "covariances")
     order = np.argsort(labels)
     return labels[order], n[order], mean[order], scatters[order]
 
@@ -61,25 +61,27 @@ def _check_means(means: Array) -> None:
         check_range(sizes, name="means")
 
 
-def check_covariance(label: object, cov: Array) -> None:
-    """Refuse a matrix that is not symmetric positive semi-definite, up to rounding."""
-    variance = np.diag(cov)
-    scale = np.sqrt(np.where(variance > 0, variance, 1.0))
-    with np.errstate(over="ignore"):
-        # Any correlation above one makes it indefinite; clipping only avoids overflow.
-        correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
-    if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is not symmetric; pass "
-            "(C + C.T) / 2 if the difference does not matter"
-        )
-    smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
-    if smallest < -ROUGH_COVARIANCE or np.any(variance < 0):
-        raise ValueError(
-            f"covariances: the matrix of class {label!r} is indefinite (smallest "
-            f"eigenvalue of its correlation form {smallest:.3g}); a covariance must be "
-            "positive semi-definite"
-        )
+def _check_covariances(labels: NDArray[Any], covariances: Array) -> None:
+    """Refuse matrices that are not positive semi-definite, up to rounding."""
+    for label, cov in zip(labels.tolist(), covariances, strict=True):
+        variance = np.diag(cov)
+        scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+        with np.errstate(over="ignore"):
+            # A correlation above one makes a matrix indefinite; clipping only avoids
+            # overflow.
+            correlation = np.clip(cov / scale / scale[:, None], -2.0, 2.0)
+        if np.any(np.abs(correlation - correlation.T) > ROUGH_COVARIANCE):
+            raise ValueError(
+                f"covariances: the matrix of class {label!r} is not symmetric; pass "
+                "(C + C.T) / 2 if the difference does not matter"
+            )
+        smallest = np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0]
+        if smallest < -ROUGH_COVARIANCE or np.any(variance < 0):
+            raise ValueError(
+                f"covariances: the matrix of class {label!r} is indefinite (smallest "
+                f"eigenvalue of its correlation form {smallest:.3g}); a covariance "
+                "must be positive semi-definite"
+            )
 
 
 def union_of_labels(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -150,16 +152,11 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     ):
         raise ValueError(_INCONSISTENT)
     _check_means(means)
-    scatters = _read_scatters(content, classes, means.shape[1])
-    for weight, part in zip(weights, scatters, strict=False):
-        is_factor = "scatters" not in content
-        squares = np.einsum("ij,ij->j", part, part) if is_factor else np.diag(part)
-        check_range(squares / max(weight, 1.0), squares > 0, "scatters")
     return {
         "classes": classes,
         "weights": weights,
         "means": means,
-        "scatters": scatters,
+        "scatters": _read_scatters(content, classes, means.shape[1]),
         "feature_names": None if names is None else names.astype(object),
         "given": bool(given),
         "estimated_by": None if estimated_by is None else str(estimated_by),
@@ -172,8 +169,7 @@ def _read_scatters(
     """Return the scatters, or the factors, from the arrays of a file."""
     if "scatters" in content or "factors" not in content:
         scatters = check_finite("scatters", content["scatters"], 3)
-        for label, scatter in zip(classes.tolist(), scatters, strict=True):
-            check_covariance(label, scatter)
+        _check_covariances(classes, scatters)
         return scatters
     rows, counts = check_finite("factors", content["factors"], 2), content["n_factors"]
     if (
@@ -184,6 +180,4 @@ def _read_scatters(
         or counts.sum() != len(rows)
     ):
         raise ValueError(_INCONSISTENT)
-    with np.errstate(over="ignore"):
-        check_range(np.einsum("ij,ij->j", rows, rows), name="factors")
     return np.split(rows, np.cumsum(counts))[:-1]

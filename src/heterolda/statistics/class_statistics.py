@@ -33,6 +33,7 @@ from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
+    check_range,
     check_room,
     class_sums,
     expanded,
@@ -504,8 +505,6 @@ class ClassStatistics:
 
     def mixed(self, rho: Array, gamma: float) -> Array:
         """Return covariances with these shares of the pooled one and its diagonal."""
-        if self.factors is not None:
-            check_room(self.n_classes, self.n_features)
         scatters, freedom = self.scatters, self.weights - 1
         if not rho.any():
             unshrunk: Array = scatters / freedom[:, None, None]
@@ -579,6 +578,11 @@ class ClassStatistics:
         """
         content = read_npz(path, "class statistics")
         try:
-            return cls(**read_moments(content))
+            stats = cls(**read_moments(content))
+            with np.errstate(over="ignore"):
+                squares = stats.squares
+            least = squares / np.maximum(stats.weights, 1.0)[:, None]
+            check_range(least, squares > 0, "scatters")
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
+        return stats

@@ -58,13 +58,15 @@ class RangeError(ParameterError):
         return type(self), (self.parameter, self.feature, self.problem)
 
 
-def check_range(squares: Array, varies: Mask | None = None, name: str = "X") -> None:
-    """Refuse features whose squares overflow, or underflow where a feature `varies`."""
-    finite = np.isfinite(squares)
-    if not finite.all():
-        raise RangeError(name, int(np.argmin(finite)), _OVERFLOW)
-    if varies is not None and (vanished := varies & (squares < SMALLEST_SQUARE)).any():
-        raise RangeError(name, int(np.argmax(vanished)), _UNDERFLOW)
+def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") -> None:
+    """Refuse features whose squares overflow, or underflow where a feature `varies`.
+
+    The last axis is that of the features.
+    """
+    vanished = varies & (squares < SMALLEST_SQUARE)
+    for bad, problem in ((~np.isfinite(squares), _OVERFLOW), (vanished, _UNDERFLOW)):
+        if bad.any():
+            raise RangeError(name, int(np.argwhere(bad)[0, -1]), problem)
 
 
 def available_memory() -> float:
@@ -115,8 +117,7 @@ def class_sums(rows: Rows) -> Sums:
     if on_device and (overflowed or has_zero_weights):
         _refuse_not_finite(X)
     if overflowed:
-        for scatter in sums.scatters:
-            check_range(np.diag(scatter))
+        check_range(np.einsum("kjj->kj", sums.scatters))
     if sums.lost >= 0:
         raise RangeError("X", sums.lost, _UNDERFLOW)
     return sums[:3]
