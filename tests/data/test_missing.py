@@ -68,7 +68,7 @@ def test_files_have_the_moments_and_the_model_of_rows_in_memory(
     assert whole.estimated_by == "EM"
     assert_same(statistics_from_batches(tmp_path, "kind", **settings), whole)
     table = pa.Table.from_pandas(frame)
-    stats = statistics_from_batches(table, "kind", **settings, batch_size=60)
+    stats = statistics_from_batches(table.to_batches(60), "kind", **settings)
     assert_same(stats, whole)
     model = GaussianLinearDiscriminant(missing="em")
     fit_batches(model, table, "kind", columns=FEATURES, sample_weight=weight)

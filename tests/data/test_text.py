@@ -30,6 +30,7 @@ HEADS = [
     ("x;y\n1,500;2\n", ";", ".", ["x", "y"], 1),  # which may be thousands
     ('x,y\n"1,465.5",2\n', ",", ".", ["x", "y"], 1),
     ("x;y\n1.465,5;2\n", ";", ",", ["x", "y"], 1),
+    ("x;y\n1.465;2,5\n", ";", ",", ["x", "y"], 1),
     ('"","x","k"\n"1",2,"a"\n"2",3,"b"\n', ",", ".", ["column_1", "x", "k"], 1),
     ('"x" "k"\n"1" 2 "a b"\n"2" 3 "c"\n', " ", ".", ["column_1", "x", "k"], 1),
     ("  x   k\n 1.5   a\n12.5   b\n", " ", ".", ["x", "k"], 1),
@@ -96,8 +97,9 @@ def test_guesses_are_noted():
 def test_numbers_with_commas():
     # Thousands have no zero first, and three digits each.
     grouped = Format(decimal=",", grouped=True)
-    numbers = parsed_numbers(pa.array(["1.234,5", " 12 ", "1,5", "NA"]), grouped)
-    assert numbers.to_pylist() == [1234.5, 12.0, 1.5, None]
+    cells = ["1.234,5", " 12\u00a0", "1,5", "NA", "\u00a0"]
+    numbers = parsed_numbers(pa.array(cells), grouped)
+    assert numbers.to_pylist() == [1234.5, 12.0, 1.5, None, None]
     for cell in ("0.788", "1.2345", "1234.567,0"):
         with pytest.raises(NotNumbersError):
             parsed_numbers(pa.array([cell]), grouped)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.table import File, Table, errors_name
+from heterolda.estimators.categories import encoded
 
 _PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
 _TEXT_BYTES = 1 << 24
+_BATCH_NUMBERS = 1 << 21  # 16 MB, unless rows are few
 _FEW_ROWS = 1024
 
 
@@ -28,7 +30,7 @@ def open_parquet(path: str, table: Table) -> File:
         text = [field.name for field in schema if _is_long(field.type)]
         file = pq.ParquetFile(path, **little, read_dictionary=text)
     wanted = None if table.keep else table.read(columns)
-    rows = table.rows_per_batch(columns)
+    rows = _rows_per_batch(table, columns)
     if table.keep and any(field.type.num_fields for field in schema):
         rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
@@ -40,6 +42,11 @@ def open_parquet(path: str, table: Table) -> File:
                 yield from _spelled_out(batch, schema) if table.keep else [batch]
 
     return File(path, table, columns, batches(), schema, table.format)
+
+
+def _rows_per_batch(table: Table, columns: tuple[str, ...]) -> int:
+    n_features = len(encoded(columns, table.categories))
+    return max(_FEW_ROWS, _BATCH_NUMBERS // max(1, n_features))
 
 
 def _index_columns(schema: Any) -> list[str]:
@@ -143,7 +150,7 @@ def _stream(source: Any, table: Table, where: str) -> File:
             source = pa.RecordBatchReader.from_stream(source)
     schema = source.schema
     columns = table.feature_columns(schema.names, where, _index_columns(schema))
-    size = table.rows_per_batch(columns)
+    size = _rows_per_batch(table, columns)
 
     def batches() -> Iterator[Any]:
         with errors_name(where):

@@ -24,7 +24,7 @@ from heterolda.data.text_rows import (
     merged_blanks,
     without_empty_rows,
 )
-from heterolda.foundations.wording import named, names_text
+from heterolda.foundations.wording import count, named, names_text
 
 _READ_BYTES = 1 << 22
 _COLUMN_BYTES = 1 << 10  # read at a time at least: each batch takes Arrow some time
@@ -234,5 +234,6 @@ def _explained(error: Exception, where: str, n_before: int) -> Exception:
         return error
     row = "a row" if ragged[1] is None else f"row {n_before + int(ragged[1])}"
     return ValueError(
-        f"{where}: {row} has {ragged[3]} cells, but there are {ragged[2]} columns"
+        f"{where}: {row} has {count(int(ragged[3]), 'cell')}, but there are "
+        f"{ragged[2]} columns: correct it, or quote cells that hold the delimiter"
     )

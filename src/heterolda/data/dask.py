@@ -1,6 +1,7 @@
 """Dask arrays and data frames: the same model, whatever holds the rows.
 
-Class statistics add up, so a fit is one tree of sums; a few matrices travel, no rows.
+Class statistics add up, so a fit is one tree of sums: what travels is matrices, and
+a sample of the rows.
 Tasks run where dask runs them: on the active client's cluster or in local threads.
 Estimators reach this module through :mod:`heterolda.foundations.collections`.
 """
@@ -32,35 +33,30 @@ _FAN_IN = 8  # sums that one task adds up
 
 
 def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
-    """Return class statistics of a dask collection; nothing lazy is left.
-
-    Labels and weights may be arrays in memory if the sizes of the chunks are known.
-    """
-    return _total(X, y, sample_weight, sampled=False)[0]
+    """Return class statistics of a dask collection; nothing lazy is left."""
+    return statistics_and_sample(X, y, sample_weight)[0]
 
 
 def statistics_and_sample(
     X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[ClassStatistics, RowSample]:
-    """Return class statistics, and some rows of each class."""
-    stats, rows = _total(X, y, sample_weight, sampled=True)
-    return stats, rows
+    """Return class statistics, and some rows of each class.
 
-
-def _total(X: Any, y: Any, sample_weight: Any, *, sampled: bool) -> tuple[Any, ...]:
-    """Return the statistics of all chunks, and the sample if it is asked for."""
+    Labels and weights may be arrays in memory if the sizes of the chunks are known.
+    """
     names = None
     if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
         names = np.array(list(X.columns), dtype=object)
     task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
-    sums = [task(*chunk, names, sampled) for chunk in _chunks(X, y, sample_weight)]
+    sums = [task(*chunk, names) for chunk in _chunks(X, y, sample_weight)]
     while len(sums) > 1:
         starts = range(0, len(sums), _FAN_IN)
         sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
     (total,) = dask.compute(sums[0])
     if total is None:
         raise ValueError("X has no rows: pass data of two classes or more")
-    return tuple(total)
+    stats, rows = total
+    return stats, rows
 
 
 def sample(X: Any) -> Any:
@@ -178,8 +174,8 @@ def _tasks(X: Any) -> list[Any]:
 
 
 def _chunk_statistics(
-    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, sampled: bool
-) -> tuple[Any, ...] | None:
+    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
+) -> tuple[ClassStatistics, RowSample] | None:
     """Return statistics of a chunk, and some of its rows; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
     if not X.shape[0]:
@@ -194,7 +190,7 @@ def _chunk_statistics(
         )
     stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
-    return (stats, RowSample.from_arrays(X, labels, weight)) if sampled else (stats,)
+    return stats, RowSample.from_arrays(X, labels, weight)
 
 
 def _sum(*terms: Any) -> Any:

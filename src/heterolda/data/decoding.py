@@ -84,8 +84,8 @@ def parsed_numbers(column: Any, text: Format) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    missing = pc.is_in(column, pa.array(text.missing_words))
-    cells = pc.if_else(missing, None, pc.ascii_trim(column, " \t"))
+    cells = pc.utf8_trim_whitespace(column)
+    cells = pc.if_else(pc.is_in(cells, pa.array(text.missing_words)), None, cells)
     if text.grouped:
         group = "," if text.decimal == "." else "."
         grouped = rf"^[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{text.decimal}]\d*)?$"
@@ -135,8 +135,7 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
     """Return levels of a category: indices into a list of them, -1 for missing."""
     codes, values = _coded(batch, name, file, "of categories", "decimal")
     levels = [level_of(value) for value in values]
-    words = file.format.missing_words if file.is_text else ()
-    return _masked(codes, levels, {"", *words, *map(level_of, file.format.na)}), levels
+    return _masked(codes, levels, {"", *map(level_of, file.format.na)}), levels
 
 
 def level_of(value: Any) -> str:
@@ -160,8 +159,6 @@ def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
     """Return labels: indices into a list of distinct ones, -1 for missing."""
     name = str(file.table.target)
     codes, labels = _coded(batch, name, file, "of the labels")
-    if file.format.padded:
-        labels = [label and label.lstrip(" ") for label in labels]
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
@@ -188,6 +185,8 @@ def _coded(
         )
     column = column if is_encoded else pc.dictionary_encode(column)
     values = column.dictionary.to_pylist()
+    if file.is_text:
+        values = [value and value.strip() for value in values]
     codes = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy().copy()
     missing = file.format.missing_words if file.is_text else file.format.na_words
     words = [None if v is None or v != v else str(v) for v in values]

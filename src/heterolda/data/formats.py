@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 
 from heterolda.exceptions import ReadingWarning
@@ -63,7 +63,6 @@ class Format:
     header: bool = True  # whether the first line names the columns
     na: tuple[str, ...] = ()  # strings for missing values, in addition to the usual
     n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
-    padded: bool = False  # whether a blank follows each delimiter
     grouped: bool = False  # whether the other decimal mark separates thousands
     line_end: str = "\n"
     encoding: Encoding = field(default_factory=Encoding, compare=False)
@@ -87,10 +86,9 @@ class Format:
         from pyarrow import csv as arrow_csv
 
         usual = arrow_csv.ConvertOptions().null_values
-        padded = [*self.na_words, *(usual if self.padded else ())]
         blanks = [" " * n for n in range(1, _MOST_BLANKS)]
-        words = [*usual, *blanks, *self.na_words, *(f" {word}" for word in padded)]
-        return list(dict.fromkeys(words))
+        padded = [f" {word}" for word in self.na_words]
+        return list(dict.fromkeys([*usual, *blanks, *self.na_words, *padded]))
 
 
 def number_of(text: str) -> float | None:
@@ -101,14 +99,14 @@ def number_of(text: str) -> float | None:
         return None
 
 
-@cache
 def number_pattern(decimal: str, grouped: bool = False) -> re.Pattern[str]:
     """Return a regular expression for numbers, perhaps with groups of thousands."""
     digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
     if grouped:
         group = "," if decimal == "." else "."
         digits += rf"|[1-9]\d{{0,2}}([{group}]\d{{3}})+([{decimal}]\d*)?"
-    return re.compile(rf"\s*[+-]?({digits}|inf(inity)?|nan)\s*", re.IGNORECASE)
+    number = rf"\s*[+-]?({digits}|inf(inity)?|nan)\s*"
+    return re.compile(number, re.IGNORECASE | re.ASCII)
 
 
 def as_utf8(
@@ -139,7 +137,8 @@ def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
     for piece in text:
         if b"\0" in piece:
             raise ValueError(
-                f"{where} is not a text file, or is damaged: it has zero bytes"
+                f"{where} is not a text file, or is damaged, as it has zero bytes: "
+                "save it as text in UTF-8"
             )
         yield piece
 

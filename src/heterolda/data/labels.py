@@ -16,6 +16,8 @@ from heterolda.exceptions import SimilarLabelsWarning
 from heterolda.foundations.arrays import Index
 from heterolda.foundations.wording import named
 
+_EXACT = 2.0**53  # whole numbers below differ in float64
+
 
 class LabelNumbers:
     """The labels of a table, numbered in order of appearance."""
@@ -120,7 +122,8 @@ def look_of(label: Any) -> object:
     """Return a label without letter case and needless blanks, or as a number."""
     text = " ".join(str(label).split())
     number = number_of(text)
-    return text.casefold() if number is None else number
+    is_rounded = number is None or abs(number) >= _EXACT
+    return text.casefold() if is_rounded else number
 
 
 def warn_of_similar_labels(

@@ -22,7 +22,9 @@ _N_SHOWN = 5  # cells in a message
 _MOST = 0.8  # share of the rows that must have the same number of cells
 _NAMES = {".": "point", ",": "comma"}
 _POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_THOUSANDS = {
+    mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"
+}
 # By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
@@ -99,7 +101,6 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     text = replace(
         text,
         delimiter=delimiter,
-        padded=_is_padded(body),
         line_end=lines[0][len(lines[0].rstrip("\r\n")) :] or "\n",
     )
     unnamed = [place for name, place in zip(names, places, strict=True) if not name]
@@ -227,30 +228,31 @@ def decimal_mark(
 ) -> tuple[str, bool]:
     """Return the decimal mark, and whether the other one separates thousands.
 
-    It is a comma only where no number has a point.
+    It is a comma only where all points may separate thousands.
     """
     cells = [cell.strip() for row in body for cell in row]
-    points = [cell for cell in cells if number_pattern(".").fullmatch(cell)]
-    commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]
-    are_thousands = all(map(_THOUSANDS.fullmatch, commas))
+    numbers = {
+        mark: [c for c in cells if mark in c and number_pattern(mark).fullmatch(c)]
+        for mark in ".,"
+    }
+    are_thousands = {
+        mark: all(map(_THOUSANDS[mark].fullmatch, numbers[mark])) for mark in ".,"
+    }
     for mark, form in _GROUPED.items():
         grouped = list(filter(form.fullmatch, cells))
-        if mark == "." and delimiter == "," and are_thousands:
-            grouped += commas  # which are in quotes
+        if mark == "." and delimiter == "," and are_thousands[","]:
+            grouped += numbers[","]  # which are in quotes
+        if mark == "," and are_thousands["."] and not are_thousands[","]:
+            grouped += numbers["."]
         if grouped:
             text = f"numbers such as {grouped[0]!r} have thousands separators"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")
             return mark, True
-    if are_thousands or any("." in cell for cell in points):
+    if are_thousands[","] or numbers["."]:
         return ".", False
-    warn_of_reading(f"{where}: numbers such as {commas[0]!r} have a decimal comma")
+    shown = numbers[","][0]
+    warn_of_reading(f"{where}: numbers such as {shown!r} have a decimal comma")
     return ",", False
-
-
-def _is_padded(body: list[list[str]]) -> bool:
-    """Return whether a blank follows each delimiter."""
-    cells = [cell for row in body for cell in row[1:]]
-    return bool(cells) and all(cell.startswith(" ") for cell in cells)
 
 
 def _is_number(cell: str) -> bool:

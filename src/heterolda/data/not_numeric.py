@@ -100,7 +100,8 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         for remedy in ("categorical", "exclude")
     )
     if len(out) == len(counted) and not table.categorical:
-        return NotNumericError(problem, ". Add columns of numbers or categories", {})
+        remedy = ". Convert them to numbers, or add columns that are"
+        return NotNumericError(problem, remedy, {})
     options: dict[str, Any] = {}
     marks = {word for c in wrong.values() if c.remedy == "na" for word in c.words}
     if marks:

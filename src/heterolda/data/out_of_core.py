@@ -22,7 +22,6 @@ def statistics_from_batches(
     exclude: Iterable[str] = (),
     sample_weight: str | None = None,
     missing: str = "error",
-    batch_size: int | None = None,
     progress: Progress = silent,
 ) -> ClassStatistics:
     """Gather class statistics from files or Arrow streams, batch by batch.
@@ -58,9 +57,6 @@ def statistics_from_batches(
         without label or weight, and finds the maximum-likelihood moments as
         :meth:`ClassStatistics.from_data` does. If the incomplete rows do not fit in
         512 MB, it reads the source again for each of its steps.
-    batch_size : int or None, default=None
-        Maximum number of rows to decode at a time. If None, about 16 MB. It does not
-        apply to text files.
     progress : callable
         Called after each batch with a text, the number of rows so far, and NaN.
 
@@ -80,9 +76,7 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    table = Table(
-        source, _named(target), columns, exclude, sample_weight, missing, batch_size
-    )
+    table = Table(source, _named(target), columns, exclude, sample_weight, missing)
     return gather(table, progress, sampled=False).statistics
 
 
@@ -95,7 +89,6 @@ def fit_batches(
     exclude: Iterable[str] = (),
     sample_weight: str | None = None,
     missing: str | None = None,
-    batch_size: int | None = None,
     progress: Progress = silent,
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
@@ -107,7 +100,7 @@ def fit_batches(
     ----------
     estimator : GaussianLinearDiscriminant or HeteroscedasticProjection
         The estimator to fit.
-    source, target, columns, exclude, sample_weight, batch_size
+    source, target, columns, exclude, sample_weight
         As for :func:`heterolda.data.statistics_from_batches`.
     missing : {"error", "drop", "em"} or None, default=None
         How to treat missing values, as for
@@ -161,7 +154,6 @@ def fit_batches(
         exclude,
         sample_weight,
         missing,
-        batch_size,
         takes_missing=own is not None,
     )
     gathered = gather(table, progress)

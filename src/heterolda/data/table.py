@@ -16,13 +16,11 @@ import numpy as np
 from heterolda.data.formats import Format
 from heterolda.estimators.fit_record import Category, encoded
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.validation import check_number
-from heterolda.foundations.wording import MISSING_IN_FILES, listed, named
+from heterolda.foundations.wording import MISSING_IN_FILES, named
 
 _SHOWN = 20  # names of columns in a message, at most
 # Arrow needs some twenty kilobytes for a column, however few rows there are.
 _MOST_COLUMNS = 30_000
-_BATCH_NUMBERS = 1 << 21
 
 
 class AbsentColumnsError(ValueError):
@@ -45,7 +43,6 @@ class Table:
     exclude: Iterable[str] = ()
     sample_weight: str | None = None
     missing: str = "error"
-    batch_size: int | None = None
     categories: tuple[Category, ...] = ()
     format: Format = field(default_factory=Format)
     name: str | None = None  # for messages, in place of paths
@@ -63,8 +60,6 @@ class Table:
                 "missing",
                 f"must be one of {list(MISSING_IN_FILES)}, got {self.missing!r}",
             )
-        if self.batch_size is not None:
-            check_number("batch_size", self.batch_size, 1, 2**31, integer=True)
         names = [*self.read(self.columns or ()), *self.exclude]
         if not all(isinstance(name, str) for name in names):
             raise TypeError(
@@ -102,11 +97,6 @@ class Table:
             return "exclude", [*self.exclude, *names]
         return "columns", [name for name in self.columns if name not in set(names)]
 
-    def rows_per_batch(self, columns: Sequence[str]) -> int:
-        """Return the number of rows of a batch; unless it is given, of about 16 MB."""
-        n_columns = max(1, len(encoded(columns, self.categories)))
-        return self.batch_size or max(1024, _BATCH_NUMBERS // n_columns)
-
     def feature_columns(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
     ) -> tuple[str, ...]:
@@ -120,7 +110,7 @@ class Table:
         else:
             columns = tuple(self.columns)
         wanted = list(dict.fromkeys([*others, *self.categorical, *columns]))
-        read = names if self.keep else wanted
+        read = names if self.keep else [n for n in wanted if n not in self.exclude]
         if len(read) > _MOST_COLUMNS:
             raise ValueError(
                 f"{where}: {len(read)} columns are too many, at most {_MOST_COLUMNS} "
@@ -130,7 +120,8 @@ class Table:
         repeated = sorted({name for name in read if count[name] > 1})
         if repeated:
             raise ValueError(
-                f"{where}: several columns are named {listed(np.array(repeated))}"
+                f"{where}: several columns are named {named(repeated, _SHOWN)}: rename "
+                "them, or leave them out"
             )
         absent = sorted(name for name in wanted if not count[name])
         if absent:
