@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.data.table import File, Table, errors_name
-from heterolda.estimators.categories import encoded
+from heterolda.estimators.fit_record import encoded
 
 _PARQUET_BUFFER = 1 << 16
 # Bytes of text of a batch, at most, unless a single row has more.
