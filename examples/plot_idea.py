@@ -32,7 +32,7 @@ for name, model in (("LDA", lda), ("GLD", best)):
 # classes, and the two lines.
 
 rng = np.random.default_rng(3)
-figure, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+figure, axes = plt.subplots(figsize=(5.8, 3.9), layout="constrained")
 for mean, covariance, color in zip(
     means, covariances, ("#2a6fbb", "#d1602b"), strict=True
 ):
@@ -56,5 +56,5 @@ for model, name, style, width in (
     axes.plot(x, -(a * x + c) / b, color="0.1", ls=style, lw=width, label=label)
 axes.set(xlim=(-5.2, 7.2), ylim=(-3.6, 4.2), aspect="equal", xticks=[], yticks=[])
 axes.spines[:].set_color("0.75")
-axes.legend(loc="upper right", framealpha=0.95, edgecolor="0.8")
+axes.legend(loc="upper right", fontsize=9, framealpha=0.95, edgecolor="0.8")
 plt.show()

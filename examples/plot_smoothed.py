@@ -43,7 +43,7 @@ def far_from_normal(n=1000, d=3):
 # error; filled circles are the candidates that the final rule averages. Algorithm 2
 # ends with few training errors in both cases, which says little about new rows.
 
-figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained")
 for ax, draw in zip(axes, (normal, far_from_normal), strict=True):
     X, y = draw()
     model = SmoothedLinearDiscriminant(transformation=None).fit(X, y)
@@ -76,10 +76,10 @@ for ax, draw in zip(axes, (normal, far_from_normal), strict=True):
         xlabel="width",
         ylabel="errors in %",
         title=draw.__name__.replace("_", " "),
-        ylim=(16, 32),
+        ylim=(16, 34),
     )
     print(f"{draw.__name__:15s} width {model.width_:g}")
-axes[1].plot([], [], "-o", color="#2a6fbb", label="on rows held out, by width")
-axes[1].plot([], [], "D", color="#d1602b", label="on the training rows, of both ends")
+axes[1].plot([], [], "-o", color="#2a6fbb", label="held-out rows, by width")
+axes[1].plot([], [], "D", color="#d1602b", label="training rows, at both ends")
 axes[1].legend(loc="upper left", frameon=False)
 plt.show()

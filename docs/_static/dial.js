@@ -139,8 +139,8 @@
     const across = (step) => left + ((right - left) * step) / N_STEPS;
     const up = (value) => low - (180 * value) / most;
     make(curve, "path", { class: "grid", d: `M${left} ${up(0)}H${right}M${left} ${up(most)}H${right}` });
-    make(curve, "text", { class: "quiet", x: left - 4, y: up(0) + 4, "text-anchor": "end" }, "0 %");
-    make(curve, "text", { class: "quiet", x: left - 4, y: up(most) + 4, "text-anchor": "end" },
+    make(curve, "text", { class: "quiet", x: left - 9, y: up(0) + 4, "text-anchor": "end" }, "0 %");
+    make(curve, "text", { class: "quiet", x: left - 9, y: up(most) + 4, "text-anchor": "end" },
         percent(most));
     make(curve, "text", { class: "quiet", x: left, y: 220 }, "1: Algorithm 1");
     make(curve, "text", { class: "quiet", x: right, y: 236, "text-anchor": "end" },
