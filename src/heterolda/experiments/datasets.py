@@ -17,6 +17,7 @@ import tomllib
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -166,6 +167,9 @@ def _draw(
     return np.concatenate([first, second]), np.repeat([1, 2], counts)
 
 
+_DRAWN = {"D1": make_d1, "D2": make_d2, "D2-0.53": partial(make_d2, shift=0.53)}
+
+
 def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> Data:
     """Load a data set of the study.
 
@@ -205,11 +209,9 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     resolve_names("datasets", [name], CATALOGUE, {})
     row = CATALOGUE[name]
     if row.kind == "drawn":
-        if name == "D1":
-            return make_d1(random_state)
-        return make_d2(random_state, shift=0.53 if name == "D2-0.53" else 0.75)
+        return _DRAWN[name](random_state)
     if row.kind == "bundled":
-        X, y = _bundled(name)["data"], _bundled(name)["target"]
+        X, y = _bundled(name, return_X_y=True)
     elif dataset_source(name, data_dir):
         X, y = _read(row, data_dir)
     else:
@@ -265,8 +267,8 @@ def write_sample(
     return Path(path)
 
 
-def _bundled(name: str) -> Any:
-    return getattr(bundled, f"load_{name}")()
+def _bundled(name: str, **options: Any) -> Any:
+    return getattr(bundled, f"load_{name}")(**options)
 
 
 def _read(row: DataSet, data_dir: DataDir) -> Data:

@@ -24,7 +24,9 @@ __all__ = ["Cell", "Results", "Row", "read_results"]
 
 RESULTS, RUN = "results.csv", "run.json"
 Key = tuple[str, str, int, int]
-_LARGEST = 10**12  # nobody has more trials or rows
+# Nobody has more trials, rows or iterations, or measures times that are longer, or
+# shorter than its inverse; so ratios of times are finite.
+_LARGEST = 10**12
 _RUN = {"folds": int, "seed": int, "versions": dict, "machine": dict}
 
 
@@ -65,11 +67,11 @@ class Row(NamedTuple):
             raise ValueError("it names no data set or no method")
         times = row.fit_seconds, row.predict_seconds
         if (
-            not all(0 <= number <= _LARGEST for number in row[2:7])
+            not all(0 <= number <= _LARGEST for number in (*row[2:7], *times))
+            or any(0 < seconds < 1 / _LARGEST for seconds in times)
             or not 0 <= row.n_correct <= row.n_test != 0
-            or not all(0 <= seconds < math.inf for seconds in times)
-            or row.bayes_error < 0
-            or row.bayes_error > 1
+            or not (math.isnan(row.bayes_error) or 0 <= row.bayes_error <= 1)
+            or not (math.isnan(row.iterations) or 0 <= row.iterations <= _LARGEST)
         ):
             raise ValueError("a number is out of range")
         return row

@@ -39,8 +39,7 @@ class Line(NamedTuple):
         """Return a figure as it is printed."""
         value, places = self.figures[method], self.places
         if places is None:
-            is_usual = value and math.isfinite(value)
-            size = math.floor(math.log10(abs(value))) if is_usual else 0
+            size = math.floor(math.log10(value)) if value else 0
             places = max(0, 2 - size)
         return f"{value:.{places}f}"
 
