@@ -66,9 +66,8 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
     ("labels", "kind"),
     [
         (["a", "b"], "const char *"),
-        ([-(2**31), 2**31 - 1], "int32_t"),
-        ([-(2**63), 2**63 - 1], "int64_t"),
-        (np.array([1, 2**64 - 1], dtype=np.uint64), "uint64_t"),
+        ([1 - 2**31, 2**31 - 1], "int32_t"),
+        ([1 - 2**63, 2**63 - 1], "int64_t"),
         ([-4.0, 1e15], "double"),
     ],
 )
@@ -143,16 +142,16 @@ def test_log_odds_are_those_of_the_model_beyond_their_limits(
 
 def test_texts_and_numbers():
     assert string('a"?1') == '"a\\042\\0771"'
-    for bad in ("a\0b", "x" * 5000, "\ud800"):
+    for bad in ("a\0b", "\ud800"):
         with pytest.raises(ValueError, match="label"):
             string(bad)
     for value in (0.1, -1e-320, 1e308, -0.0, 2.0**60):
         assert float(number(value)) == value
         single = np.float32(min(value, 3e38))
         assert np.float32(number(single).removesuffix("f")) == single
-    assert number(-(2**63)) == "(-9223372036854775807 - 1)"
-    with pytest.raises(ValueError, match="neither all strings nor all numbers"):
-        label_table("it", np.array(["a", 1], dtype=object))
+    for wrong in np.array(["a", 1], dtype=object), np.array([1, 2**63], dtype="u8"):
+        with pytest.raises(ValueError, match="neither all strings nor all numbers"):
+            label_table("it", wrong)
 
 
 def test_wrong_arguments_are_refused(tmp_path, make_classes):

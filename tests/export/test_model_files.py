@@ -416,7 +416,7 @@ EDITS = {
         ("history_", [], "one entry or more"),
     ],
     "powers": [
-        ("transformation_.scale.1", 0.0, "finite numbers from"),
+        ("transformation_.scale.1", 0.0, "finite numbers above 0"),
         ("transformation_.lambdas.1", 4.5, "from -2 to 4"),
     ],
     "bound on the model": [("votes.voting", "weighted", "not those of 2 classes")],

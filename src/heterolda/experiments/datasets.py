@@ -15,7 +15,7 @@ import io
 import os
 import tomllib
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -167,7 +167,11 @@ def _draw(
     return np.concatenate([first, second]), np.repeat([1, 2], counts)
 
 
-_DRAWN = {"D1": make_d1, "D2": make_d2, "D2-0.53": partial(make_d2, shift=0.53)}
+_DRAWN: dict[str, Callable[[Any], Data]] = {
+    "D1": make_d1,
+    "D2": make_d2,
+    "D2-0.53": partial(make_d2, shift=0.53),
+}
 
 
 def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> Data:

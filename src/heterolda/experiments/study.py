@@ -251,12 +251,12 @@ class Study:
         parallel = Parallel(jobs, return_as="generator", batch_size=1)
         results = parallel(delayed(self.evaluate)(task) for task in tasks)
         try:
-            for number, task in enumerate(tasks, start=1):
-                rows, failed = next(results)
+            for number, (rows, failed) in enumerate(results, start=1):
                 with open(folder / RESULTS, "a", encoding="utf-8") as file:
                     write_rows(rows, file)
                 failures.update(failed)
                 if progress is not None:
+                    task = tasks[number - 1]
                     text = f"{task.dataset}, trial {task.trial + 1} of {self.trials}"
                     progress(text, number / len(tasks))
         except BrokenProcessPool:

@@ -74,7 +74,6 @@ class CHeader:
         form, cast = {
             "const char *": ("%s", ""),
             "double": ("%g", ""),
-            "uint64_t": ("%llu", "(unsigned long long)"),
         }.get(kind, ("%lld", "(long long)"))
         return [
             f'#include "{self.path.name}"  /* and <stdio.h> */',

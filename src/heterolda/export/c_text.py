@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WIDTH = 86  # and what closes a row
-# The longest string that C99 promises to take.
-_LONGEST_STRING = 4095
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
 # What would begin or end a comment, or be a trigraph, is parted by a space.
 _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
@@ -27,10 +25,7 @@ def number(value: Any) -> str:
         return f"{value!s}f"
     if isinstance(value, float):
         return repr(float(value))
-    whole = int(value)
-    if whole == -(2**63):  # C has no negative constants, and 2^63 is too large
-        return "(-9223372036854775807 - 1)"
-    return f"{whole}u" if whole >= 2**63 else str(whole)
+    return str(int(value))
 
 
 def table(kind: str, name: str, values: NDArray[Any]) -> str:
@@ -57,16 +52,14 @@ def label_type(classes: NDArray[Any]) -> str:
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
         return "const char *"
-    if all(isinstance(value, int) for value in values):
-        for kind, n in {"int32_t": 2**31, "int64_t": 2**63}.items():
-            if -n <= values[0] and values[-1] < n:
-                return kind
-        return "uint64_t"
     if all(isinstance(value, float) for value in values):
         return "double"
+    for kind, n in {"int32_t": 2**31, "int64_t": 2**63}.items():
+        if all(isinstance(value, int) and -n < value < n for value in values):
+            return kind
     raise ValueError(
-        f"classes_ has labels {values}, which are neither all strings nor all numbers: "
-        "convert them to str before the fit"
+        f"classes_ has labels {values}, which are neither all strings nor all numbers "
+        "of a type of C: convert them to str before the fit"
     )
 
 
@@ -78,10 +71,10 @@ def string(text: str) -> str:
         raise ValueError(
             f"classes_ has the label {text!r}, which is not valid text: {error}"
         ) from error
-    if 0 in data or len(data) > _LONGEST_STRING:
+    if 0 in data:
         raise ValueError(
-            f"classes_ has the label {text[:20]!r}..., which C cannot hold: it has a "
-            f"null character, or more than {_LONGEST_STRING} bytes"
+            f"classes_ has the label {text!r} with a null character, which C cannot "
+            "hold: rename it before the fit"
         )
     plain = set(range(32, 127)) - set(b'"\\?')
     # Three octal digits end an escape, whatever follows.

@@ -1,12 +1,14 @@
 """Fitted models as JSON values: one table says what a model file holds.
 
-`TABLE` has a reader for each key. A key with an underscore at its end is an attribute
-of the model. What is read must fit together, and the model must compute finite numbers;
-nothing says that it is any good.
+`TABLE` has the kind of each key, from which reader, writer and documentation follow. A
+key with an underscore at its end is an attribute of the model. What is read must fit
+together, and the model must compute finite numbers; nothing says that it is any good.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,23 +25,22 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import committee_of
-from heterolda.export.parameters import parameters, parameters_to_json, unfitted
+from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (
+    TINY,
+    Kind,
     Place,
-    Reader,
     array,
     choice,
     count,
     label,
     labels,
-    labels_to_json,
     list_of,
     number,
     optional,
     record,
     statistics,
     text,
-    to_json,
 )
 from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules, Status
@@ -51,23 +52,21 @@ CLASSIFIERS = (
     SmoothedLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
-_TINY = float(np.finfo(np.float64).smallest_subnormal)
 
 
-def _model_of(*classes: type) -> Reader:
-    """Return a reader of a fitted estimator, one of these."""
+def _model_of(*classes: type) -> Kind:
+    """Return the kind of fitted estimators of these classes."""
     by_name = {cls.__name__: cls for cls in classes}
 
     def read(value: Any, at: Place) -> Any:
         given = value.get("estimator") if isinstance(value, dict) else None
-        name = choice(*by_name)(given, at / "estimator")
+        cls = by_name[choice(*by_name).read(given, at / "estimator")]
         at = Place(at.name)  # with lengths of its own
-        values = record({"estimator": text, **TABLE[by_name[name]]})(value, at)
+        values = record({"estimator": text, **TABLE[cls]}).read(value, at)
         del values["estimator"]
-        cls = by_name[name]
         return _MAKERS.get(cls, _classifier)(cls, values, at)
 
-    return read
+    return Kind(f"fitted {' or '.join(by_name)}", read)
 
 
 _TEXTS = list_of(text, make=tuple)
@@ -122,7 +121,7 @@ _CANDIDATE = {
 }
 _POWERS = {
     "center": array("features"),
-    "scale": array("features", low=_TINY),
+    "scale": array("features", low=TINY),
     "lambdas": array("features", low=LEAST_POWER, high=MOST_POWER),
 }
 _BOUND = {
@@ -146,11 +145,11 @@ _CLASSIFIER = {
     "rules": record(_RULES, Rules),
     "votes": record(_VOTES),
 }
-_PRIORS = array("classes", low=_TINY, high=1)
+_PRIORS = array("classes", low=TINY, high=1)
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 _START = _model_of(GaussianLinearDiscriminant)
 _STEP = {"name": text, "model": _model_of(HeteroscedasticProjection, *CLASSIFIERS)}
-TABLE: dict[type, dict[str, Reader]] = {
+TABLE: dict[type, dict[str, Kind]] = {
     GaussianLinearDiscriminant: {
         "parameters": parameters(GaussianLinearDiscriminant),
         **_CLASSIFIER,
@@ -215,51 +214,55 @@ _OF_RULES: dict[type, dict[str, str]] = {
     SmoothedLinearDiscriminant: {"smoothed_error_": "error"},
     LocalNeighborhoodSearch: {"n_iter_": "n_iter"},
 }
+# How values are found that are not attributes.
+_OTHERS: dict[str, Callable[[Any], Any]] = {
+    "parameters": lambda model: model.get_params(deep=False),
+    "fitted_with": lambda model: model._settings,
+    "output": lambda model: getattr(model, "_sklearn_output_config", {}).get(
+        "transform"
+    ),
+    # Coefficients that somebody has changed are those that predict.
+    "rules": lambda model: replace(
+        model._committee.planes, coef=model.coef_, intercept=model.intercept_
+    ),
+    "votes": lambda model: {
+        key: getattr(model._committee, key, None) for key in _VOTES
+    },
+}
 
-read_model = _model_of(*TABLE)
+read_model = _model_of(*TABLE).read
 
 
-def model_to_json(model: Any, *, include_statistics: bool) -> dict[str, Any]:
+def file_contents(name: str) -> str:
+    """Return what a model file holds of an estimator, as documentation."""
+    kinds = next(table for cls, table in TABLE.items() if cls.__name__ == name)
+    return record(kinds).words.replace("record", name, 1)
+
+
+def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
     """Return the JSON value of a fitted model."""
     cls = type(model)
-    values = {key: getattr(model, key, None) for key in TABLE[cls]}
-
-    def inner(part: Any) -> Any:
-        return model_to_json(part, include_statistics=include_statistics)
-
-    if cls is Pipeline:
-        values["steps"] = [{"name": n, "model": inner(step)} for n, step in model.steps]
-        return {"estimator": cls.__name__, **values}
+    if cls is not Pipeline:
+        model._check_ready()
     if cls is BoundedErrorClassifier:
         linear_form(model)  # raises if its estimator cannot be kept
-    written: dict[str, Any] = {
-        "parameters": parameters_to_json(model.get_params(deep=False))
-    }
-    if "classes_" in values:
-        written["classes_"] = labels_to_json(model.classes_)
-    if "statistics_" in values and not include_statistics:
-        values["statistics_"] = None
-    if "output" in values:
-        config = getattr(model, "_sklearn_output_config", {})
-        values["output"] = config.get("transform")
-    if "fitted_with" in values:
-        written["fitted_with"] = parameters_to_json(model._settings)
-    if "estimator_" in values:
-        start = unfrozen(values["estimator_"])
-        kept = type(start) is GaussianLinearDiscriminant
-        written["estimator_"] = inner(start) if kept else None
-    if "rules" in values:
-        committee = model._committee
-        # Coefficients that somebody has changed are those that predict.
-        own = {"coef": model.coef_, "intercept": model.intercept_}
-        values["rules"] = {key: getattr(committee.planes, key) for key in _RULES} | own
-        votes = {key: getattr(committee, key, None) for key in _VOTES}
-        if (curve := committee.log_odds) is not None:
-            votes["log_odds"] = {key: getattr(curve, key) for key in _LOG_ODDS}
-        values["votes"] = votes
-    for key in values.keys() - written.keys():
-        written[key] = to_json(values[key])
-    return {"estimator": cls.__name__, **{key: written[key] for key in values}}
+    written = {"estimator": cls.__name__}
+    for key, kind in TABLE[cls].items():
+        find = _OTHERS.get(key)
+        value = find(model) if find else getattr(model, key, None)
+        if key == "steps":
+            value = [
+                {"name": name, "model": model_to_json(step, include_statistics)}
+                for name, step in model.steps
+            ]
+        elif key == "estimator_":
+            start = unfrozen(value)
+            kept = type(start) is GaussianLinearDiscriminant
+            value = model_to_json(start, include_statistics) if kept else None
+        elif key == "statistics_" and not include_statistics:
+            value = None
+        written[key] = kind.write(value)
+    return written
 
 
 def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:

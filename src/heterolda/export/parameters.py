@@ -18,13 +18,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.export.schema import (
+    Kind,
     Place,
-    Reader,
     check_list,
     check_object,
     choice,
     label,
-    list_of,
     number,
     text,
 )
@@ -63,10 +62,14 @@ class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def parameters(cls: type, *names: str) -> Reader:
-    """Return a reader of the parameters of a class, or of some of them."""
+def parameters(cls: type, *names: str) -> Kind:
+    """Return the kind of the parameters of a class, or of some of them."""
     names = names or tuple(signature(cls).parameters)
-    return lambda value, at: _read_object(value, at, names, 0)
+    return Kind(
+        f"constructor parameters {', '.join(names)}",
+        lambda value, at: _read_object(value, at, names, 0),
+        _write_object,
+    )
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
@@ -78,12 +81,12 @@ def unfitted(cls: Any, values: dict[str, Any]) -> Any:
     return estimator
 
 
-def parameters_to_json(values: dict[str, Any]) -> dict[str, Any]:
+def _write_object(values: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON values of parameters."""
-    return {name: _to_json(value, name) for name, value in values.items()}
+    return {name: _write(value, name) for name, value in values.items()}
 
 
-def _to_json(value: Any, name: str) -> Any:
+def _write(value: Any, name: str) -> Any:
     """Return the JSON value of a parameter, or raise an error that names it."""
     if hasattr(value, "to_dict"):  # pandas, which has the numbers by label
         value = value.to_dict("index") if value.ndim == 2 else value.to_dict()
@@ -94,13 +97,13 @@ def _to_json(value: Any, name: str) -> Any:
     if isinstance(value, str | Real):
         return value
     if isinstance(value, dict):
-        return {"map": [[key, _to_json(item, name)] for key, item in value.items()]}
+        return {"map": [[key, _write(item, name)] for key, item in value.items()]}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_to_json(item, name) for item in value]
+        return [_write(item, name) for item in value]
     cls = type(value)
     if cls in _CLASSES.values():
         own = {key: getattr(value, key) for key in signature(cls).parameters}
-        return {cls.__name__: parameters_to_json(own)}
+        return {cls.__name__: _write_object(own)}
     if hasattr(value, "fit"):
         words = value.name if isinstance(value, NotKept) else repr(value)
         return {"not_kept": " ".join(words.split())}
@@ -114,20 +117,20 @@ def _read(value: Any, at: Place, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return text(value, at)
+        return text.read(value, at)
     if isinstance(value, int | float):
-        number()(value, at)
+        number().read(value, at)
         return value
     if isinstance(value, list):
         return [_read(item, at, depth + 1) for item in value]
-    tag = choice("map", "not_kept", *_CLASSES)(next(iter(value), ""), at)
+    tag = choice("map", "not_kept", *_CLASSES).read(next(iter(value), ""), at)
     check_object(value, at, [tag])
     content = value[tag]
     if tag == "map":
-        pairs = list_of(lambda pair, at: check_list(pair, at, 2))(content, at)
-        return {label(key, at): _read(item, at, depth + 1) for key, item in pairs}
+        pairs = [check_list(pair, at, 2) for pair in check_list(content, at)]
+        return {label.read(key, at): _read(item, at, depth + 1) for key, item in pairs}
     if tag == "not_kept":
-        return NotKept(text(content, at), at.name.rpartition(".")[2])
+        return NotKept(text.read(content, at), at.name.rpartition(".")[2])
     cls = _CLASSES[tag]
     own = _read_object(content, at, tuple(signature(cls).parameters), depth + 1)
     return unfitted(cls, own) if hasattr(cls, "fit") else cls(**own)

@@ -1,7 +1,7 @@
-"""Readers of the values in a model file, with checks, and the way back to JSON.
+"""Kinds of values in a model file, each with its reader, writer and description.
 
 A reader takes a JSON value and its place, and returns what the model holds. Files may
-come from strangers: a ValueError names the place and says what is wrong with it.
+come from strangers: a ValueError names the place and says what must be there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 import reprlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -30,6 +31,8 @@ _LABEL_TYPES = (
 # In an array of text each entry takes as much memory as the longest.
 _MOST_CHARACTERS = 1 << 24
 _SURROGATE = re.compile("[\ud800-\udfff]")  # text that cannot be printed or written
+_NULL = ", or null for NaN"
+TINY = float(np.finfo(np.float64).smallest_subnormal)
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = 60
@@ -45,41 +48,58 @@ class Place:
     def __truediv__(self, key: str) -> Place:
         return Place(f"{self.name}.{key}", self.sizes)
 
+    def __getitem__(self, k: int) -> Place:
+        return Place(f"{self.name}[{k}]", self.sizes)
+
     def error(self, must: str, value: Any) -> ValueError:
         """Return the error that says what must be in this place, and what is."""
         return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
-Reader = Callable[[Any, Place], Any]
+def plain(value: Any) -> Any:
+    """Return a number, text, None or JSON value as it is written; NaN becomes null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if value != value else value
 
 
-def text(value: Any, at: Place) -> str:
-    """Read text."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of values: its description, and the ways from and to JSON."""
+
+    words: str
+    read: Callable[[Any, Place], Any]
+    write: Callable[[Any], Any] = plain
+
+
+def _read_text(value: Any, at: Place) -> str:
     if not isinstance(value, str) or _SURROGATE.search(value):
         raise at.error("be valid text", value)
     return value
 
 
-def label(value: Any, at: Place) -> Any:
-    """Read a label of a class."""
+def _read_label(value: Any, at: Place) -> Any:
     if not isinstance(value, str | int | float):
         raise at.error("be a label", value)
     return value
 
 
-def choice(*names: str) -> Reader:
-    """Return a reader of one of several texts."""
+text = Kind("text", _read_text)
+label = Kind("label", _read_label)
+
+
+def choice(*names: str) -> Kind:
+    """Return the kind of one of several texts."""
 
     def read(value: Any, at: Place) -> str:
         if not isinstance(value, str) or value not in names:
             raise at.error(f"be one of {list(names)}", value)
         return value
 
-    return read
+    return Kind(" or ".join(map(repr, names)), read)
 
 
-def count(size: str | None = None) -> Reader:
-    """Return a reader of a positive integer, which may define a length."""
+def count(size: str | None = None) -> Kind:
+    """Return the kind of positive integers; one may define a length."""
 
     def read(value: Any, at: Place) -> int:
         if type(value) is not int or not 1 <= value < 2**63:
@@ -88,22 +108,23 @@ def count(size: str | None = None) -> Reader:
             at.sizes[size] = value
         return value
 
-    return read
+    return Kind("positive integer" + (f", the number of {size}" if size else ""), read)
 
 
-def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Reader:
-    """Return a reader of numbers from `low` to `high`; if `missing`, null is NaN."""
+def number(low: float = -inf, high: float = inf, *, missing: bool = False) -> Kind:
+    """Return the kind of numbers from `low` to `high`; if `missing`, null is NaN."""
+    words = f"number{_range(low, high)}"
 
     def read(value: Any, at: Place) -> float:
         if missing and value is None:
             return nan
-        if type(value) not in (int, float) or not isfinite(value):
-            raise at.error("be a number", value)
-        if not low <= value <= high:
-            raise at.error(f"be from {low:g} to {high:g}", value)
+        if type(value) not in (int, float) or not (
+            isfinite(value) and low <= value <= high
+        ):
+            raise at.error(f"be a {words}", value)
         return float(value)
 
-    return read
+    return Kind(words + _NULL * missing, read)
 
 
 def array(
@@ -112,70 +133,95 @@ def array(
     high: float = inf,
     dtype: type | None = float,
     missing: bool = False,
-) -> Reader:
-    """Return a reader of arrays of numbers from `low` to `high`.
+) -> Kind:
+    """Return the kind of arrays of numbers from `low` to `high`.
 
     Without a dtype, they are integers if all of them are written so. If `missing`, null
     is NaN.
     """
     types = {dtype} if dtype in (int, bool) else {int, float}
     types |= {type(None)} if missing else set()
+    name = (
+        "true or false" if dtype is bool else "integers" if dtype is int else "numbers"
+    )
+    items = f"{name}{_range(low, high)}{_NULL * missing}"
 
     def read(value: Any, at: Place) -> NDArray[Any]:
         _check_lists(value, at, shape, types)  # before anything is allocated
         numbers = np.array(value, dtype=np.float64)
         outside = np.isinf(numbers) | (numbers < low) | (numbers > high)
         if outside.any():
-            must = f"have finite numbers from {low:g} to {high:g}"
-            raise at.error(must, float(numbers[outside][0]))
+            raise at.error(f"have finite {items}", float(numbers[outside][0]))
         if dtype is None and (integers := np.array(value)).dtype == np.int64:
             return integers
         return numbers.astype(dtype or float)
 
-    return read
+    def write(value: NDArray[Any]) -> list[Any]:
+        if value.dtype.kind == "f" and np.isnan(value).any():
+            value = value.astype(object)
+            value[np.not_equal(value, value)] = None
+        written: list[Any] = value.tolist()
+        return written
+
+    return Kind(f"array{_size(*shape)} of {items}", read, write)
+
+
+def _range(low: float, high: float) -> str:
+    """Describe bounds."""
+    least = " above 0" if low == TINY else f" from {low:.16g}" if low > -inf else ""
+    return least + (f" to {high:.16g}" if high < inf else "")
+
+
+def _size(*shape: Length) -> str:
+    """Describe lengths."""
+    return "" if shape == (None,) else f" [{', '.join(map(str, shape))}]"
 
 
 def list_of(
-    read_item: Reader, length: Length = None, make: Callable[[Any], Any] = list
-) -> Reader:
-    """Return a reader of a list; `make` takes what is read."""
+    kind: Kind, length: Length = None, make: Callable[[Any], Any] = list
+) -> Kind:
+    """Return the kind of lists; `make` takes what is read."""
 
     def read(value: Any, at: Place) -> Any:
         items = check_list(value, at, length)
-        return make(
-            [
-                read_item(item, Place(f"{at.name}[{k}]", at.sizes))
-                for k, item in enumerate(items)
-            ]
-        )
+        return make([kind.read(item, at[k]) for k, item in enumerate(items)])
 
-    return read
+    words = f"list{_size(length)} of {kind.words}"
+    return Kind(words, read, lambda value: [*map(kind.write, value)])
 
 
-def optional(read_value: Reader) -> Reader:
-    """Return a reader that also takes null, as None."""
-    return lambda value, at: None if value is None else read_value(value, at)
+def optional(kind: Kind) -> Kind:
+    """Return the kind that also has null, as None."""
+    return Kind(
+        f"null, or {kind.words}",
+        lambda value, at: None if value is None else kind.read(value, at),
+        lambda value: None if value is None else kind.write(value),
+    )
 
 
-def record(readers: dict[str, Reader], make: Callable[..., Any] = dict) -> Reader:
-    """Return a reader of an object with these keys and no others; see `list_of`."""
+def record(kinds: dict[str, Kind], make: Callable[..., Any] = dict) -> Kind:
+    """Return the kind of objects with these keys and no others; see `list_of`."""
 
     def read(value: Any, at: Place) -> Any:
-        check_object(value, at, readers)
+        check_object(value, at, kinds)
         return make(
-            **{key: reader(value[key], at / key) for key, reader in readers.items()}
+            **{key: kind.read(value[key], at / key) for key, kind in kinds.items()}
         )
 
-    return read
+    def write(value: Any) -> dict[str, Any]:
+        find = value.__getitem__ if isinstance(value, dict) else partial(getattr, value)
+        return {key: kind.write(find(key)) for key, kind in kinds.items()}
+
+    keys = "".join(f"\n{key}: {kind.words}" for key, kind in kinds.items())
+    return Kind("record" + keys.replace("\n", "\n    "), read, write)
 
 
-def labels(value: Any, at: Place) -> NDArray[Any]:
-    """Read two or more labels, sorted and distinct, with their NumPy type."""
+def _read_labels(value: Any, at: Place) -> NDArray[Any]:
     check_object(value, at, ("type", "labels"))
-    name = choice(*_LABEL_TYPES)(value["type"], at / "type")
+    name = choice(*_LABEL_TYPES).read(value["type"], at / "type")
     given = check_list(value["labels"], at / "labels", "classes")
     if name in ("str", "object"):
-        list_of(text)(given, at / "labels")
+        list_of(text).read(given, at / "labels")
         if max(map(len, given)) > _MOST_CHARACTERS // len(given):
             raise ValueError(f"{at.name} has labels that are too long")
     try:
@@ -191,8 +237,7 @@ def labels(value: Any, at: Place) -> NDArray[Any]:
     return classes
 
 
-def labels_to_json(classes: NDArray[Any]) -> Any:
-    """Return labels with their type."""
+def _write_labels(classes: NDArray[Any]) -> Any:
     name = "str" if classes.dtype.kind == "U" else classes.dtype.name
     mixed = name == "object" and not all(isinstance(x, str) for x in classes)
     if mixed or name not in _LABEL_TYPES:
@@ -203,35 +248,30 @@ def labels_to_json(classes: NDArray[Any]) -> Any:
     return {"type": name, "labels": classes.tolist()}
 
 
-def statistics(value: Any, at: Place) -> ClassStatistics:
-    """Read class statistics: the file that they save themselves to, in base64."""
+labels = Kind(
+    "type of NumPy and two or more labels, sorted and distinct",
+    _read_labels,
+    _write_labels,
+)
+
+
+def _read_statistics(value: Any, at: Place) -> ClassStatistics:
     try:
-        data = b64decode(text(value, at), validate=True)
+        data = b64decode(text.read(value, at), validate=True)
         return ClassStatistics.load(io.BytesIO(data))
     except ValueError as error:
         raise ValueError(f"{at.name}: {error}") from error
 
 
-def to_json(value: Any) -> Any:
-    """Return the JSON value of a fitted attribute; NaN becomes null."""
-    if isinstance(value, ClassStatistics):
-        file = io.BytesIO()
-        value.save(file)
-        return b64encode(file.getbuffer()).decode()
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and np.isnan(value).any():
-            value = value.astype(object)
-            value[np.not_equal(value, value)] = None
-        return value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
-    if is_dataclass(value):
-        value = {item.name: getattr(value, item.name) for item in fields(value)}
-    if isinstance(value, dict):
-        return {key: to_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    return None if value != value else value
+def _write_statistics(value: ClassStatistics) -> str:
+    file = io.BytesIO()
+    value.save(file)
+    return b64encode(file.getbuffer()).decode()
+
+
+statistics = Kind(
+    "file of ClassStatistics.save, in base64", _read_statistics, _write_statistics
+)
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
