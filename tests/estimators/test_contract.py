@@ -115,7 +115,7 @@ def test_a_row_alone_and_among_others_has_the_same_answers(rng, monkeypatch, vot
             assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["weighted", "smoothed", "projection"])
+@pytest.mark.parametrize("name", ["weighted", "search", "smoothed", "projection"])
 def test_data_frames(rng, name):
     X, y = draw(rng, 4)
     model = CLASSIFIERS.get(name, HeteroscedasticProjection(2))
@@ -126,7 +126,8 @@ def test_data_frames(rng, name):
         pl.DataFrame(X, schema=[*"abc"]),
     ):
         named = clone(model).fit(frame, y)
-        assert list(named.feature_names_in_) == [*"abc"]
+        for one in (named, getattr(named, "estimator_", named)):
+            assert list(one.feature_names_in_) == [*"abc"]
         assert_array_equal(getattr(named, ask)(frame), getattr(plain, ask)(X))
         with pytest.raises(ValueError, match="feature names"):
             getattr(named, ask)(frame[["a", "c", "b"]])

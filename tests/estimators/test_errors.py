@@ -121,7 +121,7 @@ OF_ESTIMATORS = [
         "4 rules for 4 classes",
     ),
     (LNS(), {"X": HOLES}, r"use Gaussian.*\(missing='em'\)"),
-    (LNS(), {"sample_weight": 0}, "zero for all rows of classes"),
+    (LNS(), {"sample_weight": 0}, "is zero for all rows: give"),
     (LNS(), {"X": da.from_array(X)}, r"needs rows in memory\. Draw", TypeError),
     (
         LNS(LinearDiscriminantAnalysis()),

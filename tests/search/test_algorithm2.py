@@ -10,7 +10,6 @@ from helpers.problems import literal_search, random_problem, random_settings
 from heterolda.search import algorithm2
 from heterolda.search.algorithm2 import grid_weights, paper_search
 from heterolda.search.scored import scored_rules
-from heterolda.search.training_data import TrainingData
 from heterolda.statistics.rows import Rows
 
 PAPER = {"step": 0.1, "max_iter": 1000, "patience": 100}
@@ -131,13 +130,3 @@ def test_moments_of_scores_are_those_of_repeated_rows(rng):
             own = scores[np.repeat(y, copies) == k]
             moments = rules.means[pair, place], rules.deviations[pair, place]
             assert_allclose(moments, (own.mean(), own.std(ddof=1)))
-
-
-def test_class_weights_multiply_the_weights_of_rows():
-    rows = Rows(
-        np.ones((3, 1)), np.array([0, 1, 1]), np.array([2.0, 3, 4]), np.arange(2)
-    )
-    data = TrainingData.from_rows(rows, {1: 10.0})
-    assert_array_equal(data.error_weights(), [2, 30, 40])
-    balanced = TrainingData.from_rows(rows, "balanced").error_weights()
-    assert balanced[0] == pytest.approx(balanced[1:].sum())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 from functools import partial, wraps
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,11 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.sklearn_private import DOCUMENTATION
+from heterolda.foundations.sklearn_private import (
+    DOCUMENTATION,
+    Interval,
+    StrOptions,
+)
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -46,11 +51,22 @@ from heterolda.foundations.validation import (
     label_array,
     missing_values_as,
     validate_more_rows,
+    validate_parameters,
 )
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.covariances import two_amounts
 from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
+# What scikit-learn validates of parameters that several estimators have.
+PRIORS = ["array-like", dict, StrOptions({"equal"}), None]
+SHRINKAGE = [
+    Interval(Real, 0, 1, closed="both"),
+    StrOptions({"auto", "cv"}),
+    tuple,
+    list,
+    None,
+]
 # Name of all other classes in a rule of one class against them.
 OTHERS = "the rest"
 # Numbers in a block of scores of many pairs, which should stay in cache.
@@ -116,6 +132,14 @@ class Estimator(BaseEstimator):
         f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
     )
 
+    def _validate_params(self):
+        validate_parameters(self)
+        two_amounts(getattr(self, "shrinkage", None))
+
+    def _check_ready(self):
+        """Refuse to predict before `fit`."""
+        check_is_fitted(self)
+
 
 class OnDevices:
     """An estimator whose fitted arrays may be on a device."""
@@ -137,10 +161,6 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     Fitting sets `classes_`, `pairs_`, `coef_`, `intercept_` and `_committee`, one of
     :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
     """
-
-    def _check_ready(self):
-        """Refuse to predict before `fit`."""
-        check_is_fitted(self)
 
     @property
     def temperature_(self):

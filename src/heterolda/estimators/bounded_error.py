@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import (
-    assert_all_finite,
     check_random_state,
     column_or_1d,
     get_tags,
@@ -28,10 +29,9 @@ from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_r
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.held_out import distances_from_mean
 from heterolda.estimators.starts import unfrozen
-from heterolda.estimators.thresholded import at_threshold, scores_of
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.arrays import Index, refuse_device
+from heterolda.foundations.arrays import Array, Index, refuse_device
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
@@ -44,14 +44,17 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
+from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.rows import check_frequencies, copies_of_rows
 from heterolda.statistics.samples import row_hashes
-from heterolda.tradeoff.criteria import check_max_error
+from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the same row
 # may have a slightly different one in another batch, in single precision or in C.
 _SAME_SCORE = 1e-6
+# Scores that are infinite count as this.
+_LARGEST_SCORE = 1e300
 
 
 def _inner_has(method):
@@ -201,22 +204,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             The fitted estimator.
         """
         forget_fit(self)
-        vars(self).pop("_moved", None)
-        refuse_device(X, "BoundedErrorClassifier")
-        check_unmasked("X", X)
+        _check_rows(X)
         X, y = indexable(X, label_array(y))
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
         weight = check_frequencies(sample_weight, len(y))
         weights = np.ones(len(y)) if weight is None else weight
         frozen = isinstance(self.estimator, FrozenEstimator)
-        classes = self._two_classes(y, frozen)
-        if not frozen and len(np.unique(y[weights > 0])) < 2:
-            raise ParameterError(
-                "sample_weight",
-                "is zero for all rows of a class: give rows of both classes positive "
-                "weights",
-            )
+        classes = self._frozen_classes(y) if frozen else _two_classes(y, weights)
         bounded, q = self._check_bound(classes)
         label = classes.tolist()[bounded]
         is_bounded = y == classes[bounded]
@@ -233,8 +227,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             self._refuse_few_rows(label, q, len(copies), frozen)
         rank = smallest_rank(n, q, self.confidence)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
-        aside, inner = copies, host_of(self.estimator)
-        if not frozen:
+        if frozen:
+            aside, inner = copies, host_of(self.estimator)
+        else:
             copies = _by_value(X, copies)
             order = check_random_state(self.random_state).permutation(len(copies))
             aside, left = np.sort(copies[order[:n]]), copies[order[n:]]
@@ -244,7 +239,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             inner = _fitted(model, X, y, weights, weighted=weight is not None)
 
         side = 1.0 if bounded == 0 else -1.0
-        scores = np.sort(side * scores_of(inner, safe_indexing(X, aside)))
+        scores = np.sort(side * _scores(inner, safe_indexing(X, aside)))
         # Beyond it and its equals the other class is decided.
         score = scores[rank - 1]
         size = max(abs(score), np.median(np.abs(scores)))
@@ -267,7 +262,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         self.classes_ = inner.classes_
         self.threshold_ = threshold
         self.bound_ = bound
-        self._moved = at_threshold(inner, threshold, bound)
+        bare, self._moved = unfrozen(inner), None
+        if isinstance(bare, GaussianLinearDiscriminant):
+            self._moved = _at_threshold(bare, threshold)
+            self._moved.bound_ = bound
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
                 setattr(self, name, getattr(inner, name))
@@ -297,37 +295,22 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             f"are {n_rows}: use more rows, a larger bound or less confidence",
         )
 
-    def _check_ready(self, X=None):
-        """Refuse to predict before `fit`, and rows on a device."""
-        check_is_fitted(self)
-        refuse_device(X, "BoundedErrorClassifier")
-        check_unmasked("X", X)
-
     def _given(self):
         """Return the classifier to be fitted."""
         if self.estimator is None:
             return GaussianLinearDiscriminant()
         return self.estimator
 
-    def _two_classes(self, y, frozen) -> np.ndarray:
-        """Return the labels; a fitted classifier has them, and rows of one will do."""
-        labels = check_labels(y)
-        if frozen:
-            check_is_fitted(self.estimator)
-            fitted = np.asarray(host_of(self.estimator).classes_)
-            if len(fitted) != 2 or not np.isin(labels, fitted).all():
-                raise ValueError(
-                    f"estimator was fitted to classes {fitted.tolist()}, but y has "
-                    f"{labels.tolist()}: the bound needs two classes, and rows of them"
-                )
-            return fitted
-        check_several_classes(len(labels))
-        if len(labels) > 2:
+    def _frozen_classes(self, y) -> np.ndarray:
+        """Return the labels of a fitted classifier, of which rows of one will do."""
+        check_is_fitted(self.estimator)
+        labels, fitted = check_labels(y), np.asarray(host_of(self.estimator).classes_)
+        if len(fitted) != 2 or not np.isin(labels, fitted).all():
             raise ValueError(
-                f"Only binary classification is supported. y has {len(labels)} "
-                "classes: merge all but the bounded one"
+                f"estimator was fitted to classes {fitted.tolist()}, but y has "
+                f"{labels.tolist()}: the bound needs two classes, and rows of them"
             )
-        return labels
+        return fitted
 
     def _unfitted(self, bound: ErrorBound, y, classes, weights):
         """Return the classifier to fit, a discriminant with the priors of all rows."""
@@ -355,8 +338,11 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples,)
             Positive for ``classes_[1]``.
         """
-        self._check_ready(X)
-        return self._moved.decision_function(X)
+        self._check_ready()
+        _check_rows(X)
+        if self._moved is not None:
+            return self._moved.decision_function(X)
+        return _scores(self.estimator_, X) - self.threshold_
 
     def predict(self, X):
         """Predict class labels.
@@ -371,8 +357,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples,)
             Labels.
         """
-        self._check_ready(X)
-        return self._moved.predict(X)
+        return self.classes_.take(self.decision_function(X) > 0)
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):
@@ -388,8 +373,14 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples, 2)
             Probabilities; the larger is that of the class that `predict` names.
         """
-        self._check_ready(X)
-        return self._moved.predict_proba(X)
+        self._check_ready()
+        _check_rows(X)
+        if self._moved is not None:
+            return self._moved.predict_proba(X)
+        scores = self.decision_function(X)
+        sizes = np.clip(np.abs(scores), LEAST_LOG_ODDS, MOST_LOG_ODDS)
+        log_odds = np.where(scores > 0, sizes, -sizes)
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     @available_if(_inner_has("predict_proba"))
     def predict_log_proba(self, X):
@@ -405,8 +396,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples, 2)
             Log probabilities.
         """
-        self._check_ready(X)
-        return self._moved.predict_log_proba(X)
+        return np.log(self.predict_proba(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -415,6 +405,30 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         tags.input_tags.sparse = inside.sparse
         tags.input_tags.allow_nan = inside.allow_nan
         return tags
+
+
+def _check_rows(X) -> None:
+    """Refuse rows on a device, and masked entries."""
+    refuse_device(X, "BoundedErrorClassifier")
+    check_unmasked("X", X)
+
+
+def _two_classes(y, weights) -> np.ndarray:
+    """Return the labels; refuse all but two classes that have rows."""
+    labels = check_labels(y)
+    check_several_classes(len(labels))
+    if len(labels) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. y has {len(labels)} "
+            "classes: merge all but the bounded one"
+        )
+    if len(np.unique(y[weights > 0])) < 2:
+        raise ParameterError(
+            "sample_weight",
+            "is zero for all rows of a class: give rows of both classes positive "
+            "weights",
+        )
+    return labels
 
 
 def _by_value(X, rows: Index) -> Index:
@@ -441,6 +455,34 @@ def _fitted(model, X, y, weights, *, weighted):
             )
         params["sample_weight"] = weights[rows]
     return model.fit(safe_indexing(X, rows), y[rows], **params)
+
+
+def _scores(estimator, X) -> Array:
+    """Return finite scores of a classifier: its log-odds, if linear its decisions."""
+    bare = unfrozen(estimator)
+    if isinstance(bare, GaussianLinearDiscriminant):
+        scores = _at_threshold(bare, 0.0).decision_function(X)
+    elif hasattr(estimator, "predict_proba"):
+        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+        logs = np.log(np.maximum(p, np.finfo(np.float64).tiny))
+        scores = logs[:, 1] - logs[:, 0]
+    else:
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if np.isnan(scores).any():
+        raise ValueError(f"estimator {type(bare).__name__} has scores that are NaN")
+    return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
+def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
+    """Return a copy of a discriminant that decides at another threshold."""
+    rules = replace(model._committee.planes.less(threshold), gap=np.full(1, np.nan))
+    rates = error_rates(rules)
+    rules = replace(rules, error=rates @ model.priors_)
+    moved = copy(model)
+    moved._decide_by(rules, rates, rules.error, model._committee.temperature)
+    moved._settings = {**model._settings, "costs": None}
+    moved._moved_from = model, threshold  # for incomplete rows
+    return moved
 
 
 def linear_form(model: Any) -> Any:

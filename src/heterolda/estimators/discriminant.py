@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
@@ -14,7 +13,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import LinearClassifier, host_of, settle
+from heterolda.estimators.base import (
+    PRIORS,
+    SHRINKAGE,
+    LinearClassifier,
+    host_of,
+    settle,
+)
 from heterolda.estimators.calibration import Evidence
 from heterolda.estimators.gathering import (
     add_chunk,
@@ -40,17 +45,15 @@ from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import (
     HasMethods,
-    Interval,
     StrOptions,
     fit_context,
 )
 from heterolda.foundations.validation import (
     check_several_classes,
-    validate_parameters,
 )
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
 from heterolda.solvers import Solver
-from heterolda.statistics.covariances import too_small, two_amounts
+from heterolda.statistics.covariances import too_small
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
 from heterolda.statistics.samples import as_frequencies, sampled
@@ -266,14 +269,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "solver": "no_validation",  # resolve_solver lists the valid names
         "guard": ["boolean"],
-        "priors": ["array-like", dict, StrOptions({"equal"}), None],
-        "shrinkage": [
-            StrOptions({"auto", "cv"}),
-            Interval(Real, 0, 1, closed="both"),
-            tuple,
-            list,
-            None,
-        ],
+        "priors": PRIORS,
+        "shrinkage": SHRINKAGE,
         "covariance_estimator": [HasMethods("fit"), None],
         "missing": [StrOptions(set(MISSING))],
         "multiclass": [StrOptions(set(MULTICLASS))],
@@ -323,10 +320,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
         # Copies solve again what predictions have solved.
         state = super().__getstate__()
         return {**state, "_by_pattern": {}} if "_by_pattern" in state else state
-
-    def _validate_params(self):
-        validate_parameters(self)
-        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

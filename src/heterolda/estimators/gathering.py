@@ -13,7 +13,11 @@ from sklearn.utils.validation import validate_data
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.validation import encode, has_missing_values
+from heterolda.foundations.validation import (
+    check_several_classes,
+    encode,
+    has_missing_values,
+)
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
@@ -56,6 +60,27 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
         return statistics, replace(rows, X=filled_rows(rows.X, statistics))
     return ClassStatistics.from_rows(rows, names), rows
+
+
+def rows_in_memory(estimator, X, y, sample_weight) -> Rows:
+    """Return the rows of positive weight, dense and in NumPy, of several classes."""
+    name = type(estimator).__name__
+    if lazy_backend(X) is not None:
+        raise TypeError(
+            f"{name} needs rows in memory. Draw a sample, such as "
+            "X.sample(frac=0.01).compute() of a data frame or X[::100].compute() of an "
+            "array, and fit it to that."
+        )
+    X, y, sample_weight = on_host(X, y, sample_weight)
+    rows = validated(X, y, sample_weight, estimator=estimator, sparse=False)
+    check_several_classes(len(rows.classes))
+    if rows.weights is None or rows.weights.all():
+        return rows
+    if not rows.weights.any():
+        raise ParameterError(
+            "sample_weight", "is zero for all rows: give some of them positive weights"
+        )
+    return rows.take(rows.weights > 0)
 
 
 def _needs_host(estimator, X, device) -> bool:

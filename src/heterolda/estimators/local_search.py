@@ -4,31 +4,31 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.base import LinearClassifier, settle
+from heterolda.estimators.base import LinearClassifier, host_of, settle
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.starts import fit_start
+from heterolda.estimators.gathering import rows_in_memory
+from heterolda.estimators.starts import fit_start, unfrozen
 from heterolda.estimators.votes import committee_of
-from heterolda.foundations.arrays import device_of, on_host
-from heterolda.foundations.collections import lazy_backend
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.validation import validate_parameters
+from heterolda.foundations.validation import LARGEST_WEIGHT, check_finite
 from heterolda.foundations.wording import VOTINGS
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.scored import scored_rules
-from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
-from heterolda.statistics.rows import validated
 
 
 class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
@@ -153,9 +153,6 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
-    def _validate_params(self):
-        validate_parameters(self)
-
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Fit the initial estimator and improve its rules.
@@ -176,67 +173,78 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         LocalNeighborhoodSearch
             The fitted estimator.
         """
-        if lazy_backend(X) is not None:
-            raise TypeError(
-                "LocalNeighborhoodSearch needs rows in memory. Draw a sample, such as "
-                "X.sample(frac=0.01).compute() of a data frame or X[::100].compute() "
-                "of an array, and fit it to that."
-            )
-        device = device_of(X)
-        data = self._training_data(*on_host(X, y, sample_weight))
+        rows = rows_in_memory(self, X, y, sample_weight)
+        costs = _class_costs(self.class_weight, rows)
         given = self.estimator
         given = GaussianLinearDiscriminant() if given is None else given
-        start = fit_start(given, data, self.n_jobs)
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._search)(data, start, k, *pair)
-            for k, pair in enumerate(all_pairs(len(data.classes)))
-        )
-        voting = self.voting
-        if voting == "auto":
-            voting = getattr(given, "voting", "weighted")
-        self._set_fitted_attributes(data, start, results, voting)
-        if isinstance(self.estimator_, GaussianLinearDiscriminant):
-            settle(self.estimator_, device)
-        return settle(self, device)
-
-    def _training_data(self, X, y, sample_weight):
-        """Return valid rows with their labels and weights."""
-        rows = validated(X, y, sample_weight, estimator=self, sparse=False)
         names = getattr(self, "feature_names_in_", None)
-        return TrainingData.from_rows(rows, self.class_weight, names)
-
-    def _search(self, data, start, k, i, j):
-        """Search for the rule of pair k, of the classes i and j."""
-        rows = data.pair(i, j)
-        return paper_search(
-            np.ascontiguousarray(rows.X, np.float64),
-            rows.codes == 0,
-            rows.error_weights(),
-            np.append(start.intercept[k], -start.coef[k]),
-            step=self.step,
-            max_iter=self.max_iter,
-            patience=self.patience,
+        start, coef, intercept = fit_start(given, rows, costs, names, self.n_jobs)
+        counted = rows
+        if costs is not None:
+            counted = replace(rows, weights=rows.frequencies * costs[rows.codes])
+        pairs = all_pairs(len(rows.classes))
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._search)(counted.pair(i, j), np.append(w0, -w))
+            for (i, j), w, w0 in zip(pairs, coef, intercept, strict=True)
         )
-
-    def _set_fitted_attributes(self, data, start, results, voting):
-        """Write the fitted attributes."""
-        classes, weights = data.classes, data.error_weights()
-        kind = np.int64 if weights is None else np.float64
+        kind = np.int64 if counted.weights is None else np.float64
         vars(self).pop("fit_record_", None)  # of an earlier fit
-        self.classes_ = classes
-        self.estimator_ = start.estimator
-        self.pairs_ = all_pairs(len(classes))
+        self.classes_ = rows.classes
+        self.estimator_ = start
+        self.pairs_ = pairs
         self.coef_ = np.array([-r.v[1:] for r in results])
         self.intercept_ = np.array([r.v[0] for r in results])
         self.n_errors_start_ = np.array([r.errors_start for r in results], kind)
         self.n_errors_ = np.array([r.errors for r in results], kind)
         self.n_iter_ = np.array([r.n_iter for r in results])
         self.history_ = [r.history for r in results]
-        error = start.error
+        bare = host_of(unfrozen(start))
+        error = getattr(bare, "bayes_error_", None)
         if error is None:
-            totals = np.bincount(data.codes, weights, len(classes))
-            error = self.n_errors_ / totals[self.pairs_].sum(axis=1)
-        rules = scored_rules(data, self.coef_, self.intercept_, error, self.n_iter_)
-        committee = getattr(start.estimator, "_committee", None)
+            error = self.n_errors_ / counted.totals[pairs].sum(axis=1)
+        rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
+        committee = getattr(bare, "_committee", None)
         temperature = 1.0 if committee is None else committee.temperature
-        self._committee = committee_of(rules, self.pairs_, voting, temperature)
+        voting = self.voting
+        if voting == "auto":
+            voting = getattr(given, "voting", "weighted")
+        self._committee = committee_of(rules, pairs, voting, temperature)
+        if isinstance(start, GaussianLinearDiscriminant):
+            settle(start, device_of(X))
+        return settle(self, device_of(X))
+
+    def _search(self, rows, v):
+        """Search for the rule of two classes, from the rule v."""
+        return paper_search(
+            np.ascontiguousarray(rows.X, np.float64),
+            rows.codes == 0,
+            rows.weights,
+            v,
+            step=self.step,
+            max_iter=self.max_iter,
+            patience=self.patience,
+        )
+
+
+def _class_costs(class_weight, rows):
+    """Return the cost of an error in each class; None if errors are counted."""
+    labels = rows.classes.tolist()
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        return rows.totals.sum() / (len(labels) * rows.totals)
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ParameterError(
+            "class_weight",
+            f"has labels {unknown} that are not among the classes {labels}",
+        )
+    costs = [class_weight.get(label, 1.0) for label in labels]
+    costs = check_finite("class_weight", costs, 1)
+    if np.any(costs <= 0) or costs.max() > LARGEST_WEIGHT:
+        raise ParameterError(
+            "class_weight",
+            f"must be positive and at most {LARGEST_WEIGHT:g}, got {class_weight}: "
+            "leave a class that does not matter out of the data",
+        )
+    return costs

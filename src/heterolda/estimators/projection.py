@@ -15,7 +15,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import Estimator, OnDevices, also_lazily, host_of, settle
+from heterolda.estimators.base import (
+    PRIORS,
+    Estimator,
+    OnDevices,
+    also_lazily,
+    host_of,
+    settle,
+)
 from heterolda.estimators.component_guard import (
     try_components,
     warn_of_bad_components,
@@ -56,10 +63,9 @@ from heterolda.foundations.validation import (
     missing_values_as,
     readable_rows,
     validate_more_rows,
-    validate_parameters,
 )
 from heterolda.foundations.wording import PROJECTIONS, listed
-from heterolda.statistics.covariances import too_small, two_amounts
+from heterolda.statistics.covariances import too_small
 from heterolda.statistics.rows import Rows, not_finite_row, validate_device_rows
 from heterolda.statistics.samples import as_frequencies, sampled
 from heterolda.statistics.wide import in_span
@@ -192,7 +198,7 @@ class HeteroscedasticProjection(
             list,
             None,
         ],
-        "priors": ["array-like", dict, StrOptions({"equal"}), None],
+        "priors": PRIORS,
         "guard": ["boolean"],
     }
 
@@ -210,10 +216,6 @@ class HeteroscedasticProjection(
         self.shrinkage = shrinkage
         self.priors = priors
         self.guard = guard
-
-    def _validate_params(self):
-        validate_parameters(self)
-        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

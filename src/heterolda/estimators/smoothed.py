@@ -8,23 +8,17 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from heterolda.estimators.base import LinearClassifier, settle
-from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, settle
+from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.width_choice import Candidates, choose, transformed
-from heterolda.foundations.arrays import device_of, on_host
-from heterolda.foundations.collections import lazy_backend
+from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
-from heterolda.foundations.validation import (
-    check_priors,
-    check_several_classes,
-    validate_parameters,
-)
+from heterolda.foundations.validation import check_priors
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import RIDGES, WIDTHS
 from heterolda.solvers import all_pairs
-from heterolda.statistics.covariances import refuse_small, too_small, two_amounts
-from heterolda.statistics.rows import validated
+from heterolda.statistics.covariances import refuse_small, too_small
 
 
 class SmoothedLinearDiscriminant(LinearClassifier):
@@ -155,14 +149,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "width": [Interval(Real, 0, 1, closed="right"), StrOptions({"cv"})],
         "transformation": [StrOptions({"auto"}), None],
-        "shrinkage": [
-            Interval(Real, 0, 1, closed="both"),
-            StrOptions({"auto", "cv"}),
-            tuple,
-            list,
-            None,
-        ],
-        "priors": ["array-like", dict, StrOptions({"equal"}), None],
+        "shrinkage": SHRINKAGE,
+        "priors": PRIORS,
         "n_jobs": [Integral, None],
     }
 
@@ -180,10 +168,6 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.shrinkage = shrinkage
         self.priors = priors
         self.n_jobs = n_jobs
-
-    def _validate_params(self):
-        validate_parameters(self)
-        two_amounts(self.shrinkage)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -206,20 +190,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             The fitted estimator.
         """
         forget_fit(self)
-        if lazy_backend(X) is not None:
-            raise TypeError(
-                "SmoothedLinearDiscriminant needs rows in memory. Draw a sample, such "
-                "as X.sample(frac=0.01).compute() of a data frame or "
-                "X[::100].compute() of an array, and fit it to that."
-            )
-        device = device_of(X)
-        X, y, sample_weight = on_host(X, y, sample_weight)
-        rows = validated(X, y, sample_weight, estimator=self, sparse=False)
-        check_several_classes(len(rows.classes))
+        rows = rows_in_memory(self, X, y, sample_weight)
         lonely = too_small(rows.totals, self.shrinkage)
         refuse_small(rows.classes, rows.totals, lonely)
-        if rows.weights is not None:
-            rows = rows.take(rows.weights > 0)
         priors = check_priors(self.priors, rows.classes, rows.totals)
         if self.width == "cv":
             path = WIDTHS, 0, RIDGES
@@ -231,8 +204,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
         self.transformation_ = choice.shape
         self._fit_rules(transformed(rows, choice.shape), candidates, choice)
-        settle(self.estimator_, device)
-        return settle(self, device)
+        settle(self.estimator_, device_of(X))
+        return settle(self, device_of(X))
 
     def _fit_rules(self, rows, candidates, choice):
         """Fit the rules to all rows and write the fitted attributes."""

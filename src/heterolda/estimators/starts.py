@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
@@ -18,53 +19,57 @@ from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.validation import check_priors
-from heterolda.search.training_data import TrainingData
 from heterolda.solvers import all_pairs
+from heterolda.statistics.rows import Rows
 
 
-@dataclass(frozen=True)
-class Start:
-    """Initial rules of a search, one for each pair of classes."""
-
-    estimator: Any  # the fitted classifier that the rules come from
-    coef: Array  # a positive score means the second class of the pair
-    intercept: Array
-    error: Array | None  # errors p_e under the Gaussian model, if known
-
-
-def fit_start(estimator: Any, data: TrainingData, n_jobs: int | None) -> Start:
-    """Clone a linear classifier, fit it and take its rules.
+def fit_start(
+    estimator: Any,
+    rows: Rows,
+    costs: Array | None,
+    names: NDArray[Any] | None,
+    n_jobs: int | None,
+) -> tuple[Any, Array, Array]:
+    """Fit a clone of a linear classifier, and return it and its rules for all pairs.
 
     A discriminant of ours is fitted to all classes one-vs-one; any other classifier is
-    fitted to each pair of classes. A `FrozenEstimator` is taken as it is. Class weights
-    multiply the priors of a classifier that has priors, and the sample weights of any
-    other.
+    fitted to each pair of classes. A `FrozenEstimator` is taken as it is. The costs of
+    errors multiply the priors of a classifier that has priors, and the sample weights
+    of any other. The rules are normals and offsets; a positive score means the second
+    class of the pair.
     """
     if not is_classifier(unfrozen(estimator)):
         raise TypeError(
             f"estimator must be a linear classifier, got {type(estimator).__name__}"
         )
     if isinstance(estimator, FrozenEstimator):
-        return _frozen_start(estimator, data)
+        return estimator, *_frozen_rules(estimator, rows, names)
     if isinstance(estimator, GaussianLinearDiscriminant):
-        fitted = _fit(clone(estimator).set_params(multiclass="ovo"), data)
-        _set_names(fitted, data)
-        return Start(fitted, fitted.coef_, fitted.intercept_, fitted.bayes_error_)
-    models = Parallel(n_jobs=n_jobs)(
-        delayed(_fit)(_for_pair(estimator, data, pair), data.pair(*pair))
-        for pair in all_pairs(len(data.classes)).tolist()
-    )
-    n_features = data.X.shape[1]
-    rules = [_read_rules(m, n_features, 2) for m in models]
-    coef = np.concatenate([coef for coef, _ in rules])
-    intercept = np.concatenate([intercept for _, intercept in rules])
-    joined = models[0] if len(models) == 1 else _one_vs_one(estimator, models, data)
-    _set_names(joined, data)
-    return Start(joined, coef, intercept, None)
+        fitted = _fit(clone(estimator).set_params(multiclass="ovo"), rows, costs)
+        coef, intercept = fitted.coef_, fitted.intercept_
+    else:
+        models = Parallel(n_jobs=n_jobs)(
+            delayed(_fit)(*_of_pair(estimator, rows, costs, pair))
+            for pair in all_pairs(len(rows.classes)).tolist()
+        )
+        rules = [_read_rules(model, rows.X.shape[1], 2) for model in models]
+        coef, intercept = map(np.concatenate, zip(*rules, strict=True))
+        fitted = models[0]
+        if len(models) > 1:
+            fitted = OneVsOneClassifier(estimator)
+            fitted.classes_ = rows.classes
+            fitted.estimators_ = models
+            fitted.pairwise_indices_ = None
+            fitted.n_features_in_ = rows.X.shape[1]
+    if names is not None:
+        fitted.feature_names_in_ = names
+    return fitted, coef, intercept
 
 
-def _frozen_start(estimator: Any, data: TrainingData) -> Start:
-    """Take the rules of a fitted classifier, without changing it."""
+def _frozen_rules(
+    estimator: Any, rows: Rows, names: NDArray[Any] | None
+) -> tuple[Array, Array]:
+    """Return the rules of a fitted classifier."""
     try:
         check_is_fitted(unfrozen(estimator))
     except NotFittedError as error:
@@ -74,62 +79,58 @@ def _frozen_start(estimator: Any, data: TrainingData) -> Start:
         ) from error
     host = host_of(unfrozen(estimator))
     fitted = np.asarray(host.classes_)
-    if not np.array_equal(fitted, data.classes):
+    if not np.array_equal(fitted, rows.classes):
         raise ValueError(
             f"estimator was fitted to classes {fitted.tolist()}, but y has "
-            f"{data.classes.tolist()}: the search needs samples of the same classes"
+            f"{rows.classes.tolist()}: the search needs samples of the same classes"
         )
-    coef, intercept = _read_rules(host, data.X.shape[1], len(fitted))
-    own: Any = getattr(estimator, "feature_names_in_", data.names)
-    if data.names is not None and not np.array_equal(own, data.names):
+    rules = _read_rules(host, rows.X.shape[1], len(fitted))
+    own: Any = getattr(estimator, "feature_names_in_", names)
+    if names is not None and not np.array_equal(own, names):
         raise ValueError(
             f"estimator was fitted to features {list(own)}, but X has "
-            f"{list(data.names)}: pass the same columns in the same order"
+            f"{list(names)}: pass the same columns in the same order"
         )
-    return Start(estimator, coef, intercept, getattr(host, "bayes_error_", None))
+    return rules
 
 
-def _for_pair(estimator: Any, data: TrainingData, pair: list[int]) -> Any:
-    """Return a clone of the estimator with the settings of two classes, 0 and 1."""
+def _of_pair(
+    estimator: Any, rows: Rows, costs: Array | None, pair: list[int]
+) -> tuple[Any, Rows, Array | None]:
+    """Return a clone, rows and costs of two classes, which become 0 and 1 of more."""
     model = clone(estimator)
-    if len(data.classes) == 2:
-        return model
+    if len(rows.classes) == 2:
+        return model, rows, costs
     priors = getattr(model, "priors", None)
     if priors is not None and not isinstance(priors, str):
-        shares = check_priors(priors, data.classes, data.totals)[pair]
+        shares = check_priors(priors, rows.classes, rows.totals)[pair]
         model.set_params(priors=shares / shares.sum())
-    costs = getattr(model, "class_weight", None)
-    if isinstance(costs, dict):
-        labels = data.classes[pair].tolist()
-        weights = {k: costs.get(label, 1.0) for k, label in enumerate(labels)}
+    weights = getattr(model, "class_weight", None)
+    if isinstance(weights, dict):
+        labels = rows.classes[pair].tolist()
+        weights = {k: weights.get(label, 1.0) for k, label in enumerate(labels)}
         model.set_params(class_weight=weights)
-    return model
+    two = replace(rows.pair(*pair), classes=np.arange(2))
+    return model, two, None if costs is None else costs[pair]
 
 
-def _set_names(model: Any, data: TrainingData) -> None:
-    """Set the names of the features, as if the model had been fitted with them."""
-    if data.names is not None:
-        model.feature_names_in_ = data.names
-
-
-def _fit(model: Any, data: TrainingData) -> Any:
-    """Fit to data, with the class weights as priors or else as sample weights."""
-    weight = data.weights
-    if data.class_weight is not None and "priors" in model.get_params(deep=False):
-        priors = check_priors(model.priors, data.classes, data.totals)
-        priors = priors * data.class_weight
+def _fit(model: Any, rows: Rows, costs: Array | None) -> Any:
+    """Fit to rows, with the costs as priors or else as sample weights."""
+    weights = rows.weights
+    if costs is not None and "priors" in model.get_params(deep=False):
+        priors = check_priors(model.priors, rows.classes, rows.totals) * costs
         model.set_params(priors=priors / priors.sum())
-    else:
-        weight = data.error_weights()
-    if weight is None:
-        return model.fit(data.X, data.labels)
+    elif costs is not None:
+        weights = rows.frequencies * costs[rows.codes]
+    if weights is None:
+        return model.fit(rows.X, rows.labels)
     if not has_fit_parameter(model, "sample_weight"):
         name = type(model).__name__
         raise ValueError(
             f"estimator {name} cannot be fitted with sample_weight or class_weight: "
             f"leave them out, or fit it yourself and pass FrozenEstimator({name}(...))"
         )
-    return model.fit(data.X, data.labels, sample_weight=weight)
+    return model.fit(rows.X, rows.labels, sample_weight=weights)
 
 
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
@@ -173,13 +174,3 @@ def unfrozen(estimator: Any) -> Any:
     """Return what is in a `FrozenEstimator`."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator
-
-
-def _one_vs_one(estimator: Any, models: list[Any], data: TrainingData) -> Any:
-    """Return the models of all pairs as one fitted classifier of scikit-learn."""
-    joined = OneVsOneClassifier(estimator)
-    joined.classes_ = data.classes
-    joined.estimators_ = models
-    joined.pairwise_indices_ = None
-    joined.n_features_in_ = data.X.shape[1]
-    return joined

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.solvers import all_pairs
-from heterolda.solvers.rules import Rules
+from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
 
 
@@ -31,6 +32,16 @@ def scored_rules(
         with np.errstate(over="ignore"):
             squares = weight @ (scores - mean) ** 2 / max(total - 1, total / 2)
         deviations[own, place] = np.sqrt(squares)
-    return Rules.from_projections(
-        coef, intercept, error, n_iter=n_iter, means=means, deviations=deviations
+    distance = np.abs(means[:, 1] - means[:, 0])[:, None]
+    deviations = np.maximum(deviations, NO_SPREAD * distance)
+    trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)
+    return Rules(
+        coef=coef,
+        intercept=intercept,
+        error=error,
+        gap=np.full(len(coef), np.nan),
+        n_iter=n_iter,
+        status=np.where(trivial, Status.TRIVIAL, Status.BEST_TRIAL),
+        means=means,
+        deviations=deviations,
     )

@@ -133,32 +133,6 @@ class Rules:
             floored=pencil.floored,
         )
 
-    @classmethod
-    def from_projections(
-        cls,
-        coef: Array,
-        intercept: Array,
-        error: Array,
-        *,
-        n_iter: Index,
-        means: Array,
-        deviations: Array,
-    ) -> Rules:
-        """Return rules that do not come from a pencil."""
-        distance = np.abs(means[:, 1] - means[:, 0])[:, None]
-        deviations = np.maximum(deviations, NO_SPREAD * distance)
-        trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)
-        return cls(
-            coef=coef,
-            intercept=intercept,
-            error=error,
-            gap=np.full(len(coef), np.nan),
-            n_iter=n_iter,
-            status=np.where(trivial, Status.TRIVIAL, Status.BEST_TRIAL),
-            means=means,
-            deviations=deviations,
-        )
-
     def less(self, threshold: float) -> Rules:
         """Subtract a threshold from the scores."""
         intercept, means = self.intercept - threshold, self.means - threshold

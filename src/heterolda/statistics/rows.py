@@ -84,7 +84,9 @@ class Rows:
         return replace(rows, X=dense(rows.X).astype(np.float64, copy=False))
 
     def pair(self, i: int, j: int) -> Self:
-        """Return the rows of classes i and j, as classes 0 and 1."""
+        """Return the rows of classes i and j, i < j, as classes 0 and 1."""
+        if len(self.classes) == 2:
+            return self
         rows = self.take(np.flatnonzero((self.codes == i) | (self.codes == j)))
         codes = (rows.codes == j).astype(np.int64)
         return replace(rows, codes=codes, classes=self.classes[[i, j]])
