@@ -141,7 +141,7 @@ def test_all_rows_or_a_random_sample_in_their_order(frame):
     drawn = []
     for seed in (0, 0, 1):
         rows, reading = read_all(table, most=50, seed=seed)
-        assert (len(rows.X), reading.n_read) == (50, 900)
+        assert (len(rows.X), reading.n_rows) == (50, 900)
         places = np.flatnonzero(np.isin(frame["a"], rows.X[:, 0]))
         assert_array_equal(rows.X, frame[FEATURES].iloc[places])
         assert_array_equal(rows.labels, frame["kind"].iloc[places])
@@ -310,7 +310,7 @@ def test_requests_that_make_no_sense(frame, tmp_path):
         (np.zeros((4, 2)), TypeError, "got ndarray: pass an array to fit", {}),
         ([*table.to_batches(), 5], TypeError, "item 2 of source must be a record", {}),
         (table, TypeError, "must be the name of a column", {"target": None}),
-        (table, TypeError, "must be column names", {"columns": [0]}),
+        (table, ValueError, "no column is named 0; it has", {"columns": [0]}),
     ]:
         refused(source, message, error, **settings)
     more = twice.append_column("x", [[1.0]])

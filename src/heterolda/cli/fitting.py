@@ -165,7 +165,7 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
     rows = Rows(rows.X, rows.codes, weights, rows.classes)
     names = np.array(done.file.features, dtype=object)
     note(*training_traps(table, names.tolist(), done.first, rows.X, rows.codes))
-    n = done.n_read - done.n_dropped
+    n = done.n_rows
     if len(rows.codes) == n:
         note("these settings need all rows at once and keep them in memory")
     else:
@@ -194,9 +194,9 @@ def _fit_batches(
     is_whole = bool(np.isclose(sample.weight.sum(), stats.weights.sum()))
     rows = (sample if is_whole else sample.take(slice(IN_ALL))).rows(stats.classes)
     names = [str(name) for name in np.asarray(stats.feature_names)]
-    note(*training_traps(table, names, gathered.first, rows.X, rows.codes))
+    note(*training_traps(table, names, gathered.reading.first, rows.X, rows.codes))
     model = labelled(model, stats.classes)._fit_sampled(stats, sample)
-    numbers = gathered.n_rows, gathered.n_incomplete
+    numbers = gathered.reading.n_rows, gathered.n_incomplete
     if gathered.n_incomplete:  # EM's moments do not add up, and the sample is filled in
         return _Fitted(model, *numbers)
     if is_whole:

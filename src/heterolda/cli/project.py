@@ -113,7 +113,7 @@ def _project(
         X, y, _ = sample.in_proportion()
         names = [str(feature) for feature in np.asarray(stats.feature_names)]
         codes = np.searchsorted(stats.classes, y)
-        note(*training_traps(table, names, gathered.first, X, codes))
+        note(*training_traps(table, names, gathered.reading.first, X, codes))
         projection = labelled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:

@@ -45,9 +45,8 @@ class Gathered:
     statistics: ClassStatistics  # of all rows
     folds: list[ClassStatistics]  # the statistics of each fold, if asked for
     sample: Any  # a RowSample, if asked for
-    n_rows: int  # that were used
-    n_incomplete: int  # of these, rows with missing values
-    first: Array  # the first rows
+    n_incomplete: int  # rows with missing values
+    reading: Pass
 
 
 def gather(
@@ -66,10 +65,9 @@ def gather(
     reading, sample = Pass(table, progress), None
     incomplete = _IncompletePool()
     parts: list[ClassStatistics | None] = []  # of all rows, then of folds
-    n_rows, names = 0, np.empty(0, dtype=object)
+    names = np.empty(0, dtype=object)
     for rows in reading:
-        n_rows += len(rows.codes)
-        _check_classes(reading, n_rows)
+        _check_classes(reading)
         if sampled:
             part = RowSample.from_arrays(rows.X, rows.codes, rows.weights)
             sample = part if sample is None else sample + part
@@ -86,7 +84,7 @@ def gather(
                 _added(part, dealt, names)
                 for part, dealt in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
             ]
-    _check_rows(reading, n_rows)
+    _check_rows(reading)
     labels: NDArray[Any] = reading.labels.classes
     total, folds = parts[0], parts[1:]
     if incomplete.n_rows:
@@ -110,7 +108,7 @@ def gather(
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X
         sample = replace(sample, X=X, y=labels[sample.y])
     named = [_with_labels(part, labels) for part in folds if part is not None]
-    return Gathered(stats, named, sample, n_rows, incomplete.n_rows, reading.first)
+    return Gathered(stats, named, sample, incomplete.n_rows, reading)
 
 
 def _dealt(rows: Rows, n_folds: int) -> Iterator[Rows]:
@@ -162,10 +160,10 @@ def read_all(
     parts: list[tuple[Array, Rows]] = []
     for rows in reading:
         parts.append((rng.random(len(rows.codes)), rows))
-        _check_classes(reading, reading.n_read)
+        _check_classes(reading)
         if most is not None and sum(len(keys) for keys, _ in parts) > 2 * most:
             parts = [_joined(parts, most)]
-    _check_rows(reading, reading.n_read - reading.n_dropped)
+    _check_rows(reading)
     _, rows = _joined(parts, most)
     labels = reading.labels.classes
     order = np.argsort(labels)
@@ -188,15 +186,16 @@ def _joined(parts: list[tuple[Array, Rows]], most: int | None) -> tuple[Array, R
     return keys[kept], rows.take(kept)
 
 
-def _check_rows(reading: Pass, n_rows: int) -> None:
+def _check_rows(reading: Pass) -> None:
     """Refuse a table without rows or classes; warn of rows that were left out."""
-    n_dropped, table = reading.n_dropped, reading.table
+    n_rows, n_dropped = reading.n_rows, reading.n_dropped
     if not n_rows:
         complete = " without missing values" if n_dropped else ""
         raise ParameterError("source", f": the data have no rows{complete}")
-    _check_classes(reading, n_rows, is_end=True)
+    _check_classes(reading, is_end=True)
     if n_dropped:
-        lack = "no label or no weight" if table.missing == "em" else "missing values"
+        is_em = reading.table.missing == "em"
+        lack = "no label or no weight" if is_em else "missing values"
         warnings.warn(
             f"{n_dropped} of {n_dropped + n_rows} rows have {lack} and were left out",
             MissingRowsWarning,
@@ -205,13 +204,13 @@ def _check_rows(reading: Pass, n_rows: int) -> None:
     warn_of_similar_labels(reading.labels.classes.tolist())
 
 
-def _check_classes(reading: Pass, n_rows: int, *, is_end: bool = False) -> None:
-    """Refuse labels that are not classes, among so many rows that were used.
+def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
+    """Refuse labels that are not classes.
 
     That is so if every other row has its own, unless rows are few, or if, in the end,
     they are many numbers with decimals.
     """
-    n = len(reading.labels)
+    n, n_rows = len(reading.labels), reading.n_rows
     differ = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
     if not differ and not (is_end and n > _MOST_DECIMALS):
         return

@@ -68,6 +68,9 @@ class ClassFinder:
         labels = classes.tolist()
         self._places = {text_of(label): k for k, label in enumerate(labels)}
         self._places |= {label: k for k, label in enumerate(labels)}
+        self._alike: dict[object, list[int]] = {}
+        for k, label in enumerate(labels):
+            self._alike.setdefault(look_of(label), []).append(k)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -79,15 +82,13 @@ class ClassFinder:
         places, alike, unknown = np.full(len(labels), -1), {}, []
         for code in np.unique(codes).tolist():
             label = labels[code]
-            places[code] = self.find(label)
-            if places[code] < 0:
-                look = look_of(label)
-                same = [k for k, name in enumerate(names) if look_of(name) == look]
-                if len(same) == 1:
-                    places[code] = same[0]
-                    alike[label] = names[same[0]]
-                else:
-                    unknown.append(label)
+            places[code] = k = self.find(label)
+            same = self._alike.get(look_of(label), ())
+            if k < 0 and len(same) == 1:
+                places[code] = same[0]
+                alike[label] = names[same[0]]
+            elif k < 0:
+                unknown.append(label)
         if unknown:
             raise ValueError(
                 f"{where} {unknown[:5]} that are not classes of the model, "

@@ -84,8 +84,8 @@ class Pass:
 
     Attributes
     ----------
-    n_read, n_dropped : int
-        Numbers of rows that were read, and that were left out for missing values.
+    n_rows, n_dropped : int
+        Numbers of rows that are used, and that were left out for missing values.
     file : File
         The one that is being read; None before the first.
     first : array of shape (at most 1000, n_features)
@@ -101,7 +101,7 @@ class Pass:
         classes: NDArray[Any] | None = None,
     ) -> None:
         self.table, self._progress = table, progress
-        self.n_read = self.n_dropped = 0
+        self.n_rows = self.n_dropped = 0
         self.file: Any = None
         self.first: Array = np.empty((0, 0))
         # Rows of levels that the fit has not seen, by column.
@@ -120,11 +120,11 @@ class Pass:
         for records in file.batches:
             used, rows = self._decoded(records, n_before)
             n_before += records.num_rows
-            self.n_read += records.num_rows
+            self.n_rows += len(rows.codes)
             self.n_dropped += records.num_rows - len(rows.codes)
             if not len(self.first):
                 self.first = rows.X[:_FIRST_ROWS].copy()
-            self._progress(f"{self.n_read:,} rows", np.nan)
+            self._progress(f"{self.n_rows + self.n_dropped:,} rows", np.nan)
             yield records if used is None else records.filter(used), rows
 
     def unseen_notes(self) -> list[str]:
