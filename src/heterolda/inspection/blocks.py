@@ -180,7 +180,7 @@ def _html(text: str) -> Markup:
     """Return text as HTML, with numbers and their signs on one line."""
     if isinstance(text, Markup):
         return text
-    number = r"(?<=&lt;) (?=\d)|(?<=\d) (?=%)"  # as in < 0.001 %
+    number = r"(?<=&lt;) (?=\d)|(?<=\d) (?=%|s$)"  # as in < 0.001 % and 0.12 s
     return Markup(re.sub(number, "&nbsp;", escape(text)))
 
 

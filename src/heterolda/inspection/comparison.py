@@ -33,7 +33,7 @@ from heterolda.inspection.displays.comparison_chart import draw_comparison
 from heterolda.statistics.rows import copies_of_rows
 
 _CAVEAT = (
-    "Standard errors (+-) cover the choice of held-out rows, not that of training "
+    "Standard errors (±) cover the choice of held-out rows, not that of training "
     "rows. The best of several models on the same rows looks slightly too good: part "
     "of its lead may be luck."
 )
@@ -209,21 +209,25 @@ class Comparison(Shown):
 
     def _table(self) -> Table:
         """Return the figures of the models."""
-        head = ["model", "accuracy", "+-", "to best", "+-", "log loss", "one fit"]
         accuracy, error = 100 * self.accuracy, 100 * self.standard_error
         difference, paired = 100 * self.difference, 100 * self.difference_error
         rows = []
         for k, name in enumerate(self.names):
             if name in self.failures:
-                rows.append([name, "failed", *[""] * 5])
+                rows.append([name, "failed", "", "", ""])
                 continue
-            row = [name, f"{accuracy[k]:.2f} %", f"{error[k]:.2f}"]
-            to_best = [f"{difference[k]:.2f}", f"{paired[k]:.2f}"]
-            row += ["best", ""] if name == self.best else to_best
+            to_best = f"{difference[k]:.2f} ±{paired[k]:.2f}"
             loss = self.log_loss[k]
-            row += ["-" if np.isnan(loss) else f"{loss:.4f}"]
-            rows.append([*row, f"{self.fit_seconds[k]:.2g} s"])
-        return Table(head, rows)
+            rows.append(
+                [
+                    name,
+                    f"{accuracy[k]:.2f} % ±{error[k]:.2f}",
+                    "best" if name == self.best else to_best,
+                    "-" if np.isnan(loss) else f"{loss:.4f}",
+                    f"{self.fit_seconds[k]:.2g} s",
+                ]
+            )
+        return Table(["model", "accuracy", "to best", "log loss", "one fit"], rows)
 
     def __repr__(self) -> str:
         n_models, n_rows = len(self.names), len(self.rows)
