@@ -2,7 +2,9 @@
 
 import re
 import shlex
+from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
@@ -110,3 +112,9 @@ def test_a_first_line_that_may_be_a_row(rng, tmp_path, first, is_row):
     result = invoke(*FIT, path, "-t", first.split(",")[-1])
     assert result.exit_code == 0, result.stderr
     assert ("if it is a row, add --no-header" in result.stderr) == is_row
+
+
+def test_decimals_of_parquet_are_numbers():
+    table = pa.table({"price": [Decimal(1)] * 4, "city": [*"abac"], "kind": [*"abab"]})
+    with pytest.raises(ValueError, match=r"1 column is .*: 'city' \(row 1: 'a'\)"):
+        statistics_from_batches(table, "kind")

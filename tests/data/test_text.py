@@ -30,7 +30,6 @@ HEADS = [
     ("x;y\n1,500;2\n", ";", ".", ["x", "y"], 1),  # which may be thousands
     ('x,y\n"1,465.5",2\n', ",", ".", ["x", "y"], 1),
     ("x;y\n1.465,5;2\n", ";", ",", ["x", "y"], 1),
-    ("x;y\n1.465;2,5\n", ";", ",", ["x", "y"], 1),
     ('"","x","k"\n"1",2,"a"\n"2",3,"b"\n', ",", ".", ["column_1", "x", "k"], 1),
     ('"x" "k"\n"1" 2 "a b"\n"2" 3 "c"\n', " ", ".", ["column_1", "x", "k"], 1),
     ("  x   k\n 1.5   a\n12.5   b\n", " ", ".", ["x", "k"], 1),
@@ -60,6 +59,10 @@ def test_the_first_lines_show_the_layout():
         # What is given is not detected.
         form = find_layout(head, Format(delimiter=";", decimal="."), ",", "t").format
         assert (form.delimiter, form.decimal) == (";", ".")
+    mixed = "x;y\n1.465;2,5\n"  # an error, unless the decimal mark is given
+    for given, decimal in ((None, "."), (",", ",")):
+        form = find_layout(mixed, Format(decimal=given), ",", "t").format
+        assert (form.decimal, form.grouped) == (decimal, given == ",")
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.data.formats import Format
-from heterolda.data.not_numeric import not_numeric
+from heterolda.data.not_numeric import TEXT, is_any, not_numeric
 from heterolda.data.table import File
 from heterolda.estimators.fit_record import Category
 from heterolda.foundations.arrays import Array, Index
 
 # Types as Arrow calls them.
-_LABELS = (
-    *("string", "large_string", "string_view"),
-    *("floating", "integer", "boolean", "null"),
-)
+_LABELS = (*TEXT, "floating", "integer", "boolean", "null")
 _NUMBERS = "floating", "integer", "boolean", "decimal", "null"
 
 
@@ -106,8 +103,9 @@ def _as_numpy(column: Any, text: Format) -> Array:
     from pyarrow import types
 
     if not types.is_float64(column.type):  # most are, and there may be many
-        column = column.dictionary_decode() if _is_any(column, "dictionary") else column
-        if not _is_any(column, *_NUMBERS):
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if not is_any(column.type, *_NUMBERS):
             raise NotNumbersError
         if types.is_boolean(column.type):
             column = pc.cast(column, pa.uint8())
@@ -178,7 +176,8 @@ def _coded(
 
     column = batch.column(name)
     is_encoded = types.is_dictionary(column.type)
-    if not _is_any(column.dictionary if is_encoded else column, *_LABELS, *more):
+    kind = column.type.value_type if is_encoded else column.type
+    if not is_any(kind, *_LABELS, *more):
         raise ValueError(
             f"{file.name}: column {name!r} {role} must be whole numbers, booleans or "
             f"text, but is of type {column.type}: convert it to text"
@@ -198,10 +197,3 @@ def _masked(codes: Index, values: list[Any], missing: Collection[Any]) -> Index:
     absent = [code for code, value in enumerate(values) if value in missing]
     codes[np.isin(codes, absent)] = -1
     return codes
-
-
-def _is_any(column: Any, *names: str) -> bool:
-    """Return whether the type of a column is one of those that Arrow calls so."""
-    from pyarrow import types
-
-    return any(getattr(types, f"is_{name}")(column.type) for name in names)

@@ -65,10 +65,10 @@ def open_excel(path: str, table: Table) -> File:
         others = ", ".join(repr(other) for other in heads if other != name)
         warn_of_reading(f"{path}: the sheet {name!r} was read, and not {others}")
     head, text = heads[name], table.format
-    if text.decimal is None:  # of numbers that are text: others have none
-        cells = [[v for v in row.values() if isinstance(v, str)] for row in head]
-        decimal, grouped = decimal_mark(cells, where)
-        text = replace(text, decimal=decimal, grouped=grouped)
+    # Of numbers that are text: others have none.
+    cells = [[v for v in row.values() if isinstance(v, str)] for row in head]
+    decimal, grouped = decimal_mark(cells, where, given=text.decimal)
+    text = replace(text, decimal=decimal, grouped=grouped)
     if text.delimiter in (None, BLANK, text.decimal):
         text = replace(text, delimiter=";" if text.decimal == "," else ",")
     lines = _lines(chain(head, sheets[name]), _span(head), text)

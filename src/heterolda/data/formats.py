@@ -63,7 +63,7 @@ class Format:
     header: bool = True  # whether the first line names the columns
     na: tuple[str, ...] = ()  # strings for missing values, in addition to the usual
     n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
-    grouped: bool = False  # whether the other decimal mark separates thousands
+    grouped: bool | None = None  # whether the other decimal mark separates thousands
     line_end: str = "\n"
     encoding: Encoding = field(default_factory=Encoding, compare=False)
 
@@ -99,7 +99,7 @@ def number_of(text: str) -> float | None:
         return None
 
 
-def number_pattern(decimal: str, grouped: bool = False) -> re.Pattern[str]:
+def number_pattern(decimal: str, grouped: bool | None = False) -> re.Pattern[str]:
     """Return a regular expression for numbers, perhaps with groups of thousands."""
     digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
     if grouped:

@@ -22,10 +22,11 @@ _N_SHOWN = 5  # cells in a message
 _MOST = 0.8  # share of the rows that must have the same number of cells
 _NAMES = {".": "point", ",": "comma"}
 _POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
+# By the decimal mark: whole numbers in thousands, and numbers that must be meant so.
 _THOUSANDS = {
-    mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+"),
 }
-# By the decimal mark: numbers that cannot be meant otherwise.
 _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
@@ -95,8 +96,8 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
             f"without header of {fitted}: columns might be confused; add a first line "
             "that names them column_1, column_2, ... as in the fit"
         )
-    if text.decimal is None:
-        decimal, grouped = decimal_mark(body, where, delimiter)
+    if text.grouped is None:
+        decimal, grouped = decimal_mark(body, where, delimiter, text.decimal)
         text = replace(text, decimal=decimal, grouped=grouped)
     text = replace(
         text,
@@ -224,34 +225,30 @@ def _has_units(body: list[list[str]], text: Format) -> bool:
 
 
 def decimal_mark(
-    body: list[list[str]], where: str, delimiter: str = ""
+    body: list[list[str]], where: str, delimiter: str = "", given: str | None = None
 ) -> tuple[str, bool]:
     """Return the decimal mark, and whether the other one separates thousands.
 
-    It is a comma only where all points may separate thousands.
+    Unless it is given, it is a comma only where no number has a point.
     """
     cells = [cell.strip() for row in body for cell in row]
-    numbers = {
-        mark: [c for c in cells if mark in c and number_pattern(mark).fullmatch(c)]
-        for mark in ".,"
-    }
-    are_thousands = {
-        mark: all(map(_THOUSANDS[mark].fullmatch, numbers[mark])) for mark in ".,"
-    }
+    commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]
+    are_thousands = all(map(_THOUSANDS["."].fullmatch, commas))
     for mark, form in _GROUPED.items():
         grouped = list(filter(form.fullmatch, cells))
-        if mark == "." and delimiter == "," and are_thousands[","]:
-            grouped += numbers[","]  # which are in quotes
-        if mark == "," and are_thousands["."] and not are_thousands[","]:
-            grouped += numbers["."]
-        if grouped:
+        are_quoted = mark == "." and delimiter == "," and are_thousands
+        if are_quoted or mark == given:
+            grouped += filter(_THOUSANDS[mark].fullmatch, cells)
+        if grouped and given in (mark, None):
             text = f"numbers such as {grouped[0]!r} have thousands separators"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")
             return mark, True
-    if are_thousands[","] or numbers["."]:
+    if given is not None:
+        return given, False
+    have_points = any("." in c and number_pattern(".").fullmatch(c) for c in cells)
+    if are_thousands or have_points:
         return ".", False
-    shown = numbers[","][0]
-    warn_of_reading(f"{where}: numbers such as {shown!r} have a decimal comma")
+    warn_of_reading(f"{where}: numbers such as {commas[0]!r} have a decimal comma")
     return ",", False
 
 

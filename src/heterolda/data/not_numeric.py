@@ -22,6 +22,14 @@ _MARKS, _FEW = 5, 0.1
 # Categories have no more levels, and each has so many rows on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
+TEXT = "string", "large_string", "string_view"  # types, as Arrow calls them
+
+
+def is_any(kind: Any, *names: str) -> bool:
+    """Return whether the type of a column is one of those that Arrow calls so."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
 class NotNumericError(ValueError):
@@ -40,15 +48,13 @@ class _Column:
     """The cells of a column, counted, and the option that helps; None for numbers."""
 
     def __init__(self, column: Any, file: File, n_before: int) -> None:
-        from pyarrow import types
-
         kind, text = column.type, file.format
-        kind = kind.value_type if types.is_dictionary(kind) else kind
+        kind = kind.value_type if is_any(kind, "dictionary") else kind
         self.words: Counter[str] = Counter()  # cells that are not numbers
         self.has_missing, self.remedy = column.null_count > 0, None
-        if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        if is_any(kind, "floating", "integer", "boolean", "decimal"):
             return
-        if not (types.is_string(kind) or types.is_large_string(kind)):
+        if not is_any(kind, *TEXT):
             self.shown, self.remedy = f"of type {kind}", "exclude"
             return
         missing = {"", *(text.missing_words if file.is_text else text.na)}

@@ -68,13 +68,14 @@ def _texts(
 
     They are written in the format of the first. But by the name of the file, if there
     is one, tabs are `usual` or they are not, and what is shown on a terminal is UTF-8.
+    A decimal comma is not a delimiter.
     """
     import pyarrow as pa
 
     first, text = next(batches)
     delimiter = text.delimiter or ","
     if delimiter == " " or (usual and "\t" in (usual, delimiter)):
-        delimiter = usual or ","
+        delimiter = ";" if usual == text.decimal else usual or ","
     style = delimiter, text.decimal or ".", text.line_end
     names = first.schema.names
     header = pa.RecordBatch.from_arrays([pa.array([name]) for name in names], names)
