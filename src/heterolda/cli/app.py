@@ -110,7 +110,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help=_HELP,
     add_completion=False,
-    add_help_option=False,
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
@@ -141,16 +140,13 @@ def main(
             "--show-versions", help="Show the versions of all dependencies and exit."
         ),
     ] = False,
-    show_help: Annotated[
-        bool, typer.Option("--help", "-h", help="Show this message and exit.")
-    ] = False,
 ) -> None:
     """Show versions, or the help if no command is given."""
     if version:
         print(f"heterolda {sys.modules['heterolda'].__version__}")
     elif show_versions:
         sys.modules["heterolda"].show_versions()
-    elif show_help or context.invoked_subcommand is None:
+    elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
     else:
         return

@@ -1,23 +1,29 @@
-"""Model files: what they hold, and the tables that they need."""
+"""Model files: what they hold, the tables that they need, and what they write."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heterolda.data.files import STANDARD_STREAM
+from heterolda.data.files import PARQUET, STANDARD_STREAM
 from heterolda.data.formats import Format
 from heterolda.data.labels import ClassFinder
-from heterolda.data.table import Table
+from heterolda.data.reading import Pass, open_files
+from heterolda.data.table import AbsentColumnsError, File, Table
+from heterolda.data.writer import write_table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import raw_columns
 from heterolda.exceptions import ParameterError
 from heterolda.export import load
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.threads import Progress
 from heterolda.foundations.wording import count, named
 
 
@@ -122,3 +128,65 @@ def _by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
             )
         by_labels[labels[k]] = _by_label(parameter, value, finder)
     return by_labels
+
+
+def write_answers(
+    reading: Pass,
+    out: str,
+    only: Sequence[str],
+    without: Sequence[str],
+    added: Sequence[str],
+    answer: Callable[[Array], Sequence[Any]],
+    progress: Progress,
+) -> int:
+    """Write columns of a table as they are, then those that are added.
+
+    These are `only` some, or else all but those in `without`; `answer` takes the
+    features of a batch. In Parquet files, features of text files are numbers. Return
+    the number of rows.
+    """
+    import pyarrow as pa
+
+    as_numbers = out.lower().endswith(PARQUET)
+    kept: list[str] = []
+
+    def answered(file: File, records: Any, X: Array) -> tuple[Any, Any]:
+        columns = dict(zip(kept, records.select(kept).columns, strict=True))
+        if as_numbers and file.is_text:
+            # A feature of a category has the name of no column.
+            for name, x in zip(file.features, X.T, strict=True):
+                if name in columns:
+                    columns[name] = pa.array(x, mask=np.isnan(x))
+        columns |= dict(zip(added, answer(X), strict=True))
+        return pa.RecordBatch.from_pydict(columns), file.format
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        for file in open_files(reading.table):
+            if not kept:
+                others = [name for name in file.schema.names if name not in without]
+                kept.extend(only or others)
+                _check_names(file, kept, added)
+                # Names come first, so that whoever waits for rows sees them.
+                empty = pa.RecordBatch.from_pylist([], schema=file.schema)
+                yield answered(file, empty, np.empty((0, len(file.features))))
+            for records, rows in reading.of_file(file):
+                yield answered(file, records, rows.X)
+
+    return write_table(batches(), out, progress)
+
+
+def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
+    """Refuse columns that do not exist, or would be written twice."""
+    names = file.schema.names
+    absent = sorted({*kept} - {*names})
+    if absent:
+        raise AbsentColumnsError(
+            f"{file.name}: no column is named {named(absent)}; it has {named(names)}"
+        )
+    columns = [*kept, *added]
+    clash = next((name for name in added if columns.count(name) > 1), None)
+    if clash is not None:
+        raise ValueError(
+            f"{file.name}: there is already a column {clash!r}: rename it, or choose "
+            "the columns to write with --id"
+        )

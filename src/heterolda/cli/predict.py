@@ -71,7 +71,6 @@ def predict(
     import numpy as np
 
     import heterolda.cli.models as models
-    from heterolda.cli.answers import write_answers
     from heterolda.data.reading import Pass
 
     fitted = models.load_classifier(model)
@@ -98,7 +97,7 @@ def predict(
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
         show = status.doing("predicting")
-        n_rows = write_answers(rows, out, only, (), added, answer, show)
+        n_rows = models.write_answers(rows, out, only, (), added, answer, show)
     used = {*rows.file.columns, *only}
     unused = [name for name in rows.file.schema.names if name not in used]
     if unused:

@@ -135,7 +135,7 @@ def _write_projected(
     """Write the rows that were fitted; return how many there are."""
     import numpy as np
 
-    from heterolda.cli.answers import write_answers
+    from heterolda.cli.models import write_answers
     from heterolda.data.reading import Pass
     from heterolda.estimators.fit_record import raw_columns
     from heterolda.inspection.projection_text import component_names
