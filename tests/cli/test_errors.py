@@ -115,7 +115,7 @@ BAD = r"""
 2 | fit good.csv FIT --columns x0,x1 --exclude x1 | use only one of them
 2 | fit good.csv FIT --solver best | '--solver': 'best' is not one of 'global', 'fixed
 2 | fit good.csv FIT --delimiter ;; | write one character, such as
-2 | fit empty.csv FIT --shrinkage much | --shrinkage must be .* range \[0.0, 1.0\], got
+2 | fit empty.csv FIT --shrinkage much | --shrinkage must be .*0.0, 1.0.* got 'much'
 2 | fit empty.csv FIT --shrinkage 0.1,2 | --shrinkage must be two numbers in
 2 | fit good.csv FIT --costs north=3 | write TRUE:DECIDED=COST
 2 | fit good.csv FIT --costs north | write TRUE:DECIDED=COST

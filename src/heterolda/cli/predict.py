@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from heterolda.foundations.arrays import Array
 
 
+Identifier = Annotated[
+    Sequence[str] | None,
+    opt.write(
+        "NAMES",
+        "Write only these columns and the results.",
+        "--id",
+        parser=opt.split_names,
+    ),
+]
+
+
 def predict(
     *,
     model: opt.ModelFile,
@@ -44,15 +55,7 @@ def predict(
     proba: Annotated[
         bool, opt.write(None, "Add the probability of each class.", "--proba")
     ] = False,
-    identifier: Annotated[
-        Sequence[str] | None,
-        opt.write(
-            "NAMES",
-            "Write only these columns and the results.",
-            "--id",
-            parser=opt.split_names,
-        ),
-    ] = None,
+    identifier: Identifier = None,
 ) -> None:
     """Predict the class of each row of a table, in a new column.
 
