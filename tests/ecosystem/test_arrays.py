@@ -121,9 +121,14 @@ def test_ties_are_broken_as_in_numpy(device, rng):
 @pytest.mark.parametrize("model", [*MODELS, HeteroscedasticProjection(2)], ids=repr)
 def test_fits_are_those_of_numpy(device, model, few, monkeypatch):
     monkeypatch.setattr(gathering, "FEW_NUMBERS", few)
-    for X, y in ((ROWS, TEXT), (WIDE, LABELS[::4])):
-        plain = clone(model).fit(X, y)
-        moved = clone(model).fit(device.put(X), device.put(y))
+    weight = np.arange(160) % 3
+    for X, y, w in (
+        (ROWS, TEXT, None),
+        (WIDE, LABELS[::4], None),
+        (ROWS, TEXT, weight),
+    ):
+        plain = clone(model).fit(X, y, sample_weight=w)
+        moved = clone(model).fit(device.put(X), device.put(y), sample_weight=w)
         assert place_of(moved) == device
         for name in ("predict_proba", "transform"):
             if hasattr(plain, name):

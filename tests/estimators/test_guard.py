@@ -101,7 +101,8 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     verdicts, votes = [], []
     compare, count = guard.compare_with_rivals, guard._count_left_out
     monkeypatch.setattr(
-        "heterolda.estimators.discriminant.compare_with_rivals",
+        guard,
+        "compare_with_rivals",
         lambda *given: verdicts.append(compare(*given)) or verdicts[0],
     )
     monkeypatch.setattr(

@@ -22,16 +22,14 @@ from heterolda.estimators.base import (
 )
 from heterolda.estimators.calibration import Evidence
 from heterolda.estimators.gathering import (
-    add_chunk,
     check_has_statistics,
     check_statistics,
-    chunk_statistics,
     forget_fit,
     keep_statistics,
     training_rows,
-    with_all_classes,
+    with_chunk,
 )
-from heterolda.estimators.guard import compare_with_rivals, warn_of_misfit, with_rivals
+from heterolda.estimators.guard import ScoresByClass, guarded_rules, with_rivals
 from heterolda.estimators.missing import chosen_features, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.thresholds import Thresholds, has_few_rows
@@ -347,15 +345,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
         stats, rows = training_rows(self, X, y, sample_weight)
         if self.covariance_estimator is not None:
             stats = estimated_statistics(self, stats, rows)
-        self._solve(stats, rows)
-        return settle(self, device_of(X))
+        return settle(self._solve(stats, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample):
         """Fit from statistics and a sample of the same rows, as `fit` to all rows."""
         self._validate_params()
         needs_no_rows(self)
-        stats = check_statistics(statistics).without_empty_classes()
-        stats, sample = as_frequencies(stats, sample)
+        stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
         return self._solve(stats, sample.rows(stats.classes))
 
     @available_if(needs_no_rows)
@@ -386,14 +382,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
             The estimator. It cannot predict until every class has rows, and some class
             (with ``shrinkage=0`` every class) a total weight above 1.
         """
-        before = host_of(self)
-        first = not hasattr(before, "classes_")
-        if not first:
-            check_has_statistics(before)
-        labels = all_labels(*on_host(classes), None if first else before.classes_)
+        earlier = None
+        if hasattr(self, "classes_"):
+            check_has_statistics(self)
+            earlier = self.statistics_.classes
+        labels = all_labels(*on_host(classes), earlier)
         check_parameters(self, labels)
-        chunk = chunk_statistics(self, X, y, sample_weight)
-        stats = add_chunk(before, with_all_classes(labels, chunk), decay)
+        stats = with_chunk(self, X, y, sample_weight, decay, labels)
         if too_small(stats.weights, self.shrinkage).any():
             forget_fit(self)
             keep_statistics(self, stats)
@@ -420,48 +415,45 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return self._solve(check_statistics(statistics))
 
     def _solve(self, stats, rows=None):
-        """Solve all pairs, compare the rules with others on rows, and keep them."""
+        """Solve all pairs, let rows check the rules, and write the attributes."""
         check_several_classes(stats.n_classes)
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
-        chosen = None if rows is None else chosen_by_rows(self.shrinkage, inside, rows)
-        problem = PairProblem.of(self, inside, chosen)
+        chosen = chosen_by_rows(self.shrinkage, inside, rows)
+        problem = PairProblem.of(self, stats, chosen, span)
         sample = sampled(rows) if self.guard and rows is not None else None
-        thresholds, left_out = None, {}
+        guarded, thresholds, evidence = np.zeros(len(problem.pairs), bool), None, 1.0
+        left_out: ScoresByClass = {}
         if sample is not None and problem.has_few_rows:
             thresholds, rules, left_out = Thresholds.of(problem, sample)
         else:
             rules = problem.solve()
-        guarded = np.zeros(len(problem.pairs), bool)
-        if sample is not None and problem.is_guarded:
-            verdict = compare_with_rivals(rules, problem, sample)
-            warn_of_misfit(stats, verdict, rules.coef, span)
-            guarded, left_out = verdict.guarded, verdict.left_out
-            rules = with_rivals(rules, problem, guarded)
-        evidence = 1.0
+            if sample is not None and problem.is_guarded:
+                rules, guarded, left_out = guarded_rules(rules, problem, sample)
         # Rows filled in by regression are less sure of their class than they look.
-        complete = inside.estimated_by != "EM"
+        complete = stats.estimated_by != "EM"
         if sample is not None and problem.follows_optimum and complete:
             evidence = Evidence.of(rules, problem, sample, left_out)
         rated = problem.rate(rules)
-        warn_of_fit(stats, problem, rated.planes, rows)
-        self._keep(stats, problem, span, rated, guarded, evidence, thresholds)
-        return self
+        warn_of_fit(problem, rated.planes, rows)
+        return self._keep(problem, rated, guarded, evidence, thresholds)
 
-    def _keep(self, stats, problem, span, rated, guarded, evidence, thresholds):
+    def _keep(self, problem, rated, guarded, evidence, thresholds):
         """Write the fitted attributes."""
         for name in ("fit_record_", "_thresholds"):  # of an earlier fit
             vars(self).pop(name, None)
-        keep_statistics(self, stats)
+        keep_statistics(self, problem.features)
         self.shrinkage_ = problem.chosen
         self.priors_ = problem.priors
         self.pairs_ = problem.pairs
         self.guarded_ = guarded
-        rules = rated.planes if span is None else span.in_features(rated.planes)
+        rules, span = rated.planes, problem.span
+        rules = rules if span is None else span.in_features(rules)
         self._decide_by(rules, rated.error_rates, rated.risk, evidence)
         if thresholds is not None:  # for other operating points
             self._thresholds = thresholds
         # What was fitted, whatever set_params says later.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
+        return self
 
     def _decide_by(self, rules, error_rates, risk, evidence):
         """Write the attributes of the rules, and what predicts by them."""
@@ -607,8 +599,8 @@ def solved_again(model, parameters, stats=None, guarded=None):
     given = {"shrinkage": model._settings["shrinkage"]} | parameters
     copy = clone(model).set_params(**given)
     copy._validate_params()
-    inside, span = in_span(stats, copy.shrinkage)
-    problem = PairProblem.of(copy, inside, model.shrinkage_)
+    _, span = in_span(stats, copy.shrinkage)
+    problem = PairProblem.of(copy, stats, model.shrinkage_, span)
     if thresholds is None:
         rules = problem.solve()
     else:
@@ -616,9 +608,7 @@ def solved_again(model, parameters, stats=None, guarded=None):
     guarded = np.zeros(len(problem.pairs), bool) if guarded is None else guarded
     rated = problem.rate(with_rivals(rules, problem, guarded))
     warn_of_trivial_rules(problem, rated.planes)
-    temperature = model._committee.temperature
-    copy._keep(stats, problem, span, rated, guarded, temperature, thresholds)
-    return copy
+    return copy._keep(problem, rated, guarded, model._committee.temperature, thresholds)
 
 
 class Frontiers(Sequence):

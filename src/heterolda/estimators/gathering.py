@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,11 +14,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.validation import (
-    check_several_classes,
-    encode,
-    has_missing_values,
-)
+from heterolda.foundations.validation import check_several_classes, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
@@ -46,13 +43,11 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
 
     Both are in NumPy. If many rows are on a device, the rows are a sample.
     """
-    device = device_of(X)
-    if device is not None and _needs_host(estimator, X, device):
+    if _belongs_on_host(estimator, X):
         X, y, sample_weight = on_host(X, y, sample_weight)
-        device = None
     rows = validated(X, y, sample_weight, estimator=estimator)
     names = getattr(estimator, "feature_names_in_", None)
-    if device is not None:
+    if device_of(X) is not None:
         return _sampled_on_device(rows)
     if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
         sizes = rows.weights, len(rows.classes)
@@ -83,9 +78,12 @@ def rows_in_memory(estimator, X, y, sample_weight) -> Rows:
     return rows.take(rows.weights > 0)
 
 
-def _needs_host(estimator, X, device) -> bool:
-    """Return whether rows on a device are few, or must be in NumPy."""
-    n, d = X.shape if X.ndim == 2 else (0, 0)
+def _belongs_on_host(estimator, X) -> bool:
+    """Return whether rows on a device, if they are, are few or must be in NumPy."""
+    device = device_of(X)
+    if device is None or X.ndim != 2:
+        return device is not None
+    n, d = X.shape
     # With fewer rows per feature, rows choose the shrinkage.
     few = n <= (ENOUGH_FREEDOM + 1) * d or n * d <= FEW_NUMBERS
     by_rows = getattr(estimator, "covariance_estimator", None) is not None
@@ -94,45 +92,54 @@ def _needs_host(estimator, X, device) -> bool:
     return by_rows or few or not device.has_float64
 
 
-def _sampled_on_device(rows) -> tuple[ClassStatistics, Rows]:
+def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows on a device, and a sample of the rows in NumPy."""
-    xp, X, codes, weights = xp_of(rows.X), rows.X, rows.codes, rows.weights
-    stats = ClassStatistics.from_rows(rows)
-    if weights is not None:
-        counted = np.flatnonzero(weights)
-        codes = xp.take(codes, put_like(counted, X))
+    xp, X, codes, counted = xp_of(rows.X), rows.X, rows.codes, None
+    if rows.weights is not None:  # rows of weight zero are not drawn
+        counted = put_like(np.flatnonzero(rows.weights), X)
+        codes = xp.take(codes, counted)
     order, bounds = by_class(codes, len(rows.classes))
-    most, rng = most_rows(X.shape[1], len(rows.classes)), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
+    most = most_rows(X.shape[1], len(rows.classes))
     drawn = [
-        start + np.sort(rng.choice(n, min(n, most), replace=False))
-        for start, n in zip(bounds, np.diff(bounds), strict=False)
+        start + np.sort(rng.choice(stop - start, min(stop - start, most), False))
+        for start, stop in pairwise(bounds)
     ]
-    chosen = to_host(xp.take(order, put_like(np.concatenate(drawn), X)))
-    if weights is not None:
-        chosen = counted[chosen]
-        weights = weights[chosen]
-    labels = np.repeat(rows.classes, [len(part) for part in drawn])
-    stats = stats.without_empty_classes()
-    sample = to_host(xp.take(X, put_like(chosen, X), axis=0))
-    return stats, Rows(sample, encode(labels, stats.classes), weights, stats.classes)
+    chosen = xp.take(order, put_like(np.concatenate(drawn), X))
+    chosen = chosen if counted is None else xp.take(counted, chosen)
+    codes = np.repeat(np.arange(len(drawn)), [len(part) for part in drawn])
+    weights = None if rows.weights is None else rows.weights[to_host(chosen)]
+    sample = Rows(to_host(xp.take(X, chosen, axis=0)), codes, weights, rows.classes)
+    stats = ClassStatistics.from_rows(rows).without_empty_classes()
+    return stats, sample.without_empty_classes()
 
 
-def add_chunk(estimator, chunk: ClassStatistics, decay) -> ClassStatistics:
-    """Return the sum of earlier statistics, decayed, and those of a new chunk."""
+def with_chunk(estimator, X, y, sample_weight, decay, labels=None) -> ClassStatistics:
+    """Return the decayed sum of earlier chunks plus a new one, for `partial_fit`.
+
+    At the first call the estimator learns the number and names of the features. There
+    are entries for all `labels`, if they are given.
+    """
     if decay is not None:
         check_decay("decay", decay)
-    if not hasattr(estimator, "statistics_"):
+    earlier = getattr(estimator, "statistics_", None)
+    chunk = _chunk(estimator, X, y, sample_weight, first=earlier is None)
+    if labels is not None:
+        unseen = np.setdiff1d(chunk.classes, labels)
+        if len(unseen):
+            raise ValueError(
+                f"y has labels {listed(unseen)} that are not among the classes "
+                f"{listed(labels)} of the first call of partial_fit: list every label "
+                "in classes from the start"
+            )
+        chunk = chunk.with_classes(labels)
+    if earlier is None:
         return chunk
-    earlier = estimator.statistics_
     return (earlier if decay is None else earlier.decayed(decay)) + chunk
 
 
-def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
-    """Return the statistics of a chunk of rows, for `partial_fit`.
-
-    At the first call the estimator learns the number and names of the features.
-    """
-    first = not hasattr(estimator, "statistics_")
+def _chunk(estimator, X, y, sample_weight, *, first: bool) -> ClassStatistics:
+    """Return the statistics of a chunk of rows."""
     lazy = lazy_backend(X)
     if lazy is not None:
         if not first:  # says what is wrong before it goes through the data
@@ -146,20 +153,9 @@ def chunk_statistics(estimator, X, y, sample_weight) -> ClassStatistics:
             "chunk: pass all rows to fit at once, or files to "
             "heterolda.data.fit_batches",
         )
-    names = getattr(estimator, "feature_names_in_", None)
-    return ClassStatistics.from_rows(rows, names)
-
-
-def with_all_classes(labels, chunk: ClassStatistics) -> ClassStatistics:
-    """Return the statistics of a chunk with an entry for every known label."""
-    unseen = np.setdiff1d(chunk.classes, labels)
-    if len(unseen):
-        raise ValueError(
-            f"y has labels {listed(unseen)} that are not among the classes "
-            f"{listed(labels)} of the first call of partial_fit: list every label in "
-            "classes from the start"
-        )
-    return chunk.with_classes(labels)
+    return ClassStatistics.from_rows(
+        rows, getattr(estimator, "feature_names_in_", None)
+    )
 
 
 def forget_fit(estimator) -> None:

@@ -25,9 +25,7 @@ from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.wide import Span
 
 # A rule gives way to its rival if it makes this share more errors. A smaller share is
 # mostly chance, and not worth giving up the optimum of the model for.
@@ -82,6 +80,19 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
     return Verdict(worse, errors, np.sqrt(variance), scores)
 
 
+def guarded_rules(
+    rules: Rules, problem: PairProblem, rows: Rows
+) -> tuple[Rules, Mask, ScoresByClass]:
+    """Replace rules that rows contradict by their rivals.
+
+    Also return the pairs concerned, and the scores of left-out rows by the new rules.
+    """
+    verdict = compare_with_rivals(rules, problem, rows)
+    _warn_of_misfit(problem, verdict, rules)
+    rules = with_rivals(rules, problem, verdict.guarded)
+    return rules, verdict.guarded, verdict.left_out
+
+
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
     """Return the rules with those of guarded pairs replaced by their rivals."""
     pairs = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
@@ -103,10 +114,8 @@ def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
     return rules.replaced(pairs, rivals)
 
 
-def warn_of_misfit(
-    stats: ClassStatistics, verdict: Verdict, coef: Array, span: Span | None
-) -> None:
-    """Warn of rules, with normals `coef`, that are worse by more than chance.
+def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> None:
+    """Warn of rules that are worse than their rivals by more than chance.
 
     With Gaussian classes, a few fits in a hundred draw a warning, of all their pairs.
     """
@@ -115,8 +124,9 @@ def warn_of_misfit(
     clear = np.flatnonzero(verdict.guarded & (excess > limit))
     if not len(clear):
         return
-    normal = coef[clear[excess[clear].argmax()]]
-    features = leading_features(stats, normal if span is None else span.basis @ normal)
+    normal, span = rules.coef[clear[excess[clear].argmax()]], problem.span
+    normal = normal if span is None else span.basis @ normal
+    features = leading_features(problem.features, normal)
     warn(
         "the classes are not Gaussian: for the pairs of guarded_, the best rule of the "
         "Gaussian model makes more errors on the rows than the rule for equal "

@@ -36,6 +36,7 @@ from heterolda.statistics.shrinkage import (
     freedom_per_feature,
     is_shrunk,
 )
+from heterolda.statistics.wide import Span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
@@ -48,7 +49,9 @@ class PairProblem:
     """Pairs of Gaussian classes, and the criterion for their rules."""
 
     settings: Any  # the discriminant, of which only parameters are read
-    stats: ClassStatistics
+    features: ClassStatistics
+    span: Span | None  # coordinates of few rows with many features
+    stats: ClassStatistics  # in these coordinates, if there are any
     chosen: Shrinkage | None  # by held-out rows
     shrinkage: Shrinkage  # in use
     criterion: Criterion
@@ -58,9 +61,14 @@ class PairProblem:
 
     @classmethod
     def of(
-        cls, model, stats: ClassStatistics, chosen: Shrinkage | None = None
+        cls,
+        model,
+        features: ClassStatistics,
+        chosen: Shrinkage | None = None,
+        span: Span | None = None,
     ) -> PairProblem:
         """Return the problem of a discriminant; `chosen` is by held-out rows."""
+        stats = features if span is None else span.statistics
         k, classes, weights = stats.n_classes, stats.classes, stats.weights
         criterion = _criterion_of(model, classes)
         shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
@@ -75,7 +83,8 @@ class PairProblem:
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
             moments = Moments(stats.means, cov, priors, weights, pairs, shares)
-        return cls(model, stats, chosen, shrinkage, criterion, priors, pairs, moments)
+        made = chosen, shrinkage, criterion, priors, pairs, moments
+        return cls(model, features, span, stats, *made)
 
     @property
     def one_vs_all(self) -> bool:

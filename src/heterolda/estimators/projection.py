@@ -20,7 +20,6 @@ from heterolda.estimators.base import (
     Estimator,
     OnDevices,
     also_lazily,
-    host_of,
     settle,
 )
 from heterolda.estimators.component_guard import (
@@ -28,13 +27,12 @@ from heterolda.estimators.component_guard import (
     warn_of_bad_components,
 )
 from heterolda.estimators.gathering import (
-    add_chunk,
     check_has_statistics,
     check_statistics,
-    chunk_statistics,
     forget_fit,
     keep_statistics,
     training_rows,
+    with_chunk,
 )
 from heterolda.estimators.votes import in_format_of
 from heterolda.estimators.warn import (
@@ -249,8 +247,7 @@ class HeteroscedasticProjection(
         The result is that of `fit` to all rows.
         """
         self._validate_params()
-        stats = check_statistics(statistics).without_empty_classes()
-        stats, sample = as_frequencies(stats, sample)
+        stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
         rows = sample.rows(stats.classes)
         self._solve(stats, rows, progress)
         return self
@@ -279,8 +276,7 @@ class HeteroscedasticProjection(
         """
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
-        chunk = chunk_statistics(self, X, y, sample_weight)
-        statistics = add_chunk(host_of(self), chunk, decay)
+        statistics = with_chunk(self, X, y, sample_weight, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
         least = 2 if any_number else len(self.priors)
         waits = statistics.n_classes < least

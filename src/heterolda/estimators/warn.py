@@ -49,15 +49,10 @@ def _is_inside(frame: FrameType) -> bool:
     return package in ("heterolda", "sklearn")
 
 
-def warn_of_fit(
-    stats: ClassStatistics, problem: PairProblem, rules: Rules, rows: Rows | None
-) -> None:
-    """Warn of too few rows, lost digits, trivial rules, and directions of no variance.
-
-    `stats` are those of the features.
-    """
+def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
+    """Warn of few rows, lost digits, trivial rules, and directions of no variance."""
     if problem.settings.shrinkage is None and problem.chosen is None:
-        warn_of_small_classes(stats, problem.shrinkage.to_pooled)
+        warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
     elif problem.settings.shrinkage is None:
         warn(
             f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out "
@@ -65,7 +60,7 @@ def warn_of_fit(
             "none",
             SmallClassWarning,
         )
-    warn_of_coarse_features(stats)
+    warn_of_coarse_features(problem.features)
     warn_of_trivial_rules(problem, rules)
     _warn_of_unresolved_directions(problem, rules, rows)
     if rows is None:

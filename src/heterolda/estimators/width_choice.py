@@ -86,7 +86,7 @@ class Candidates:
         inside, span, coordinates = in_coordinates(stats, amount, rows)
         rows = coordinates or rows
         chosen = chosen or chosen_by_rows(amount, inside, rows)
-        return PairProblem.of(self.discriminant, inside, chosen), rows, span
+        return PairProblem.of(self.discriminant, stats, chosen, span), rows, span
 
     def fit(self, rows: Rows, chosen: Shrinkage | None = None) -> Path:
         """Return the rules of all candidates."""

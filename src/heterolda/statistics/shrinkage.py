@@ -83,10 +83,10 @@ def needs_no_rows(estimator: Any) -> bool:
 
 
 def chosen_by_rows(
-    shrinkage: Amount, statistics: ClassStatistics, rows: Rows
+    shrinkage: Amount, statistics: ClassStatistics, rows: Rows | None
 ) -> Shrinkage | None:
     """Return the shrinkage chosen by left-out rows; None if the parameter decides."""
-    if statistics.given or statistics.n_classes < 2:
+    if rows is None or statistics.given or statistics.n_classes < 2:
         return None
     freedom = pooled_freedom(statistics.weights)
     if shrinkage is None:
