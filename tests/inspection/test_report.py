@@ -150,16 +150,24 @@ def test_singular_covariances_are_named(rng):
     assert_allclose(heteroscedasticity_report(apart).best_error, 0)
 
 
+def judged(right, lda_right, one_right, n=100):
+    """Judge n rows, of which only the model or only LDA gets some right."""
+    only_model = (one_right + right - lda_right) // 2
+    rows, ones = np.arange(n), np.ones(n)
+    lda = (rows >= only_model) & (rows < only_model + lda_right)
+    return Judgement.of("x", ones, rows < right, lda)
+
+
 def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
     for n, better in ((3, None), (5, "model")):
-        ours = Judgement.from_counts("x", 100, 100 - n, n, 100)
-        other = Judgement.from_counts("x", 100 - n, 100, n, 100)
+        ours = judged(100, 100 - n, n)
+        other = judged(100 - n, 100, n)
         assert ours.better == better
         assert other.better == ("LDA" if better else None)
     assert "better than LDA by 5.0 points" in verdict_sentence(ours, None)
     said = verdict_sentence(other, None, lda="LDA (there)")
     assert said.startswith("Use LDA (there): it is better than this model by 5.0")
-    ahead = Judgement.from_counts("x", 97, 100, 3, 100)
+    ahead = judged(97, 100, 3)
     assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead, None)
 
 
@@ -169,6 +177,6 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
     stats = ClassStatistics.from_data(X, y)
     neither = "Neither is better than always answering 'well' (70.00 %)."
     for right, n, is_said in [(69, 100, True), (71, 100, False), (35, 50, False)]:
-        chance = Judgement.from_counts("x", right, right, 9, n)
+        chance = judged(right, right, 8, n)
         assert verdict_sentence(chance, stats).endswith(neither) == is_said
     assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())

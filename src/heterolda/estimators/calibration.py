@@ -288,13 +288,6 @@ class Evidence:
         totals = np.maximum(np.bincount(code, weight, len(priors)), _TINY)
         return cls(np.concatenate(scores), code, weight * (priors / totals)[code])
 
-    def temperature(self, probabilities: Array) -> float:
-        """Return the temperature that fits the probabilities of the rows, at least 1.
-
-        Smaller values would be worse for small sets.
-        """
-        return best_temperature(probabilities, self.codes, self.weights, 1.0)
-
 
 def best_temperature(
     probabilities: Array, codes: Index, weights: Array, least: float, doubt: float = 0.0

@@ -86,40 +86,18 @@ class Judgement:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         right = np.asarray(predictions) == labels
         lda_right = np.asarray(lda_predictions) == labels
-        return cls.from_counts(
-            method,
-            right=np.sum(weight, where=right),
-            lda_right=np.sum(weight, where=lda_right),
-            one_right=np.sum(weight, where=right != lda_right),
-            n=np.sum(weight),
+        n = np.sum(weight)
+        accuracy, lda_accuracy, one_right = (
+            np.sum(weight, where=rows) / n
+            for rows in (right, lda_right, right != lda_right)
         )
-
-    @classmethod
-    def from_counts(
-        cls, method: str, right: float, lda_right: float, one_right: float, n: float
-    ) -> Judgement:
-        """Compare accuracies given as total weights of rows.
-
-        Parameters
-        ----------
-        method : str
-            As for the class.
-        right, lda_right, one_right, n : float
-            Total weight of the rows that the model gets right, that LDA gets right,
-            that only one of them gets right, and of all rows.
-
-        Returns
-        -------
-        Judgement
-            The judgement.
-        """
-        difference = (right - lda_right) / n
-        variance = max(one_right / n - difference**2, 0.0)  # of d, which is -1, 0 or 1
+        # Of d, which is -1, 0 or 1.
+        variance = max(one_right - (accuracy - lda_accuracy) ** 2, 0.0)
         return cls(
             method=method,
             n_rows=float(n),
-            accuracy=float(right / n),
-            lda_accuracy=float(lda_right / n),
+            accuracy=float(accuracy),
+            lda_accuracy=float(lda_accuracy),
             standard_error=float(np.sqrt(variance / n)),
         )
 

@@ -16,7 +16,11 @@ from typing import Any
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.estimators.calibration import Evidence, gaussian_log_odds
+from heterolda.estimators.calibration import (
+    Evidence,
+    best_temperature,
+    gaussian_log_odds,
+)
 from heterolda.foundations.arrays import Array, Index, is_numpy, put_like, xp_of
 from heterolda.kernels.coupling import Curve, couple, couple_rows
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -51,10 +55,12 @@ class Committee(ABC):
     @cached_property
     def temperature(self) -> float:
         """Return the temperature of the probabilities, computed on first use."""
-        if isinstance(self.evidence, float):
-            return self.evidence
-        plain = replace(self, evidence=1.0)
-        return self.evidence.temperature(plain.probabilities(self.evidence.scores))
+        rows = self.evidence
+        if isinstance(rows, float):
+            return rows
+        p = replace(self, evidence=1.0).probabilities(rows.scores)
+        # Less than one would be worse for small sets.
+        return best_temperature(p, rows.codes, rows.weights, 1.0)
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
         """Apply a method to the scores of rows."""
