@@ -31,7 +31,7 @@ def search(d, n, state, step=0.1):
 def moments(codes, X=X):
     """Return the arguments of the moments of classes."""
     sums = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
-    return X, None, None, None, codes, None, *sums, 0.0, np.zeros(1, np.int64)
+    return X, None, codes, None, *sums, 0.0, np.zeros(1, np.int64)
 
 
 def counts(order=ROWS, bounds=(0, 3, 5, N), classes=PAIRS):

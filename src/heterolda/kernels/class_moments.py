@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import (
@@ -61,28 +60,18 @@ def class_moments(
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
     lost = np.full(1, -1, np.int64)
-    step = len(X)
-    usable = X.flags.forc and X.flags.aligned
-    if not usable or X.dtype not in (np.float64, np.float32):
-        step = max(1, _BUFFER_BYTES // 8 // max(d, 1))  # rows converted at a time
-    for start in range(0, len(X), step or 1):
-        rows = slice(start, start + step)
-        w = None if weight is None else kernels.ready(weight[rows])
-        native = _native(X if step == len(X) else X[rows])
+    direct = X.dtype == np.float64 and X.flags.forc and X.flags.aligned
+    step = len(X) if direct else _BUFFER_BYTES // 8 // max(d, 1)
+    for part in blocks(len(X), max(1, step)):
+        rows, columns = X[part], None
+        if not direct:
+            rows = np.require(rows, np.float64, "CA")
+        elif X.flags.fnc:
+            rows, columns = None, X.T
+        w = None if weight is None else kernels.ready(weight[part])
         sums = totals, means, scatters, SMALLEST_SQUARE, lost
-        kernels.compiled.class_moments(*native, codes[rows], w, *sums)
+        kernels.compiled.class_moments(rows, columns, codes[part], w, *sums)
     return ClassMoments(totals, means, scatters, int(lost[0]))
-
-
-def _native(X: NDArray[Any]) -> list[NDArray[Any] | None]:
-    """Return X by rows or by columns, in double or single precision; three are None."""
-    single = X.dtype == np.float32
-    if not single:
-        X = X.astype(np.float64, copy=False)
-    by_columns = X.flags.fnc and X.flags.aligned
-    arguments: list[NDArray[Any] | None] = [None] * 4
-    arguments[2 * single + by_columns] = X.T if by_columns else kernels.ready(X)
-    return arguments
 
 
 def class_moments_python(

@@ -20,8 +20,6 @@ static bool has_type(const Py_buffer *view, char type)
     switch (type) {
     case 'd':
         return *format == 'd';
-    case 'f':
-        return *format == 'f';
     case 'l':
         return strchr("lqn", *format) && view->itemsize == 8;
     case 'b':

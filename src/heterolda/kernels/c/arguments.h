@@ -23,8 +23,8 @@
 
 typedef struct {
     const char *name;
-    /* Elements: d float64, f float32, l int64, b bool, c uint8. With an exclamation mark
-       the kernel writes to the array. */
+    /* Elements: d float64, l int64, b bool, c uint8. With an exclamation mark the kernel
+       writes to the array. */
     const char *type;
     /* A letter or a digit for each dimension; equal letters mean equal sizes. With a
        question mark at the end, None is allowed, and data is NULL then. NULL for a

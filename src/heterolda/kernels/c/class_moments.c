@@ -17,10 +17,9 @@
 #define TALL 4
 #define BROAD 8
 
-/* Rows in one of four arrays: doubles or floats, by rows or by columns. */
+/* Numbers stored row by row, or else column by column. */
 typedef struct {
     const double *rows, *columns;
-    const float *rows32, *columns32;
     int64_t n, d;
 } Data;
 
@@ -35,29 +34,20 @@ typedef struct {
     int64_t lost;  /* index of a feature whose squares underflow, or -1 */
 } Work;
 
-#define BY_ROWS(X) \
-    for (int64_t r = 0; r < n; r++) \
-        for (int64_t i = 0; i < d; i++) \
-            z[r * wide + i] = X[at[r] * d + i];
-#define BY_COLUMNS(X) \
-    for (int64_t i = 0; i < d; i++) \
-        for (int64_t r = 0; r < n; r++) \
-            z[r * wide + i] = X[i * x->n + at[r]];
-
-/* Copy rows of a block to float64, padded with zeros. */
+/* Copy rows of a block, padded with zeros. */
 INLINE void gather(const Data *x, const int64_t *RESTRICT at, int64_t n, int64_t wide,
                    double *RESTRICT z)
 {
     const int64_t d = x->d;
     if (x->rows) {
-        BY_ROWS(x->rows)
-    } else if (x->columns) {
-        BY_COLUMNS(x->columns)
-    } else if (x->rows32) {
-        BY_ROWS(x->rows32)
-    } else {
-        BY_COLUMNS(x->columns32)
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t i = 0; i < d; i++)
+                z[r * wide + i] = x->rows[at[r] * d + i];
+        return;
     }
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t r = 0; r < n; r++)
+            z[r * wide + i] = x->columns[i * x->n + at[r]];
 }
 
 /* Products of features i, i + 1, ... with j, j + 1, ..., summed over rows. */
@@ -227,20 +217,19 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
 PyObject *py_class_moments(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
-        {"rows", "d", "nd?"},    {"columns", "d", "dn?"},   {"rows32", "f", "nd?"},
-        {"columns32", "f", "dn?"}, {"codes", "l", "n"},     {"weight", "d", "n?"},
-        {"totals", "d!", "k"},   {"means", "d!", "kd"},     {"scatters", "d!", "kdd"},
-        {"smallest", "d", NULL}, {"lost", "l!", "1"},
+        {"rows", "d", "nd?"},      {"columns", "d", "dn?"}, {"codes", "l", "n"},
+        {"weight", "d", "n?"},     {"totals", "d!", "k"},   {"means", "d!", "kd"},
+        {"scatters", "d!", "kdd"}, {"smallest", "d"},       {"lost", "l!", "1"},
     };
     Sizes size;
     bool done = true;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    const int64_t *codes = a[4].data;
-    Data x = {a[0].data, a[1].data, a[2].data, a[3].data, SIZE('n'), SIZE('d')};
-    if (!x.rows && !x.columns && !x.rows32 && !x.columns32) {
-        PyErr_SetString(PyExc_ValueError, "one of the arrays of rows is needed");
+    const int64_t *codes = a[2].data;
+    Data x = {a[0].data, a[1].data, SIZE('n'), SIZE('d')};
+    if (!x.rows && !x.columns) {
+        PyErr_SetString(PyExc_ValueError, "rows or columns are needed");
         return give_back(a, COUNT(a));
     }
     for (int64_t r = 0; r < x.n; r++)
@@ -249,8 +238,8 @@ PyObject *py_class_moments(PyObject *self, PyObject *const *args, Py_ssize_t n_a
             return give_back(a, COUNT(a));
         }
     Py_BEGIN_ALLOW_THREADS
-    done = class_moments(&x, codes, a[5].data, SIZE('k'), a[6].data, a[7].data,
-                         a[8].data, a[9].number, a[10].data);
+    done = class_moments(&x, codes, a[3].data, SIZE('k'), a[4].data, a[5].data,
+                         a[6].data, a[7].number, a[8].data);
     Py_END_ALLOW_THREADS
     if (!done)
         PyErr_NoMemory();

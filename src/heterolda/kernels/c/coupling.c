@@ -18,30 +18,6 @@ typedef struct {
     double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
 
-/* exp of numbers within +-708, accurate to one or two units in the last place. */
-INLINE Four four_exp(Four x)
-{
-    const double shift = 6755399441055744.0; /* 2^52 + 2^51: the last bit is worth one */
-    Four k = add(scaled(1.4426950408889634, x), four(shift));
-    Four power = power_of_two(k);
-    k = subtract(k, four(shift));
-    Four r = subtract(x, scaled(6.93147180369123816490e-01, k));
-    r = subtract(r, scaled(1.90821492927058770002e-10, k));
-    /* 1 + r + r^2 (1/2! + r/3! + ...) for |r| up to 0.35, as a tree of short chains. */
-    Four r2 = times(r, r), r4 = times(r2, r2), r8 = times(r4, r4);
-    Four a = shifted(scaled(1.0 / 6, r), 1.0 / 2);
-    Four b = shifted(scaled(1.0 / 120, r), 1.0 / 24);
-    Four c = shifted(scaled(1.0 / 5040, r), 1.0 / 720);
-    Four d = shifted(scaled(1.0 / 362880, r), 1.0 / 40320);
-    Four e = shifted(scaled(1.0 / 39916800, r), 1.0 / 3628800);
-    Four f = shifted(scaled(1.0 / 6227020800, r), 1.0 / 479001600);
-    Four low = add(a, times(b, r2)), middle = add(c, times(d, r2));
-    Four high = add(e, times(f, r2));
-    Four sum = add(add(low, times(middle, r4)), times(high, r8));
-    sum = add(times(r2, sum), r);
-    return times(shifted(sum, 1.0), power);
-}
-
 INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four score)
 {
     Four zero = four(0.0), s = larger(smaller(score, four(of->high[p])), four(of->low[p]));
@@ -68,8 +44,8 @@ INLINE void couple_tile(const Posterior *of, double *scores, int64_t n_pairs,
     for (int64_t p = 0; p < n_pairs; p++)
         for (int64_t at = p * LANES; at < (p + 1) * LANES; at += 4)
             store(four_log_odds(of, n_pairs, p, load(scores + at)), scores + at);
-    for (int64_t at = 0; at < n_pairs * LANES; at += 4)
-        store(four_exp(load(scores + at)), scores + at);
+    for (int64_t at = 0; at < n_pairs * LANES; at++)
+        scores[at] = exp_within_range(scores[at]);
     for (int64_t h = 0; h < LANES; h += 4) {
         Four total = four(0.0);
         for (int64_t k = 0; k < n_classes; k++)

@@ -55,11 +55,10 @@ INLINE void add_lines(const double *x, int64_t n, const double *lines, int64_t s
 
 /* Elementary functions, without branches and calls */
 
-/* exp(x) to about one ulp, for x <= 0; at least exp(-708), which is still normal. */
-INLINE double exp_of_negative(double x)
+/* exp(x) to about one ulp, for x from -708 to 708. */
+INLINE double exp_within_range(double x)
 {
     const double shift = 6755399441055744.0; /* 1.5 * 2^52: rounds to an integer */
-    x = x < -708.0 ? -708.0 : x;
     double t = x * 1.4426950408889634 + shift;
     double k = t - shift;
     double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
@@ -82,6 +81,12 @@ INLINE double exp_of_negative(double x)
     double scale;
     memcpy(&scale, &bits, 8);
     return p * scale;
+}
+
+/* exp(x) for x <= 0; at least exp(-708), which is still normal. */
+INLINE double exp_of_negative(double x)
+{
+    return exp_within_range(x < -708.0 ? -708.0 : x);
 }
 
 /* log(1 + x) for 0 <= x <= 1: twice artanh(x / (2 + x)), by its series. */
@@ -229,12 +234,6 @@ INLINE Part chosen(Bits mask, Part yes, Part no)
 INLINE Four if_greater(Four a, Four b, Four yes, Four no)
 {
     EACH(chosen(GREATER(a.of[i], b.of[i]), yes.of[i], no.of[i]));
-}
-
-/* 2^k from 2^52 + 2^51 + k, for whole k from -1022 to 1023. */
-INLINE Four power_of_two(Four shifted)
-{
-    EACH(of_bits((bits_of(shifted.of[i]) + 1023) << 52));
 }
 
 /* log2 of x >= 1, interpolated linearly between powers of two. */
