@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from heterolda.estimators.fit_record import FitRecord, Judgement
     from heterolda.estimators.local_search import LocalNeighborhoodSearch
     from heterolda.estimators.projection import HeteroscedasticProjection
-    from heterolda.estimators.recipes import recommended
-    from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
+    from heterolda.estimators.smoothed import SmoothedLinearDiscriminant, recommended
     from heterolda.exceptions import (
         MissingRowsWarning,
         ModelMisfitWarning,
@@ -121,8 +120,7 @@ __getattr__ = lazy_names(
         "estimators.local_search": ["LocalNeighborhoodSearch"],
         "tradeoff.operating_points": ["OperatingPoint"],
         "estimators.projection": ["HeteroscedasticProjection"],
-        "estimators.recipes": ["recommended"],
-        "estimators.smoothed": ["SmoothedLinearDiscriminant"],
+        "estimators.smoothed": ["SmoothedLinearDiscriminant", "recommended"],
         "solvers": ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"],
         "statistics.class_statistics": ["ClassStatistics"],
     },

@@ -111,6 +111,15 @@ def test_classes_too_small_to_hold_out(rng):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+def test_features_stay_as_they_are_where_there_are_more_of_them_than_rows(rng):
+    y = np.arange(80) % 2
+    X = rng.exponential(size=(80, 60)) + 0.8 * y[:, None]
+    model = SmoothedLinearDiscriminant().fit(X[:40], y[:40])
+    assert model.transformation_ is None
+    assert model.score(X[40:], y[40:]) > 0.8
+    assert SmoothedLinearDiscriminant().fit(X, y).transformation_ is not None
+
+
 def test_priors_weigh_the_errors_and_probabilities_are_calibrated(rng):
     y = np.arange(4000) % 4 == 0
     X = rng.exponential(size=(4000, 2)) * (1 + y[:, None])

@@ -137,5 +137,3 @@ def test_ridge_rules_are_logistic_regression(rng, make_classes, monkeypatch, rid
     assert_allclose(found / size[0], expected / size[1], atol=1e-4)
     wrong = np.mean(other.predict(two) != labels)
     assert_allclose(path.error[1, 4], wrong, atol=0.015)
-    joined = Path.joined(path, path)
-    assert_allclose(joined.without(2).mean(np.array([0, 1]))[0], path.coef.mean(axis=0))

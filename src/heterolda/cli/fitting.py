@@ -17,7 +17,6 @@ from heterolda.cli.traps import training_traps
 from heterolda.data.gathering import gather, read_all
 from heterolda.data.reading import open_files
 from heterolda.data.table import Table
-from heterolda.estimators import recipes
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
@@ -29,7 +28,7 @@ from heterolda.estimators.held_out import (
     right_in_folds,
 )
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant, recommended
 from heterolda.exceptions import SmallClassWarning
 from heterolda.export import save
 from heterolda.foundations.wording import count
@@ -51,9 +50,7 @@ def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator. Labels are text still, as the classes are not known."""
     if settings.recommended:
         shrinkage = "cv" if settings.shrinkage is None else settings.shrinkage
-        return recipes.recommended(
-            priors=settings.priors, shrinkage=shrinkage, n_jobs=-1
-        )
+        return recommended(priors=settings.priors, shrinkage=shrinkage, n_jobs=-1)
     is_bounded = settings.confidence is not None
     model: Any = GaussianLinearDiscriminant(
         solver=settings.solver,

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, settle
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.width_choice import Candidates, choose, transformed
@@ -18,7 +20,6 @@ from heterolda.foundations.validation import check_priors
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import RIDGES, WIDTHS
 from heterolda.solvers import all_pairs
-from heterolda.statistics.covariances import refuse_small, too_small
 
 
 class SmoothedLinearDiscriminant(LinearClassifier):
@@ -191,29 +192,22 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         """
         forget_fit(self)
         rows = rows_in_memory(self, X, y, sample_weight)
-        lonely = too_small(rows.totals, self.shrinkage)
-        refuse_small(rows.classes, rows.totals, lonely)
         priors = check_priors(self.priors, rows.classes, rows.totals)
+        start = GaussianLinearDiscriminant(
+            shrinkage=self.shrinkage, priors=priors, guard=False
+        )
         if self.width == "cv":
-            path = WIDTHS, 0, RIDGES
+            candidates = Candidates(start, WIDTHS, ridges=RIDGES)
         else:  # one candidate, at the end of its path
             larger = [width for width in WIDTHS if width > self.width]
-            path = (*larger, self.width), len(larger)
-        candidates = Candidates.of(self.shrinkage, priors, *path)
+            candidates = Candidates(start, (*larger, self.width), len(larger))
         transforms = self.transformation is not None
         choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
-        self.transformation_ = choice.shape
-        self._fit_rules(transformed(rows, choice.shape), candidates, choice)
-        settle(self.estimator_, device_of(X))
-        return settle(self, device_of(X))
-
-    def _fit_rules(self, rows, candidates, choice):
-        """Fit the rules to all rows and write the fitted attributes."""
-        start = candidates.discriminant
+        rows = transformed(rows, choice.shape)
         start.fit(rows.X, rows.labels, sample_weight=rows.weights)
         if hasattr(self, "feature_names_in_"):
             start.feature_names_in_ = self.feature_names_in_
-        path = candidates.needed(choice.chosen).fit(rows, choice.amount)
+        path = candidates.needed(choice.chosen).fit(rows, start.shrinkage_)
         coef, intercept, error = path.mean(choice.chosen)
         pairs = all_pairs(len(rows.classes))
         n_iter = np.zeros(len(pairs), np.intp)
@@ -226,18 +220,52 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         }
         self.classes_ = rows.classes
         self.estimator_ = start
-        self.priors_ = candidates.priors
+        self.priors_ = priors
         self.pairs_ = pairs
         self.coef_ = coef
         self.intercept_ = intercept
+        self.transformation_ = choice.shape
         self.smoothed_error_ = error
         self.path_ = [
             name | {key: float(column[k]) for key, column in figures.items()}
             for k, name in enumerate(candidates.names)
         ]
-        widths = [row for row in self.path_ if row["width"] is not None]
+        widths = [row for row in self.path_ if row["width"]]
         best = min(widths, key=lambda row: (row["error"], -row["width"]))
         self.width_ = best["width"]  # the largest of equals
         self.held_out_error_ = choice.estimate
         probable = choice.temperature, choice.log_odds
         self._committee = committee_of(rules, pairs, "weighted", *probable)
+        settle(start, device_of(X))
+        return settle(self, device_of(X))
+
+
+def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:
+    """Return a linear classifier with settings that suit most data.
+
+    This is a :class:`SmoothedLinearDiscriminant`, which chooses its width, and whether
+    to transform features, by rows held out. Features need no scaling. After `fit`,
+    ``held_out_error_`` estimates the error rate on new rows.
+
+    Parameters
+    ----------
+    **overrides
+        Parameters of `SmoothedLinearDiscriminant`.
+
+    Returns
+    -------
+    SmoothedLinearDiscriminant
+        An unfitted estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from heterolda import recommended
+    >>> X, y = load_wine(return_X_y=True)
+    >>> bool(cross_val_score(recommended(), X, y).mean() > 0.95)
+    True
+    >>> recommended(width=0.5).width
+    0.5
+    """
+    return SmoothedLinearDiscriminant(**overrides)

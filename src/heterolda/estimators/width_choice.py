@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from heterolda.estimators.calibration import best_temperature, fitted_log_odds
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
@@ -48,20 +47,13 @@ Shape = PowerTransformation | None  # None leaves features as they are
 class Candidates:
     """Candidates, and how they are fitted."""
 
-    discriminant: Any  # the unfitted estimator of the optimum for Gaussian classes
-    priors: Array  # of the classes
+    discriminant: Any  # unfitted, of the optimum for Gaussian classes; with priors
     widths: tuple[float, ...]  # a path, decreasing from 1
     n_skipped: int = 0  # widths at the start of the path that are no candidates
     ridges: tuple[float, ...] = ()  # penalties of logistic rules, decreasing
 
-    @classmethod
-    def of(cls, shrinkage: Any, priors: Array, *path: Any) -> Candidates:
-        """Return candidates for a shrinkage parameter."""
-        make: Any = GaussianLinearDiscriminant
-        return cls(make(shrinkage=shrinkage, priors=priors, guard=False), priors, *path)
-
     @property
-    def names(self) -> list[dict[str, float | None]]:
+    def names(self) -> list[dict[str, Any]]:
         """Settings of each candidate."""
         widths = self.widths[self.n_skipped :]
         return [{"width": float(width), "ridge": None} for width in widths] + [
@@ -93,18 +85,18 @@ class Candidates:
         problem, rows, span = self.problem(rows, chosen)
         optimum, moments = problem.rate(problem.solve()).planes, problem.moments
         path = smoothed_rules(rows, moments, optimum, np.array(self.widths))
-        path = path.without(self.n_skipped)
+        path = Path(*(part[self.n_skipped :] for part in path))
         if self.ridges:
             deviations = np.sqrt(problem.stats.squares.sum(axis=0))
             size = deviations / np.sqrt(rows.totals.sum())
             units = np.where(deviations > 0, size, 1.0)
             ridges = ridge_rules(rows, moments, units, np.array(self.ridges))
-            path = Path.joined(path, ridges)
+            path = Path(*map(np.concatenate, zip(path, ridges, strict=True)))
         if span is None:
             return path
-        rules = zip(path.coef, path.intercept, strict=True)
-        coef, intercept = zip(*(span.rules(*rule) for rule in rules), strict=True)
-        return replace(path, coef=np.array(coef), intercept=np.array(intercept))
+        rules = map(span.rules, path.coef, path.intercept)
+        coef, intercept = map(np.array, zip(*rules, strict=True))
+        return Path(coef, intercept, path.error)
 
 
 class Choice(NamedTuple):
@@ -112,7 +104,6 @@ class Choice(NamedTuple):
 
     chosen: Index  # candidates whose rules are averaged
     shape: Shape
-    amount: Shrinkage | None  # that all transformed rows chose; None by the parameter
     errors: Array  # of the candidates on held-out rows, (n_candidates,)
     deviations: Array  # their standard errors
     estimate: float = np.nan  # expected error on new rows
@@ -133,7 +124,7 @@ def choose(
     held = np.flatnonzero(fold_of_all >= 0)
     if not len(held):
         unknown = np.full(len(candidates.names), np.nan)
-        return Choice(np.zeros(1, np.intp), whole[1], None, unknown, unknown)
+        return Choice(np.zeros(1, np.intp), whole[1], unknown, unknown)
     n_folds = int(fold_of_all.max()) + 1
     parts = [rows.take(fold_of_all != f) for f in range(n_folds)]
     shapes: list[tuple[Shape, ...]] = [(None,) * n_folds]
@@ -152,7 +143,8 @@ def choose(
             for part, shape in zip(parts, of_folds, strict=True)
         )
     out, fold = rows.take(held), fold_of_all[held]
-    cost = (candidates.priors * rows.totals.sum() / rows.totals)[out.codes]
+    priors = candidates.discriminant.priors
+    cost = (priors * rows.totals.sum() / rows.totals)[out.codes]
     contests = [
         _Contest.of(out, fold, cost, shape, paths[k * n_folds : (k + 1) * n_folds])
         for k, shape in enumerate(shapes)
@@ -175,11 +167,8 @@ def choose(
     total, each = weight.sum(), contests[k].each_wrong
     errors, squares = each @ weight / total, each @ (weight * cost) / total
     variance = np.maximum(squares - errors**2, 0.0) / out.frequencies.sum()
-    probable = contests[k].calibrated(chosen)
-    choice = Choice(chosen, whole[k], amounts[k], errors, np.sqrt(variance))
-    return choice._replace(
-        estimate=float(lost / total), log_odds=probable[0], temperature=probable[1]
-    )
+    estimate, probable = float(lost / total), contests[k].calibrated(chosen)
+    return Choice(chosen, whole[k], errors, np.sqrt(variance), estimate, *probable)
 
 
 def shapes_of(rows: Rows) -> tuple[Shape, Shape]:

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.recipes import recommended
+from heterolda.estimators.smoothed import recommended
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 from heterolda.inspection.scoring import log_losses

@@ -16,7 +16,7 @@ of each width is found by descent from that of the next larger width.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,7 @@ _SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
 _LEAST = 1e-9
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(NamedTuple):
     """Rules of all pairs for several widths, in descending order.
 
     Scores are divided by their mean absolute value on the rows of the pair, so that
@@ -58,20 +57,9 @@ class Path:
     intercept: Array
     error: Array
 
-    @classmethod
-    def joined(cls, *paths: Path) -> Path:
-        """Concatenate the rules of several paths."""
-        parts = zip(*((p.coef, p.intercept, p.error) for p in paths), strict=True)
-        return cls(*map(np.concatenate, parts))
-
-    def without(self, n: int) -> Path:
-        """Return the path without its first n widths."""
-        return Path(self.coef[n:], self.intercept[n:], self.error[n:])
-
     def mean(self, widths: Index) -> tuple[Array, Array, Array]:
         """Return the mean rule and error of each pair over widths, given by index."""
-        parts = self.coef, self.intercept, self.error
-        coef, intercept, error = (part[widths].mean(axis=0) for part in parts)
+        coef, intercept, error = (part[widths].mean(axis=0) for part in self)
         return coef, intercept, error
 
 
