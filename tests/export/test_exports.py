@@ -137,13 +137,20 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
         exporter.write(model)
 
 
-def test_the_smallest_scores_decide_one_vs_all(exporter, rng):
-    model = scaled("digits-ova", 1e-14)
-    X = random_rows(model, 2000, rng)
+@pytest.mark.parametrize("factor", [1e-14, 1, 1e4])
+@pytest.mark.parametrize("name", ["digits-ova", "line-ova"])
+def test_one_vs_all_is_decided_by_small_and_large_log_odds(name, factor, exporter, rng):
+    """Where one score is positive its sign decides, elsewhere the log-odds do."""
+    model = scaled(name, factor)
+    X = random_rows(model, N, rng)
     scores = X @ model.coef_.T + model.intercept_
     sure, positive = np.abs(scores) > exporter.errors(model, X), scores > 0
-    several = sure.all(axis=1) & (positive.sum(axis=1) > 1)
-    assert several.sum() > 10
+    several = sure.all(axis=1) & (positive.sum(axis=1) != 1)
+    assert several.sum() > 20
+    if factor >= 1:
+        exporter.check(model, X[several], 0.5)
+        return
+    several &= positive.any(axis=1)
     place = exporter.places(model, X[several])
     assert positive[several][np.arange(several.sum()), place].all()
 

@@ -12,7 +12,7 @@ from fuzz.model_json import change, check, seeds
 SEEDS = seeds()
 
 bounded = settings(
-    max_examples=250,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],

@@ -282,7 +282,8 @@ class MySolver(Global):
     pass
 
 
-def test_what_cannot_be_kept_is_refused(make_classes, path):
+def test_what_cannot_be_kept_is_refused_and_nothing_is_written(make_classes, path):
+    path.write_text("old")
     X, y = make_classes(4)
     dates = GLD().fit(X, y)
     dates.classes_ = dates.classes_.astype("datetime64[s]")
@@ -306,17 +307,8 @@ def test_what_cannot_be_kept_is_refused(make_classes, path):
     ]:
         with pytest.raises(error, match=message):
             heterolda.save(model, path)
-    assert os.listdir(path.parent) == []
-
-
-def test_a_file_is_written_whole_or_not_at_all(make_classes, path, monkeypatch):
-    model = GLD().fit(*make_classes(4))
-    path.write_text("old")
-    monkeypatch.setattr(model_file, "MOST_BYTES", 1000)
-    with pytest.raises(ValueError, match=r"cannot be saved.* larger than"):
-        heterolda.save(model, path)
-    assert path.read_text() == "old"
-    assert os.listdir(path.parent) == [path.name]
+        assert path.read_text() == "old"
+        assert os.listdir(path.parent) == [path.name]
 
 
 HEAD = b'{"format": "heterolda-model", "version": 1, "heterolda": "0", "model": '
@@ -386,18 +378,15 @@ EDITS = {
         ("parameters.solver", DEEP, "nested too deeply"),
         ("parameters.costs", {"GaussianLinearDiscriminant": {}}, "lacks solver"),
         ("parameters.priors", {"map": [[[], 1]]}, "be a label"),
-        ("parameters.random_state", 2**70, "random_state"),
         ("classes_.labels", [0, 1, 3, 2], "sorted and distinct"),
-        ("classes_.labels", list(range(100_000)), "must have 100000 entries"),
         ("classes_.labels", [0], "two or more"),
-        ("classes_.labels", [0, 1, 2, 2**63], "labels of int64"),
+        ("classes_.labels", [0, 1, 2, 9], "statistics_ has other classes"),
         ("classes_", FLOATS | {"labels": [0.0, 1.0, 2.0, np.inf]}, "float64"),
         ("classes_", TEXTS | {"labels": [*"abc", "d" * 2**23]}, "too long"),
         ("classes_", TEXTS | {"labels": [*"abc", "d\0"]}, "labels of str"),
         ("n_features_in_", 10**12, TOO_MANY),
         ("feature_names_in_", ["a", "b", 3], "must be valid text"),
         ("rules.coef", [[0.0] * 3] * 5, "must have 6 entries, got 5"),
-        ("rules.coef.0.0", float("inf"), "finite"),
         ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
         ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
         ("rules.error.0", 1.5, "from 0 to 1"),
@@ -408,41 +397,27 @@ EDITS = {
         ("votes.temperature", 0, "temperature must be"),
         ("votes.log_odds", ODDS, "slope"),
         ("statistics_", "AAAA*AAA", "statistics_: "),
-        ("shrinkage_", {"to_pooled": [0, 0, 0, 2], "to_diagonal": 0}, "from 0 to 1"),
     ],
     "search": [
         ("estimator_.classes_.labels", [0, 1, 2, 4], "other classes"),
         ("estimator_.estimator", "LocalNeighborhoodSearch", "must be one of"),
         ("history_", [], "one entry or more"),
     ],
-    "powers": [
-        ("transformation_.scale.1", 0.0, "finite numbers above 0"),
-        ("transformation_.lambdas.1", 4.5, "from -2 to 4"),
-    ],
+    "powers": [("transformation_.scale.1", 0.0, "finite numbers above 0")],
     "bound on the model": [("votes.voting", "weighted", "not those of 2 classes")],
     "bound": [
         ("bound_.label", "third", "label must be"),
         ("threshold_", 1.7e308, "threshold_"),
     ],
     "frames": [
+        ("steps", lambda steps: steps[1:] + steps[:1], "steps: "),
+        ("steps", lambda steps: steps[::2], r"steps\[1\].* be 3, the components"),
+        ("steps.2.model.estimator", "Pipeline", "must be one of"),
         ("steps.1.name", "heteroscedasticprojection-1", "steps: "),
-        ("steps.1.name", "a__b", "steps: "),
         ("steps.0.model.n_features_in_", 10**12, TOO_MANY),
         ("steps.0.model.scalings_", [[1e308] * 3] * 3, "scalings_ has numbers that"),
     ],
 }
-
-
-def check_refused(document, where, value, message):
-    """A document with another value in one place of its model is refused."""
-    changed = copy.deepcopy(document)
-    *keys, last = [int(key) if key.isdigit() else key for key in where.split(".")]
-    container = changed["model"]
-    for key in keys:
-        container = container[key]
-    container[last] = value
-    with pytest.raises(ValueError, match=message):
-        from_document(changed)
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -451,22 +426,15 @@ def test_what_does_not_fit_together_is_refused(name, make_classes):
     if name == "bound":
         document["model"]["estimator_"]["rules"]["intercept"] = [-1e308]
     from_document(copy.deepcopy(document))
-    for edit in EDITS[name]:
-        check_refused(document, *edit)
-
-
-def test_parts_of_another_model_are_refused(make_classes):
-    document = to_document(fitted("frames", make_classes)[0])
-    steps = document["model"]["steps"]
-    for value, message in [
-        (steps[1:] + steps[:1], "steps"),
-        ([steps[0], steps[2]], r"steps\[1\].* must be 3, the components"),
-        ([*steps[:2], {"name": "in", "model": document["model"]}], "must be one of"),
-    ]:
-        check_refused(document, "steps", value, message)
-    document = to_document(fitted("global", make_classes)[0])
-    other = to_document(GLD().fit(*make_classes(3)))["model"]["statistics_"]
-    check_refused(document, "statistics_", other, "other classes or features")
+    for where, value, message in EDITS[name]:
+        changed = copy.deepcopy(document)
+        *keys, last = [int(key) if key.isdigit() else key for key in where.split(".")]
+        container = changed["model"]
+        for key in keys:
+            container = container[key]
+        container[last] = value(container[last]) if callable(value) else value
+        with pytest.raises(ValueError, match=message):
+            from_document(changed)
 
 
 @pytest.mark.check
