@@ -1,16 +1,14 @@
 """Check the certificate of the global solver with an independent verifier.
 
-python -m benchmarks.certificate [--problems 10000] [--seed 0] [--report]
+python -m benchmarks.certificate [--report]
 
 Draws problems of ten kinds, solves them to four gaps, and has `benchmarks.verifier`
-prove every claimed lower bound. With the default options the result is kept in
+prove every claimed lower bound. The result is kept in
 benchmarks/results/certificate.json and written into docs/trust.md.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -18,13 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.pages import (
-    Record,
-    publish,
-    read_record,
-    section_table,
-    write_record,
-)
+from benchmarks.pages import Record, command, origin, publish, section_table
 from benchmarks.verifier import error_of_rule, verify
 from heterolda import Global
 from heterolda.solvers import Moments, solve
@@ -32,7 +24,7 @@ from heterolda.solvers import Moments, solve
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array]
 
-GAPS = (1e-2, 1e-3, 1e-4, 1e-5)
+PROBLEMS, GAPS = 10_000, (1e-2, 1e-3, 1e-4, 1e-5)
 _PAIR = np.array([[0, 1]])
 
 
@@ -113,7 +105,7 @@ class Tally:
 
 
 def check(problems: int, seed: int) -> dict[str, Tally]:
-    """Verify so many claims, of all kinds alike."""
+    """Verify a number of claims, in turn of each kind."""
     tallies = {kind: Tally() for kind in KINDS}
     rng = np.random.default_rng(seed)
     for number in range(problems):
@@ -121,6 +113,11 @@ def check(problems: int, seed: int) -> dict[str, Tally]:
         gap = GAPS[number // len(KINDS) % len(GAPS)]
         tallies[kind].add(KINDS[kind](rng), gap)
     return tallies
+
+
+def measure() -> Record:
+    """Return the tally of each kind."""
+    return {kind: asdict(tally) for kind, tally in check(PROBLEMS, seed=0).items()}
 
 
 def parts(record: Record) -> dict[str, str]:
@@ -139,32 +136,9 @@ def parts(record: Record) -> dict[str, str]:
         "certificate": f"**{proven:,} claims proven, {refuted:,} violated, "
         f"{problems - proven - refuted:,} undecided.**",
         "certificate, kinds": section_table(head, rows),
+        "certificate, machine": origin("certificate", "Certificate"),
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Check the certificates; write the page, or print its parts."""
-    parser = argparse.ArgumentParser(
-        "benchmarks.certificate", description=__doc__.partition("\n")[0]
-    )
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", action="store_true", help="measure nothing")
-    options = parser.parse_args(arguments)
-    if options.report:
-        publish("trust", parts(read_record("certificate")))
-        return 0
-    tallies = check(options.problems, options.seed)
-    record = {kind: asdict(tally) for kind, tally in tallies.items()}
-    if (options.problems, options.seed) == (10_000, 0):
-        write_record("certificate", record)
-        publish("trust", parts(record))
-    else:
-        print(*parts(record).values(), sep="\n\n")
-    failed = sum(t.problems - t.proven for t in tallies.values())
-    print(f"{failed} of {options.problems} claims are not proven", file=sys.stderr)
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command("certificate", measure, lambda record: publish("trust", parts(record)))

@@ -10,7 +10,6 @@ benchmarks/results/fitted_gaussians.json and written into docs/limits.md.
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-import heterolda
 from benchmarks.pages import (
     GREY,
     OURS,
@@ -26,6 +24,7 @@ from benchmarks.pages import (
     Record,
     canvas,
     command,
+    origin,
     png,
     publish,
     section_table,
@@ -82,18 +81,13 @@ def measure() -> Record:
             errors["lda"].append(error(lda, means, covariances))
             errors["optimum"].append(float(best))
     return {
-        "heterolda": heterolda.__version__,
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "errors": {
-            str(n): {key: float(f"{np.mean(e):.5f}") for key, e in errors.items()}
-            for n, errors in results.items()
-        },
+        str(n): {key: float(f"{np.mean(e):.5f}") for key, e in errors.items()}
+        for n, errors in results.items()
     }
 
 
-def parts(record: Record) -> dict[str, str]:
-    """Return the parts of the page."""
-    errors = record["errors"]
+def parts(errors: Record) -> dict[str, str]:
+    """Return the parts of the page, from the errors by rows of a class."""
     rows = [
         (label, *(f"{100 * errors[n][key]:.1f}" for n in errors))
         for key, (label, *_) in SHOWN.items()
@@ -101,20 +95,19 @@ def parts(record: Record) -> dict[str, str]:
     head = "error in %|" + "|".join(f"{int(n):,} rows" for n in errors)
     few = {key: f"{100 * value:.1f} %" for key, value in errors["100"].items()}
     return {
-        "fitted": f"With {FEATURES} features and 100 rows a class, a fit to exactly "
+        "fitted": f"With {FEATURES} features and 100 rows per class, a fit to exactly "
         f"Gaussian classes reports an error of {few['reported']}; the true error of "
         f"its rule is {few['true']}, that of the best line {few['optimum']} and that "
         f"of LDA {few['lda']} (means over {PROBLEMS} drawn problems).",
         "fitted, rows": section_table(head, rows),
-        "fitted, version": f"- **Fitted Gaussians**: heterolda {record['heterolda']}, "
-        f"{record['date']}.",
+        "fitted, machine": origin("fitted_gaussians", "Fitted Gaussians"),
     }
 
 
-def draw(record: Record) -> bytes:
+def draw(errors: Record) -> bytes:
     """Return the picture: errors against rows of a class, as PNG."""
     figure, panels = canvas(3.4)
-    panel, errors = panels[0, 0], record["errors"]
+    panel = panels[0, 0]
     for key, (label, color, style) in SHOWN.items():
         values = [100 * errors[n][key] for n in errors]
         panel.plot(list(map(int, errors)), values, style, color=color, label=label)

@@ -19,8 +19,8 @@ import numpy as np
 import sklearn
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from benchmarks.pages import Record, command, comparisons, publish
-from benchmarks.timing import circumstances, in_turns
+from benchmarks.pages import Record, command, comparisons, origin, publish
+from benchmarks.timing import in_turns
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 _BLOCK = 1 << 20  # rows that are drawn at a time
@@ -118,18 +118,17 @@ def measure() -> Record:
                 entry["memory"] = torch.cuda.max_memory_allocated() / size
             times.append(entry | in_turns(finished(call), finished(other)))
             print(times[-1], flush=True)
-    machine = f"{torch.cuda.get_device_name()}, {circumstances('torch')}"
-    return {"machine": machine, "times": times}
+    return {"device": torch.cuda.get_device_name(), "times": times}
 
 
 def parts(record: Record) -> dict[str, str]:
     """Return the parts of the page."""
     return {
         "gpu": comparisons(record["times"]),
-        "gpu, machine": f"- **GPU**: {record['machine']}",
+        "gpu, machine": origin("gpu", f"GPU, {record['device']}"),
     }
 
 
 if __name__ == "__main__":
     os.environ["SCIPY_ARRAY_API"] = "1"
-    command("gpu", measure, lambda record: publish("speed", parts(record)))
+    command("gpu", measure, lambda record: publish("speed", parts(record)), "torch")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import circumstances
 from heterolda.foundations.files import written_whole
 
 Record = dict[str, Any]
@@ -87,14 +88,28 @@ def write_record(name: str, record: Record) -> None:
         file.write(json.dumps(record, indent=1).encode() + b"\n")
 
 
+def record_origin(name: str, origin: str) -> None:
+    """Keep the machine, the versions and the date of a measurement."""
+    write_record("origins", read_record("origins") | {name: origin})
+
+
+def origin(name: str, title: str) -> str:
+    """Return the line of a page that says where, when and with what was measured."""
+    return f"- **{title}**: {read_record('origins')[name]}"
+
+
 def command(
-    name: str, measure: Callable[[], Record], publish: Callable[[Record], None]
+    name: str,
+    measure: Callable[[], Record],
+    publish: Callable[[Record], None],
+    *libraries: str,
 ) -> None:
     """Measure, unless `--report` is given, keep the record, and write its page."""
     parser = argparse.ArgumentParser(f"benchmarks.{name}")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     if not parser.parse_args().report:
         write_record(name, measure())
+        record_origin(name, circumstances(*libraries))
     publish(read_record(name))
 
 

@@ -25,9 +25,16 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import Record, command, comparisons, publish, section_table
+from benchmarks.pages import (
+    Record,
+    command,
+    comparisons,
+    origin,
+    publish,
+    section_table,
+)
 from benchmarks.shapes import Shape, gaussian_classes
-from benchmarks.timing import THREADS, child_environment, circumstances, in_turns
+from benchmarks.timing import THREADS, child_environment, in_turns
 from heterolda import GaussianLinearDiscriminant
 from heterolda.data import statistics_from_batches
 
@@ -149,8 +156,7 @@ def measure() -> Record:
         times.append(cluster(files))
     finally:
         shutil.rmtree(FOLDER)
-    machine = circumstances("pyarrow", "dask")
-    return {"machine": machine, "times": times, "memory": peaks}
+    return {"times": times, "memory": peaks}
 
 
 def parts(record: Record) -> dict[str, str]:
@@ -162,10 +168,15 @@ def parts(record: Record) -> dict[str, str]:
     return {
         "scale": comparisons(record["times"]),
         "scale, memory": section_table("files|data|on disk|peak", peaks),
-        "scale, machine": f"- **Larger than memory**: {record['machine']}",
+        "scale, machine": origin("scale", "Larger than memory"),
     }
 
 
 if __name__ == "__main__":
     with threadpool_limits(THREADS):
-        command("scale", measure, lambda record: publish("speed", parts(record)))
+        command(
+            "scale",
+            measure,
+            lambda record: publish("speed", parts(record)),
+            *("pyarrow", "dask"),
+        )

@@ -26,6 +26,8 @@ from benchmarks.accuracy.methods import METHODS, log_losses
 from benchmarks.accuracy.page import write
 from benchmarks.accuracy.sets import SETS, SIZES, load
 from benchmarks.held_out.runner import finished
+from benchmarks.pages import record_origin
+from benchmarks.timing import circumstances
 
 RESULTS = Path(__file__).parents[1] / "results" / "accuracy.csv"
 FIELDS = "set", "method", "shuffle", "correct", "log_loss", "seconds", "claimed"
@@ -103,6 +105,8 @@ def main() -> int:
         for line in finished(run, missing, options.jobs):
             writer.writerow(line)
             file.flush()
+    if missing:
+        record_origin("accuracy", circumstances())
     write(done())
     return 0
 

@@ -18,6 +18,7 @@ from benchmarks.pages import (
     canvas,
     holm,
     listed,
+    origin,
     png,
     publish,
     section_table,
@@ -199,9 +200,9 @@ def summary(r: Results) -> str:
         f"{means['LDA']} of LDA. **Others win, too**: the best peer of a set, "
         "picked after the fact, is ahead on "
         f"{sum(x < 0 for x, _ in lost.values())} sets, by more than two standard "
-        f"errors on {listed(clear) or 'none'}. The error that it "
-        f"expects of itself, `held_out_error_`, is {gap.mean():+.2f} ± "
-        f"{2 * error:.2f} points above its error on rows held out."
+        f"errors on {listed(clear) or 'none'}. Its own estimate of its error, "
+        f"`held_out_error_`, differs by {gap.mean():+.2f} ± {2 * error:.2f} points "
+        "on average from its error on held-out rows."
     )
 
 
@@ -232,6 +233,7 @@ def parts(lines: dict[tuple[str, str, int], dict[str, str]]) -> dict[str, str]:
         "methods": methods_table(r),
         "sets": sets_table(r),
         "published": published(r),
+        "accuracy, machine": origin("accuracy", "Methods and sets"),
     }
 
 

@@ -22,7 +22,8 @@ from benchmarks.held_out.projection import PROJECTION, UNSEEN
 from benchmarks.held_out.runner import Study, append, finished, measure, read
 from benchmarks.held_out.tables import Figures
 from benchmarks.held_out.wide import WIDE
-from benchmarks.pages import publish
+from benchmarks.pages import origin, publish, record_origin
+from benchmarks.timing import circumstances
 
 
 class Page(NamedTuple):
@@ -38,8 +39,10 @@ class Page(NamedTuple):
         return Figures(self.study, read())
 
     def parts(self) -> dict[str, str]:
-        """Return the tables."""
-        return self.tables(self.figures())
+        """Return the tables, and where they were measured."""
+        name = self.study.name
+        machine = {f"{name}, machine": origin(name, name.capitalize())}
+        return self.tables(self.figures()) | machine
 
 
 PAGES = [
@@ -90,6 +93,7 @@ def main() -> int:
             tasks = [(study, name) for name in study.sets if name not in done]
             for lines in finished(measure, tasks, options.jobs):
                 append(lines)
+                record_origin(study.name, circumstances())
         picture = page.picture and page.picture(page.figures())
         images = {f"{study.name}.png": picture} if picture else {}
         publish(page.name, page.parts(), images)

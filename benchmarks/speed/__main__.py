@@ -19,7 +19,7 @@ from benchmarks.pages import Record, command, publish
 from benchmarks.shapes import load
 from benchmarks.speed.cases import all_cases, prepared
 from benchmarks.speed.page import parts, picture
-from benchmarks.timing import THREADS, circumstances, in_turns
+from benchmarks.timing import THREADS, in_turns
 
 
 def measure() -> Record:
@@ -34,8 +34,7 @@ def measure() -> Record:
             names = {"group": case.group, "data": label}
             names |= {"ours": case.ours, "peer": case.peer}
             times.append(names | in_turns(*prepared(case, *data)))
-        machine = circumstances()
-    return {"machine": machine, "times": times, "memory": memory.measured()}
+    return {"times": times, "memory": memory.measured()}
 
 
 def write(record: Record) -> None:

@@ -12,6 +12,7 @@ from benchmarks.pages import (
     canvas,
     comparisons,
     figure,
+    origin,
     png,
     section_table,
 )
@@ -44,7 +45,7 @@ def parts(record: Record) -> dict[str, str]:
             [_line(group, groups[group]) for group in MORE],
         ),
         "memory": _memory(record["memory"]),
-        "machine": f"- **Speed and memory**: {record['machine']}",
+        "machine": origin("speed", "Speed and memory"),
     }
 
 
@@ -57,7 +58,7 @@ def _summary(groups: dict[str, list[Record]]) -> str:
         f"(*GLD*) takes {figure(geometric_mean(fits))} times as long as one of "
         f"scikit-learn's LDA (geometric mean; {figure(min(fits))} to "
         f"{figure(max(fits))}), and predictions take {figure(min(lda))} to "
-        f"{figure(max(lda))} times as long, more the more classes there are."
+        f"{figure(max(lda))} times as long, longest with many classes."
     )
 
 
@@ -66,7 +67,9 @@ def _where_peers_are_faster(times: list[Record]) -> str:
     slower = defaultdict(list)
     for e in times:
         if e["peer"] not in (cases.GRAM, cases.SCORES) and e["quartiles"][0] > 1:
-            slower[e["ours"], e["peer"]].append(f"{e['data']} ({figure(e['ratio'])})")
+            slower[e["ours"], e["peer"]].append(
+                f"{e['data']} ({figure(e['ratio'])})".strip()
+            )
     return "\n".join(
         f"- {peer} compared with our {ours}: {'; '.join(where)}"
         for (ours, peer), where in slower.items()

@@ -7,22 +7,25 @@ page from them.
 """
 
 import argparse
-import json
 import sys
 from collections import Counter
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.pages import canvas, png, publish, section_table
-from heterolda.foundations.files import written_whole
+from benchmarks.pages import (
+    canvas,
+    origin,
+    png,
+    publish,
+    read_record,
+    record_origin,
+    section_table,
+    write_record,
+)
+from benchmarks.timing import circumstances
 from hostile.runs import PEERS, attempt, is_clear
 from hostile.table import CASES, GROUPS
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "hostile.json"
 METHODS = ("heterolda", *PEERS)
 
 RIGHT, REFUSED = "right", "clear error, where there is no answer"
@@ -108,8 +111,9 @@ def parts(results):
         f"{qda[TOO_SHY]} inputs that have an answer.",
         "hostile, methods": section_table("|" + "|".join(METHODS), table),
         "hostile, inputs": section_table("kind|inputs|such as", kinds),
-        "hostile, version": f"- **Hostile inputs**: {trials} runs of ours, {wrong} of "
-        f"them wrong; {results['versions']}; {results['date']}.",
+        "hostile, machine": origin(
+            "hostile", f"Hostile inputs, {trials:,} runs of ours, {wrong} of them wrong"
+        ),
     }
 
 
@@ -136,10 +140,7 @@ def try_all():
     for name, case in CASES.items():
         print(name, file=sys.stderr, flush=True)
         rows[name] = try_case(case)
-    libraries = ("heterolda", "scikit-learn", "numpy", "scipy", "dask")
     return {
-        "date": str(datetime.now(UTC).date()),
-        "versions": ", ".join(f"{name} {version(name)}" for name in libraries),
         "groups": {title: list(group) for title, group in GROUPS.items()},
         "rows": rows,
     }
@@ -150,10 +151,9 @@ def main():
     parser = argparse.ArgumentParser("hostile", description=__doc__.partition("\n")[0])
     parser.add_argument("--page", action="store_true", help="try nothing")
     if not parser.parse_args().page:
-        results = json.dumps(try_all(), indent=1)
-        with written_whole(RESULTS) as file:
-            file.write(results.encode() + b"\n")
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+        write_record("hostile", try_all())
+        record_origin("hostile", circumstances("dask"))
+    results = read_record("hostile")
     publish("trust", parts(results), {"hostile.png": draw(tally(results["rows"]))})
     rows = results["rows"].items()
     wrong = [f"{name}, {complaint}" for name, row in rows for complaint in row["wrong"]]

@@ -1,6 +1,5 @@
 """Hostile inputs: the right answer or a clear error, and a page that says so."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
-from benchmarks.pages import DOCS, filled
+from benchmarks.pages import DOCS, filled, read_record
 from heterolda import HeteroscedasticProjection
-from hostile.__main__ import RESULTS, parts
+from hostile.__main__ import parts
 from hostile.inputs import benign
 from hostile.runs import (
     attempt,
@@ -89,7 +88,7 @@ def test_a_rule_that_is_not_the_best_is_found():
 
 
 def test_the_page_has_what_the_results_say():
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results = read_record("hostile")
     text = (DOCS / "trust.md").read_text(encoding="utf-8")
     assert filled(text, parts(results)) == text
     assert results["groups"] == {title: list(group) for title, group in GROUPS.items()}
