@@ -64,45 +64,28 @@ class Scores:
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
-        """Return the 95 % confidence interval of the accuracy.
+        """Return the 95 % confidence interval of the accuracy, by Wilson's score.
 
         Weights below one on average, which are not frequencies, count as one each.
         """
-        return wilson_interval(self.accuracy, max(self.weight, self._n_positive))
+        n, z = max(self.weight, self._n_positive), 1.959964
+        center = self.accuracy + z * z / (2 * n)
+        variance = self.accuracy * (1 - self.accuracy) / n
+        reach = z * np.sqrt(variance + z * z / (4 * n * n))
+        scale = 1 + z * z / n
+        return float((center - reach) / scale), float((center + reach) / scale)
 
-    @property
-    def recalls(self) -> Array:
-        """For each class the share of its rows that are predicted right, or NaN."""
-        rows = self.confusion.sum(axis=1)
-        return np.asarray(self.confusion.diagonal() / np.where(rows > 0, rows, np.nan))
+    def record(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and dictionaries, for JSON.
 
-    @property
-    def precisions(self) -> Array:
-        """For each class the share of its predictions that are right, or NaN."""
-        answers = self.confusion.sum(axis=0)
-        shares = self.confusion.diagonal() / np.where(answers > 0, answers, np.nan)
-        return np.asarray(shares)
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """Mean recall of the classes that there are."""
-        return float(np.nanmean(self.recalls))
-
-    @property
-    def log_loss(self) -> float:
-        """Mean of minus the logarithm of the true class's probability."""
-        return self._loss / self.weight
-
-    @property
-    def calibration_error(self) -> float:
-        """Mean distance, over the bins, of the probability from the share right."""
-        _, confidence, right = self.bins
-        return float(np.abs(confidence - right).sum() / self.weight)
-
-    @property
-    def reliability(self) -> list[dict[str, float]]:
-        """Return the bins that have rows: `low`, `high`, `weight` and two means."""
-        return [
+        Classes without rows have no recall, and those never predicted no precision;
+        the balanced accuracy is the mean of the recalls that there are. The
+        calibration error is the mean distance, over the bins, of the probability from
+        the share of rows predicted right.
+        """
+        n_right = self.confusion.diagonal()
+        recall = _shares(n_right, self.confusion.sum(axis=1))
+        reliability = [
             {
                 "low": k / N_BINS,
                 "high": (k + 1) / N_BINS,
@@ -113,35 +96,26 @@ class Scores:
             for k, (weight, confidence, right) in enumerate(self.bins.T)
             if weight > 0
         ]
-
-    def record(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and dictionaries, for JSON."""
+        distance = np.abs(self.bins[1] - self.bins[2]).sum()
         return {
             "n_rows": self.n_rows,
             "weight": self.weight,
             "classes": self.classes.tolist(),
             "accuracy": self.accuracy,
-            "balanced_accuracy": self.balanced_accuracy,
-            "log_loss": self.log_loss,
-            "expected_calibration_error": self.calibration_error,
-            "recall": _or_none(self.recalls),
-            "precision": _or_none(self.precisions),
+            "balanced_accuracy": float(np.mean([r for r in recall if r is not None])),
+            "log_loss": self._loss / self.weight,
+            "expected_calibration_error": float(distance / self.weight),
+            "recall": recall,
+            "precision": _shares(n_right, self.confusion.sum(axis=0)),
             "confusion": self.confusion.tolist(),
-            "reliability": self.reliability,
+            "reliability": reliability,
         }
 
 
-def _or_none(values: Array) -> list[float | None]:
-    """Return numbers, with None for NaN, which JSON does not know."""
-    return [None if np.isnan(value) else value for value in values.tolist()]
-
-
-def wilson_interval(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """Return the confidence interval of a share of n, by Wilson's score."""
-    center = share + z * z / (2 * n)
-    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return float((center - reach) / scale), float((center + reach) / scale)
+def _shares(parts: Array, wholes: Array) -> list[float | None]:
+    """Return quotients, with None for those of nothing."""
+    pairs = zip(parts.tolist(), wholes.tolist(), strict=True)
+    return [part / whole if whole else None for part, whole in pairs]
 
 
 def describe_scores(
@@ -149,23 +123,25 @@ def describe_scores(
 ) -> list[str]:
     """Return an evaluation as lines of text, perhaps of a bounded error rate."""
     low, high = scores.accuracy_interval
+    record = scores.record()
+    calibration_error = 100 * record["expected_calibration_error"]
     figures = {
         "accuracy": f"{100 * scores.accuracy:.2f} %  "
         f"(95 % interval: {100 * low:.2f} to {100 * high:.2f} %)",
-        "balanced accuracy": f"{100 * scores.balanced_accuracy:.2f} %",
-        "log loss": f"{scores.log_loss:.4f}",
-        "expected calibration error": f"{100 * scores.calibration_error:.2f} %",
+        "balanced accuracy": f"{100 * record['balanced_accuracy']:.2f} %",
+        "log loss": f"{record['log_loss']:.4f}",
+        "expected calibration error": f"{calibration_error:.2f} %",
     }
     width = max(map(len, figures))
     lines = [f"{title:{width}}  {figure}" for title, figure in figures.items()]
     if bound is not None:
-        k = scores.classes.tolist().index(bound.label)
-        n_rows = float(scores.confusion[k].sum())
-        if n_rows:
-            wrong, limit = percent(1 - scores.recalls[k]), percent(bound.max_error)
+        k = record["classes"].index(bound.label)
+        if record["recall"][k] is not None:
+            wrong, limit = percent(1 - record["recall"][k]), percent(bound.max_error)
+            rows = count(float(scores.confusion[k].sum()), "row")
             lines.append(
-                f"{bound.label} wrong: {wrong} of {count(n_rows, 'row')} (bound: "
-                f"{limit}, with {percent(bound.confidence)} confidence)"
+                f"{bound.label} wrong: {wrong} of {rows} (bound: {limit}, with "
+                f"{percent(bound.confidence)} confidence)"
             )
     priors = " (under the priors of the bound)" if bound else ""
     title = f"Calibration, by the probability of the predicted class{priors}:"
@@ -176,35 +152,32 @@ def describe_scores(
             f"{100 * row['mean_probability']:.1f} %",
             f"{100 * row['share_right']:.1f} %",
         ]
-        for row in scores.reliability
+        for row in record["reliability"]
     ]
     blocks: list[Block] = [
         Paragraph([f"{name}: {count(scores.n_rows, 'row')}"]),
         Paragraph(lines),
-        _confusion(scores),
+        _confusion(scores, record["recall"]),
         Table(["probability", "rows", "mean", "right"], calibration, title),
     ]
     return to_lines(blocks)
 
 
-def _confusion(scores: Scores) -> Table:
+def _confusion(scores: Scores, recalls: list[float | None]) -> Table:
     """Return the confusion matrix, or the most frequent confusions of many classes."""
     labels = [str(label) for label in scores.classes.tolist()]
-    recalls = [
-        "-" if np.isnan(recall) else f"{100 * recall:.1f} %"
-        for recall in scores.recalls.tolist()
-    ]
+    right = ["-" if share is None else f"{100 * share:.1f} %" for share in recalls]
     counts = [[amount(value) for value in row] for row in scores.confusion.tolist()]
     if len(labels) <= _MOST_CLASSES:
-        table = zip(labels, counts, recalls, strict=True)
-        rows = [[label, *row, recall] for label, row, recall in table]
+        table = zip(labels, counts, right, strict=True)
+        rows = [[label, *row, share] for label, row, share in table]
         return Table(
             ["", *labels, "right"], rows, "Rows of each class by predicted class:"
         )
     wrong = scores.confusion * (1 - np.eye(len(labels)))
     worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
     rows = [
-        [labels[i], labels[j], counts[i][j], recalls[i]]
+        [labels[i], labels[j], counts[i][j], right[i]]
         for i, j in (divmod(int(place), len(labels)) for place in worst)
         if wrong[i, j] > 0
     ]
