@@ -125,7 +125,7 @@ def fit_and_report(
     # Of fewer rows than features these options make another LDA than the one compared.
     options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
     accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *unknown]
-    lines = describe_fit(facts, name, str(table.target), accuracy)
+    lines = describe_fit(facts, name, accuracy)
     end = "The model was not saved: add --out FILE to save it."
     if out is not None:
         save(model, out)

@@ -94,18 +94,21 @@ def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
     lines: list[str] = []
     indent, apart = "", False
     for block in blocks:
-        if isinstance(block, Figure):
-            continue
-        lines += [""] * (apart or isinstance(block, Heading))
         if isinstance(block, Heading):
-            lines.append(block.text)
+            lines += ["", block.text]
             indent, apart = "  ", False
             continue
-        content = _table_lines(block) if isinstance(block, Table) else block.lines
-        if (wrapped or indent) and isinstance(block, Paragraph):
-            content = [part for line in content for part in _wrapped(line)]
-        lines += [indent + line if line else "" for line in content]
-        apart = True
+        content: Sequence[str] = ()  # of a picture
+        if isinstance(block, Table):
+            content = _table_lines(block)
+        elif isinstance(block, Paragraph):
+            content = block.lines
+            if wrapped or indent:
+                content = [part for line in content for part in _wrapped(line)]
+        if content:
+            lines += [""] * apart
+            lines += [indent + line if line else "" for line in content]
+            apart = True
     return lines
 
 

@@ -58,33 +58,25 @@ _CAPTIONS = {
 }
 
 
-def describe_fit(
-    facts: ModelFacts, name: str, target: str, accuracy: list[str]
-) -> list[str]:
+def describe_fit(facts: ModelFacts, name: str, accuracy: list[str]) -> list[str]:
     """Return lines on what was fitted: accuracy on held-out rows, classes, pairs."""
-    rows, features = count(facts.n_rows, "row"), count(len(facts.features), "feature")
-    classes = f"{count(len(facts.classes), 'class')} in {target!r}"
+    record: Any = facts.record
+    rows, features = count(record.n_rows, "row"), count(len(facts.features), "feature")
+    classes = f"{count(len(facts.classes), 'class')} in {record.target!r}"
     head = f"{name}: {rows}, {features}, {classes}"
-    below = [*facts.search_lines(), *facts.notes()]
-    return to_lines(
-        [
-            Paragraph([head, *facts.record_lines()]),
-            *([Paragraph(accuracy)] if accuracy else []),
-            _classes(facts),
-            *_pairs(facts),
-            *([Paragraph(below)] if below else []),
-        ]
-    )
+    blocks = [
+        Paragraph([head, *facts.record_lines()]),
+        Paragraph(accuracy),
+        _classes(facts),
+        *_pairs(facts),
+        Paragraph([*facts.search_lines(), *facts.notes()]),
+    ]
+    return to_lines(blocks)
 
 
-def describe_model(
-    facts: ModelFacts, name: str, pairs: Sequence[int], *, tradeoff: bool = False
-) -> list[str]:
-    """Return a model and the rules of selected pairs in words.
-
-    `tradeoff` adds the rules of the optimal trade-off of each pair.
-    """
-    return to_lines(_blocks(facts, pairs, f"{name}: ", tradeoff=tradeoff))
+def describe_model(facts: ModelFacts, name: str, pairs: Sequence[int]) -> list[str]:
+    """Return a model and the rules of selected pairs in words."""
+    return to_lines(_blocks(facts, pairs, f"{name}: "))
 
 
 def write_card(
@@ -95,19 +87,17 @@ def write_card(
     The page needs nothing else, and no network.
     """
     with written_whole(path) as file:  # before the work, to fail early
-        blocks = _blocks(facts, pairs, tradeoff=True, pictures=True)
+        blocks = _blocks(facts, pairs, on_page=True)
         file.write(to_page(f"{name}: model card", name, blocks).encode())
 
 
 def _blocks(
-    facts: ModelFacts,
-    pairs: Sequence[int],
-    name: str = "",
-    *,
-    tradeoff: bool,
-    pictures: bool = False,
+    facts: ModelFacts, pairs: Sequence[int], name: str = "", *, on_page: bool = False
 ) -> Iterator[Block]:
-    """Yield what there is to say of a model and of the rules of selected pairs."""
+    """Yield what there is to say of a model and of the rules of selected pairs.
+
+    A page also has pictures and the optimal trade-off of each pair.
+    """
     lead = [name + facts.sentence, *facts.search_lines(), *facts.accuracy_lines()]
     record = facts.record
     if record is not None:
@@ -115,11 +105,10 @@ def _blocks(
         lead.append(f"Fitted to {record.data} ({rows}) on {record.date}.")
     yield Paragraph([*lead, *facts.record_lines()])
     notes = facts.notes() + [_NO_STATISTICS] * (facts.statistics is None)
-    if notes:
-        yield Paragraph(notes, small=True)
+    yield Paragraph(notes, small=True)
     yield Heading("Classes")
     yield _classes(facts)
-    if pictures:
+    if on_page:
         yield from _map(facts)
     if len(facts.pairs) > 1:
         yield Heading("Features that weigh most, over all rules")
@@ -140,11 +129,9 @@ def _blocks(
         yield from _rule(facts, k)
         # What follows is of the model, which knows pairs of classes only.
         has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
-        if has_model and not facts.has_few_rows:
-            if tradeoff:
-                yield _tradeoff(facts, k)
-            if pictures:
-                yield from _pictures(facts, k)
+        if on_page and has_model and not facts.has_few_rows:
+            yield _tradeoff(facts, k)
+            yield from _pictures(facts, k)
 
 
 def _classes(facts: ModelFacts) -> Table:
