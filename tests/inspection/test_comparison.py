@@ -13,11 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from heterolda import (
-    Comparison,
-    ParameterError,
-    compare,
-)
+from heterolda import Comparison, ParameterError, compare
 
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 CHEAP = {"LDA": None, "naive Bayes": GaussianNB(), "logistic": LOGISTIC}
@@ -87,7 +83,7 @@ def drawn(wrong, losses, **others):
         "truth": truth,
         "predictions": np.array([np.where(rows < n, 1 - truth, truth) for n in wrong]),
         "log_loss": np.array(losses),
-        "fit_seconds": np.array([0.001, 0.2, 30, 0.001][: len(wrong)]),
+        "fit_seconds": np.ones(len(wrong)),
         "failures": {},
         "notes": (),
     }
@@ -168,7 +164,7 @@ def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
     assert compare(X, y, models={"QDA": None}, cv=3).notes == ()
 
 
-def test_classes_that_are_too_small_are_in_every_training_set(four, make_classes):
+def test_classes_that_are_too_small_are_in_every_training_set(four):
     X, y = four
     y = np.where(np.arange(len(y)) < 2, "rare", y)
     seen = []
@@ -179,9 +175,6 @@ def test_classes_that_are_too_small_are_in_every_training_set(four, make_classes
     assert "No model was evaluated on 2 rows of the classes 'rare'" in str(found)
     with pytest.raises(ParameterError, match="no class has three different rows"):
         compare([[0.0], [1], [2], [3]], [0, 0, 1, 1])
-    X, y = make_classes(n_classes=4, n=6, d=2)
-    found = compare(X, y, models={"LDA": None}, cv=50)  # more folds than rows
-    assert len(found.rows) == len(np.unique(found.folds)) == 24
 
 
 def test_progress_ends_with_all(four):
@@ -204,9 +197,7 @@ def test_progress_ends_with_all(four):
     [
         ({"models": {"mine": None}}, "'mine' is none of them"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
-        ({"cv": 1}, "cv must be an integer from 2"),
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
-        ({"X": np.full((320, 1), np.nan)}, "NaN"),
     ],
 )
 def test_wrong_arguments(four, settings, message):

@@ -1,7 +1,5 @@
 """The report on unequal covariances, and what follows from a judgement."""
 
-import re
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -114,31 +112,14 @@ def test_rows_are_held_out(four, rng):
     assert few.judgement.method == "9-fold cross-validation"
 
 
-def test_hostile_labels_are_harmless_in_a_notebook(make_classes):
-    X, y = make_classes(6, n=30)
-    labels = np.array(["<script>x</script>", "&", '"', "d", "e", "f"])[y]
-    report = heteroscedasticity_report(X, labels)
-    page = report._repr_html_()
-    assert "<script" not in page
-    assert "&lt;script&gt;x&lt;/script&gt;, " in page.replace("<wbr>", "")
-    assert page.count("<tr>") == 16
-    assert "Held-out accuracy (10-fold" in re.sub("<[^>]*>", " ", page)
-    assert "and 5 more pairs" in str(report)
-    assert max(map(len, str(report).splitlines())) <= 88
-
-
 def test_singular_covariances_are_named(rng):
     """No test then, but the errors are known, with shrinkage or without."""
     y, X = np.repeat([0, 1], 30), rng.normal(size=(60, 3))
     constant, twin = np.insert(X, 1, 0.1, axis=1), np.column_stack([X, X[:, 0]])
     half = np.column_stack([X, np.where(y == 0, 0.3, X[:, 1] ** 2)])
     few = rng.normal(size=(60, 40))
-    for rows, classes in (
-        (constant, "0, 1"),
-        (twin, "0, 1"),
-        (half, "0"),
-        (few, "0, 1"),
-    ):
+    both = "0, 1"
+    for rows, classes in [(constant, both), (twin, both), (half, "0"), (few, both)]:
         report = heteroscedasticity_report(ClassStatistics.from_data(rows, y))
         assert np.isnan(report.box.p_value)
         assert f"covariances of classes {classes} are singular" in words_of(report)
