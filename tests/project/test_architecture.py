@@ -95,14 +95,6 @@ def test_no_file_imports_itself_round_a_corner():
             reach(name, [name])
 
 
-def test_private_files_stay_in_their_folder():
-    for name, path in MODULES.items():
-        for target in ours(path):
-            last = target.rpartition(".")[2]
-            if last.startswith("_"):
-                assert folder(target) == folder(name), f"{name} imports {target}"
-
-
 def test_private_parts_of_sklearn_are_imported_in_one_file():
     for name, path in MODULES.items():
         if name == "foundations.sklearn_private":

@@ -100,6 +100,27 @@ def test_pairs_that_need_all_directions_keep_their_place(rng, monkeypatch, n_spa
     assert_allclose(ours.gap, every.gap, atol=1e-8)
 
 
+@pytest.mark.parametrize("obstacle", ["_FIRST_LOOK", "_MOST_STEPS", "condition"])
+def test_few_directions_that_do_not_suffice_are_given_up(
+    rng, monkeypatch, n_spaces, obstacle
+):
+    means, cov = classes(rng, "general")
+    if obstacle == "condition":  # nearly equal features
+        copied = np.eye(D)
+        copied[0, 1] = 1.0
+        cov[:, 0], cov[:, :, 0] = 0.0, 0.0
+        cov[:, 0, 0] = 1e-10
+        means[:, 0] = 0.0
+        means, cov = means @ copied.T, copied @ cov @ copied.T
+    else:
+        monkeypatch.setattr(krylov, obstacle, 1)
+    moments = Moments(means, cov, np.full(4, 0.25), np.full(4, 90.0), all_pairs(4))
+    ours = solve(moments, SOLVERS["global"])
+    assert n_spaces == [0]
+    monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
+    assert_array_equal(ours.coef, solve(moments, SOLVERS["global"]).coef)
+
+
 @pytest.mark.parametrize(("asked", "ratio"), [(0.1, 1), (1e-3, 0.03), (1e-3, 30)])
 def test_what_a_space_lacks_is_bounded(rng, monkeypatch, asked, ratio):
     """F is too small by a share of rho^2 / mu at most, wherever a, b >= 0."""

@@ -1,6 +1,7 @@
 """ClassStatistics against naive formulas, and under everything that must not matter."""
 
 import itertools
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -197,12 +198,22 @@ def test_rejected_data_leave_the_statistics_unchanged(make_classes):
             change()
     for name, value in before.items():
         assert_array_equal(getattr(stats, name), value)
+    assert (
+        repr(stats)
+        == "ClassStatistics(n_classes=4, n_features=3, weights=[60. 60. 60. 60.])"
+    )
+    error = moments.RangeError("X", 3, "overflow")
+    copied = pickle.loads(pickle.dumps(error))  # from worker processes
+    assert (str(copied), copied.feature) == (str(error), 3)
     for both in (stats + named, named + stats):
         assert both.feature_names.tolist() == ["a", "b", "c"]
 
 
 def test_covariances_larger_than_memory_are_rejected(monkeypatch):
     assert moments.available_memory() > 1e6
+    with monkeypatch.context() as patch:
+        patch.delattr(moments.os, "sysconf")  # as on Windows
+        assert moments.available_memory() == np.inf
     monkeypatch.setattr(moments, "available_memory", lambda: 1e9)
     moments.check_room(100, 100)
     with pytest.raises(ValueError, match=r"a fit needs 3.2 GB, but .* only 1.0 GB"):

@@ -160,6 +160,10 @@ def check_span(rng, wide, full, shrinkage):
     for class_cov, matrix in zip(cov, expected, strict=True):
         alone = class_cov[outside, outside] * away
         assert_allclose(matrix @ away, alone, atol=1e-11)
+    rules = rng.normal(size=(4, basis.shape[1])), rng.normal(size=4)
+    inside = span.rules_inside(*span.rules(*rules))
+    assert_allclose(inside[0], rules[0], atol=1e-9)
+    assert_allclose(inside[1], rules[1], atol=1e-6)
     # So are the differences of means.
     assert_allclose(span.coordinates(wide.means) - span.statistics.means, 0, atol=1e-11)
 

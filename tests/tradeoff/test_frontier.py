@@ -69,6 +69,9 @@ def test_the_curve_is_monotone_and_stationary_points_are_the_best(rng):
             assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0, 0, 1, 1)
             for values in (fpr, tpr, places):
                 assert np.all(np.diff(values) >= 0)
+        rules = zip(*frontier._rules(frontier._curve(50)[1:-1]), strict=True)
+        by_rule = np.transpose([rates(*rule, means, cov) for rule in rules])
+        assert_allclose(by_rule, [fpr[1:-1], 1 - tpr[1:-1]], rtol=1e-6, atol=1e-9)
         again = frontier.error_rates(places[10:42])
         assert_allclose([fpr[10:42], 1 - tpr[10:42]], again, rtol=1e-4, atol=1e-9)
         for p in (0.3, 0.7):
@@ -146,6 +149,9 @@ def test_separable_classes(rng):
         assert_allclose(point.error_rates, 0)
         assert np.array_equal(X @ point.coef + point.intercept > 0, y == "b")
     assert_allclose(frontier.error_rates([0.1, 0.5]), 0)
+    coef, intercept = frontier._rules(np.array([-1.0, 2.0]))
+    scores = X @ coef.T + intercept
+    assert np.array_equal(scores > 0, np.column_stack([y == "b"] * 2))
     assert_allclose(frontier.error_rates(frontier.theta_range), [[0, 1], [1, 0]])
     fpr, tpr, _ = frontier.roc_curve()
     assert np.trapezoid(tpr, fpr) == 1
@@ -191,12 +197,19 @@ def test_arguments_are_checked(rng, make_classes):
     for n_points in (1, 10.0, "many"):
         with pytest.raises(ValueError, match="n_points must be an integer >= 2"):
             frontier.roc_curve(n_points)
-    with pytest.raises(ValueError, match="criterion must be one of"):
-        frontier.at("best")
+    bounded = {"criterion": "neyman-pearson"}
+    for request, message in (
+        ({"criterion": "best"}, "criterion must be one of"),
+        ({"costs": [[1, 2], [1, 0]]}, r"costs of correct predictions .* must be zero"),
+        (bounded | {"max_error": {0: 1.0}}, "max_error must be a number strictly"),
+        (bounded | {"max_error": {0: True}}, "max_error must be a number strictly"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            frontier.at(**request)
     X, y = make_classes(n_classes=4, d=3)
     stats = ClassStatistics.from_data(X, y + 1)  # labels are not indices
     frontier = Frontier.from_statistics(stats, (4, 2))
-    assert frontier.classes.tolist() == [4, 2]
+    assert repr(frontier) == "Frontier(classes=[4, 2], n_features=3)"
     assert_allclose(frontier.pencil.means[0], stats.means[[3, 1]])
     for pair in ((2, 2), (0, 1), (1, 2, 0), 3):
         with pytest.raises(ParameterError, match="pair must be two different labels"):
@@ -215,6 +228,7 @@ def test_fewer_rows_than_features(rng, monkeypatch):
         stats = ClassStatistics.from_data(X, y)
         given = {"priors": [0.2, 0.3, 0.1, 0.4], "shrinkage": (0.5, 0.2)}
         frontier = Frontier.from_statistics(stats, (1, 3), **given)
+        assert repr(frontier).endswith(f"n_features={X.shape[1]})")
         points = frontier.at(), frontier.at("minimax"), frontier.at(costs=costs)
         theta = np.linspace(*frontier.theta_range, 7)
         scores = [X @ point.coef + point.intercept for point in points]
