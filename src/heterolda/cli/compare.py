@@ -76,8 +76,7 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
 
     with StatusLine() as status:
         rows, done = read_all(table, status.doing("reading the data into memory"))
-        names = done.file.features
-        note(*training_traps(table, names, done.first, rows.X, rows.codes))
+        note(*training_traps(done, rows))
         return compare(
             rows.X,
             rows.labels,

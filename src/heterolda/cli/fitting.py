@@ -161,7 +161,7 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
     weights = check_frequencies(rows.weights, len(rows.codes))
     rows = Rows(rows.X, rows.codes, weights, rows.classes)
     names = np.array(done.file.features, dtype=object)
-    note(*training_traps(table, names.tolist(), done.first, rows.X, rows.codes))
+    note(*training_traps(done, rows))
     n = done.n_rows
     if len(rows.codes) == n:
         note("these settings need all rows at once and keep them in memory")
@@ -190,8 +190,7 @@ def _fit_batches(
     stats, sample = as_frequencies(gathered.statistics, gathered.sample)
     is_whole = bool(np.isclose(sample.weight.sum(), stats.weights.sum()))
     rows = (sample if is_whole else sample.take(slice(IN_ALL))).rows(stats.classes)
-    names = [str(name) for name in np.asarray(stats.feature_names)]
-    note(*training_traps(table, names, gathered.reading.first, rows.X, rows.codes))
+    note(*training_traps(gathered.reading, rows))
     model = labelled(model, stats.classes)._fit_sampled(stats, sample)
     numbers = gathered.reading.n_rows, gathered.n_incomplete
     if gathered.n_incomplete:  # EM's moments do not add up, and the sample is filled in

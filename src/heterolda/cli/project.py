@@ -105,15 +105,15 @@ def _project(
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import gather
     from heterolda.inspection.projection_text import describe_projection, write_map_page
+    from heterolda.statistics.rows import Rows
 
     written = []
     with StatusLine(quiet=out == STANDARD_STREAM and sys.stdout.isatty()) as status:
         gathered = gather(table, status.doing("reading the data"))
         stats, sample = gathered.statistics, gathered.sample
         X, y, _ = sample.in_proportion()
-        names = [str(feature) for feature in np.asarray(stats.feature_names)]
-        codes = np.searchsorted(stats.classes, y)
-        note(*training_traps(table, names, gathered.reading.first, X, codes))
+        rows = Rows(X, np.searchsorted(stats.classes, y), None, stats.classes)
+        note(*training_traps(gathered.reading, rows))
         projection = labelled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:

@@ -1,7 +1,8 @@
 """Traps in tables: what makes a model look better than it is, or worse.
 
 Columns that number the rows or give the class away, numbers that stand for missing
-values, rows that the model was fitted to. Notes name them, as they may be meant.
+values, targets that are measurements, rows that the model was fitted to. Notes name
+them, as they may be meant.
 """
 
 from __future__ import annotations
@@ -10,32 +11,41 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heterolda.cli.messages import options_text
 from heterolda.data.labels import text_of
+from heterolda.data.reading import Pass
 from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import named, percent
+from heterolda.statistics.rows import Rows
 
 _ROWS = 100_000  # that are looked at
 _FEW_ROWS = 20  # fewer may be in order by chance
 _ROWS_OF_CLASS = 3  # at least, on average, to speak of a constant
 _SHARE, _NUMBER = 0.01, 6  # rows with an odd number, at least
 _DISTINCT = 10  # other values, at least
+_MOST_NUMBERS = 20  # that are classes, if some are rare
 _SHOWN = 3  # columns in a note
 _SAME = 1e-9  # relative difference of sums of the same rows, in another order
 
 
-def training_traps(
-    table: Any, features: Sequence[str], first: Array, X: Array, codes: Index
-) -> list[str]:
-    """Return notes on rows to fit, from the first ones and a sample of all."""
+def training_traps(reading: Pass, rows: Rows) -> list[str]:
+    """Return notes on rows to fit, or a sample of them, and on the first ones read."""
+    table, features = reading.table, reading.file.features
     # A feature of a category comes from another column.
     origins = {name: c.column for c in table.categories for name in c.features}
-    step = max(1, -(-len(X) // _ROWS))
-    X, codes = X[::step], codes[::step]
+    step = max(1, -(-len(rows.codes) // _ROWS))
+    X, codes = rows.X[::step], rows.codes[::step]
     notes = []
+    if is_measurement(rows.classes, codes):
+        notes.append(
+            f"column {table.target!r} has {len(rows.classes)} different whole numbers, "
+            "some of them rare; if it is a measurement, name another column with "
+            "--target"
+        )
     for names, problem in (
-        (row_numbers(first, features), "number the rows"),
+        (row_numbers(reading.first, features), "number the rows"),
         (giveaways(X, codes, features), "give the class away"),
     ):
         columns = list(dict.fromkeys(origins.get(name, name) for name in names))
@@ -48,6 +58,14 @@ def training_traps(
     plain = [j for j, name in enumerate(features) if name not in origins]
     odd = odd_number_note(table, X[:, plain], [features[j] for j in plain])
     return [*notes, odd] if odd else notes
+
+
+def is_measurement(classes: NDArray[Any], codes: Index) -> bool:
+    """Return whether classes are many numbers, and some far rarer than others."""
+    if classes.dtype.kind not in "iu" or len(classes) <= _MOST_NUMBERS:
+        return False
+    counts = np.bincount(codes, minlength=len(classes))
+    return bool(2 * counts.min() < counts.mean())
 
 
 def row_numbers(first: Array, features: Sequence[str]) -> list[str]:
