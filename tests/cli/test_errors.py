@@ -3,6 +3,7 @@
 import gzip
 import re
 import shlex
+import subprocess
 import sys
 import typing
 from inspect import cleandoc
@@ -290,6 +291,32 @@ def test_help_has_all_options_and_examples_that_are_right(name, monkeypatch, cap
         assert words[1] == name
         COMMANDS[name].make_context(name, words[2:])  # the options exist
         assert capsys.readouterr().err == ""
+
+
+def test_help_and_errors_of_usage_import_nothing_large(folder):
+    code = (
+        "import sys; from heterolda.cli import main\n"
+        "for line in sys.argv[1:]:\n"
+        "    sys.argv = ['heterolda', *line.split()]\n"
+        "    try: main()\n"
+        "    except SystemExit as end: print(end.code, file=sys.stderr)\n"
+        "print(*sys.modules)"
+    )
+    status = {
+        "--version": 0,
+        "fit --help": 0,
+        "fit good.csv -t kind --cv 1": 2,
+        "fit good.csv -t kind --recommended --refine": 2,
+        "fit nothing.csv -t kind": 1,
+        "predict nothing.json good.csv": 1,
+    }
+    words = [sys.executable, "-W", "error", "-c", code, *status]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert re.findall(r"^\d$", done.stderr, re.MULTILINE) == [
+        *map(str, status.values())
+    ]
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"sklearn", "scipy", "numpy", "pyarrow", "matplotlib"}
 
 
 def test_the_help_lists_all_commands():

@@ -118,20 +118,6 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     assert found["balanced_accuracy"] == pytest.approx(np.mean(found["recall"][:3]))
 
 
-def test_labels_are_found_whatever_their_form(rng, tmp_path):
-    """Numbers and truth values of a model, as text and as Parquet has them."""
-    for labels in (np.arange(200) % 4, np.arange(200) % 2 == 1):
-        frame = make_frame(rng).assign(kind=labels)
-        model = GaussianLinearDiscriminant().fit(frame[FEATURES], frame["kind"])
-        heterolda.save(model, tmp_path / "m.json")
-        frame.to_csv(tmp_path / "d.csv", index=False)
-        frame.to_parquet(tmp_path / "d.parquet")
-        for name in ("d.csv", "d.parquet"):
-            words = "evaluate", tmp_path / "m.json", tmp_path / name, *TARGET, "--json"
-            truth = model.score(frame[FEATURES], frame["kind"])
-            assert json.loads(succeed(*words))["accuracy"] == pytest.approx(truth)
-
-
 @pytest.mark.parametrize(
     ("classes", "labels", "others"),
     [

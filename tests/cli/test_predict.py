@@ -164,25 +164,6 @@ def test_predictions_come_back_in_the_format_of_the_data(tmp_path, encoding, mar
     assert answers == ["süß"] * 20 + ["herb"] * 10
 
 
-@pytest.mark.parametrize(
-    ("text", "mark", "words"),
-    [
-        ("x0|kind\n{}.5|a\n", "|", ["--delimiter", "|"]),
-        ("x0\tkind\n{}.5\ta\n", "\t", ["--delimiter", "tab"]),
-        ("x0;kind\n{},5;a\n", ";", ["--decimal", ","]),
-    ],
-)
-def test_options_of_the_format_are_those_of_the_output(tmp_path, text, mark, words):
-    model = GaussianLinearDiscriminant().fit(pd.DataFrame({"x0": range(4)}), [*"aabb"])
-    heterolda.save(model, tmp_path / "m.json")
-    head, row = text.split("\n")[:2]
-    stdin = f"{head}\n{row.format(1)}\n{row.format(2)}\n"
-    shown = succeed("predict", tmp_path / "m.json", "-", *words, stdin=stdin)
-    assert shown == (
-        f"{head}{mark}prediction\n{row.format(1)}{mark}a\n{row.format(2)}{mark}b\n"
-    )
-
-
 def test_missing_values_are_an_error_or_kept_or_dropped(model, path, frame, tmp_path):
     holes = frame.astype(dict.fromkeys(FEATURES, object))
     holes.loc[3, "x1"], holes.loc[150, "x0"], holes.loc[151, "x2"] = "", "NaN", "null"

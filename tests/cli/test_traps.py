@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
-from heterolda.cli.traps import giveaways, odd_numbers, row_numbers
+from heterolda.cli.traps import (
+    giveaways,
+    is_measurement,
+    odd_numbers,
+    row_numbers,
+    training_traps,
+)
 from heterolda.data.gathering import read_all
 from heterolda.data.table import Table
 
@@ -61,6 +67,21 @@ def test_few_rows_and_classes_of_few_rows_are_no_traps():
     X = np.column_stack([codes, np.ones(40), numbers, np.where(codes, np.nan, 1)])
     assert giveaways(X, codes, "abcd") == ["a"]
     assert giveaways(X[:5], np.arange(5), "abcd") == []
+
+
+def test_whole_numbers_some_of_them_rare_are_a_measurement(frame, tmp_path, rng):
+    path = tmp_path / "d.csv"
+    frame["age"] = rng.binomial(60, 0.5, len(frame))
+    frame.to_csv(path, index=False)
+    said = invoke("fit", path, "-t", "age", "--exclude", "kind", "--no-accuracy").stderr
+    assert "column 'age' has" in said
+    assert "if it is a measurement, name another column with --target" in said
+    classes, codes = np.arange(100), np.repeat(np.arange(100), 4)
+    assert not is_measurement(classes, codes)  # numbered plants, as many of each
+    codes[1:4] = 1
+    assert is_measurement(classes, codes)
+    assert not is_measurement(classes.astype(str), codes)
+    assert not is_measurement(classes[:20], np.append(codes[codes > 0] % 20, 0))
 
 
 def naive_odd_numbers(X):
@@ -120,7 +141,5 @@ def test_no_public_set_is_a_trap(data_dir):
     files = [*data_dir.glob("*.csv.gz"), *data_dir.glob("more/*.csv.gz")]
     assert len(files) > 40
     for path in files:
-        rows, done = read_all(Table(path, "target", missing="em"))
-        features = done.file.features
-        assert row_numbers(done.first, features) == [], path
-        assert giveaways(rows.X, rows.codes, features) == [], path
+        rows, reading = read_all(Table(path, "target", missing="em"))
+        assert training_traps(reading, rows) == [], path
