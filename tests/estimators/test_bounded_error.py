@@ -208,6 +208,7 @@ def test_the_number_of_rows_asked_for_is_enough_and_no_less(two):
         model = BoundedErrorClassifier(max_error={"ill": 0.05}, set_aside=share)
         model.fit(X[400 - total :], y[400 - total :])
         assert (model.bound_.n_rows, model.bound_.rank) == (59, 59)
+        assert str(model.bound_).startswith("at most 5.0 % of ill are wrong")
         text = f"needs {total} rows of class 'ill', 59 of them held out, but there are"
         with pytest.raises(ParameterError, match=text):
             model.fit(X[401 - total :], y[401 - total :])
@@ -219,10 +220,15 @@ def test_the_number_of_rows_asked_for_is_enough_and_no_less(two):
 
 def test_infinite_scores_are_ordered_like_others(two):
     class Sure(LinearSVC):
+        unit = np.inf
+
         def decision_function(self, X):
-            return np.inf * super().decision_function(X)
+            return self.unit * super().decision_function(X)
 
     X, y = two
     X[y == "well"] += 5
     model = BoundedErrorClassifier(Sure(), max_error={"ill": 0.1}).fit(X, y)
     assert np.mean(model.predict(X) == y) > 0.95
+    Sure.unit = np.nan
+    with pytest.raises(ValueError, match="Sure has scores that are NaN"):
+        model.fit(X, y)

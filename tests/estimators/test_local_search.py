@@ -80,6 +80,9 @@ def test_four_classes_are_the_literal_algorithm(four, own):
     truth = literal_predictions(rules, weights, search.classes_, X)
     assert_array_equal(search.predict(X), truth)
     assert search.n_errors_.dtype.kind == "i"
+    equal = search.set_params(voting="majority").fit(X, y)
+    truth = literal_predictions(rules, np.ones(6), search.classes_, X)
+    assert_array_equal(equal.predict(X), truth)
 
 
 @pytest.mark.parametrize("start", STARTS, ids=names(STARTS))
@@ -145,6 +148,9 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         v = np.append(search.intercept_[k], -search.coef_[k])
         errors = count_errors(X[rows], first, weight, v)
         assert search.n_errors_[k] == pytest.approx(errors)
+    rare = (y != "b") | (np.arange(len(y)) % 4 == 0)
+    search = LocalNeighborhoodSearch(class_weight="balanced").fit(X[rare], y[rare])
+    assert_allclose(search.estimator_.priors_, 1 / 4)
     # A start with priors of its own keeps them, multiplied.
     shares = {"dd": 4, "c": 3, "b": 2, "a": 1}
     for priors, own in (([1, 2, 3, 4],) * 2, (shares, [1, 2, 3, 4]), ("equal", 1)):
@@ -175,3 +181,11 @@ def test_settings_of_the_start_keep_their_labels(make_classes):
         alone = LinearDiscriminantAnalysis(priors=priors[pair] / priors[pair].sum())
         errors = np.sum(alone.fit(X[rows], y[rows]).predict(X[rows]) != y[rows])
         assert search.n_errors_start_[k] == errors
+    # Without priors, costs are weights of the rows.
+    weight = np.array([1.0, 5.0, 1.0])[y]
+    alone = LogisticRegression().fit(X[y < 2], y[y < 2], sample_weight=weight[y < 2])
+    search = LocalNeighborhoodSearch(LogisticRegression(), max_iter=1)
+    search.set_params(class_weight={1: 5.0}).fit(X, y)
+    assert_allclose(search.coef_[0], alone.coef_[0], rtol=1e-4)
+    errors = weight[y < 2][alone.predict(X[y < 2]) != y[y < 2]].sum()
+    assert search.n_errors_start_[0] == errors

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.estimators import smoothed
-from heterolda.estimators.width_choice import _Contest
+from heterolda.estimators.width_choice import _Contest, held_out_folds
 from heterolda.statistics.power import FARTHEST
 from heterolda.statistics.rows import Rows
 
@@ -109,6 +109,16 @@ def test_classes_too_small_to_hold_out(rng):
     assert np.isnan(model.held_out_error_)
     assert model.width_ == 1
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_many_rows_are_held_out_in_fewer_folds(rng):
+    for n, n_folds, n_parts in ((300, 5, 5), (2400, 3, 3), (9000, 2, 3)):
+        rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None, np.arange(2))
+        fold = held_out_folds(rows)
+        for f in range(n_folds):
+            own = np.bincount(rows.codes[fold == f])
+            assert_allclose(own, n / n_parts / 2, atol=1)
+        assert fold.max() == n_folds - 1
 
 
 def test_features_stay_as_they_are_where_there_are_more_of_them_than_rows(rng):

@@ -11,6 +11,7 @@ from heterolda import ClassStatistics, ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
+from heterolda.subspaces.methods import descend
 
 METHODS = ["error", "chernoff", "fisher"]
 
@@ -102,7 +103,7 @@ def test_the_bound_and_its_gradient(rng, monkeypatch, batch):
 
 
 def test_error_has_the_least_bound(rng):
-    for _ in range(30):
+    for _ in range(8):
         k, d = rng.integers(2, 7), int(rng.integers(2, 9))
         moments = random_classes(rng, k, d, spread=rng.choice([0.0, 0.3, 1.0, 3.0]))
         n = int(rng.integers(1, d + 1))
@@ -113,6 +114,34 @@ def test_error_has_the_least_bound(rng):
         rivals += [rng.normal(size=(d, n)) for _ in range(3)]
         for rival in rivals:
             assert ours <= naive_bound(rival, moments) * (1 + 1e-9)
+
+
+def test_without_time_for_descents_the_best_start_is_returned(rng, monkeypatch):
+    monkeypatch.setattr("heterolda.subspaces.methods._WORK", 0)
+    moments = random_classes(rng)
+    ours, *rivals = (
+        naive_bound(find_subspace(*moments, 2, method).scalings, moments)
+        for method in METHODS
+    )
+    assert ours <= min(rivals) * (1 + 1e-9)
+
+
+def test_descents_go_on_after_steps_that_are_too_long(rng, monkeypatch):
+    bound = BhattacharyyaBound(WhitenedClasses.from_moments(*random_classes(rng)))
+    plain = bound.log_and_gradient
+    calls = iter(range(1000))
+
+    def failing(A):
+        call = next(calls)
+        if call % 5 == 2:
+            raise np.linalg.LinAlgError
+        log, slope = plain(A)
+        return (np.nan if call % 5 == 4 else log), slope
+
+    start = np.linalg.qr(rng.normal(size=(5, 2)))[0]
+    monkeypatch.setattr(bound, "log_and_gradient", failing)
+    end = bound.logs(descend(bound, start))[-1]
+    assert end < bound.logs(start)[-1] - 1e-3
 
 
 @pytest.mark.parametrize("method", METHODS)
