@@ -63,8 +63,18 @@ def _model_of(*classes: type) -> Kind:
         cls = by_name[choice(*by_name).read(given, at / "estimator")]
         at = Place(at.name)  # with lengths of its own
         values = record({"estimator": text, **TABLE[cls]}).read(value, at)
-        del values["estimator"]
-        return _MAKERS.get(cls, _classifier)(cls, values, at)
+        if cls is Pipeline:
+            return _pipeline(values["steps"], at)
+        model: Any = unfitted(cls, values["parameters"])
+        for key, part in values.items():
+            if key.endswith("_") and (part is not None or key not in _LACKED):
+                setattr(model, key, part)
+        _COMPLETE.get(cls, _complete_classifier)(model, values, at)
+        if (stats := values.get("statistics_")) is not None:
+            _check_part(model, stats.classes, stats.n_features, at / "statistics_")
+        if (start := values.get("estimator_")) is not None:
+            _check_part(model, start.classes_, start.n_features_in_, at / "estimator_")
+        return model
 
     return Kind(f"fitted {' or '.join(by_name)}", read)
 
@@ -283,16 +293,10 @@ def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
     return list(model.steps)
 
 
-def _attributes(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of attributes that the model has."""
-    return {k: v for k, v in values.items() if v is not None or k not in _LACKED}
-
-
-def _classifier(cls: Any, values: dict[str, Any], at: Place) -> Any:
-    """Return a fitted classifier of the values of a file."""
-    model = unfitted(cls, values.pop("parameters"))
-    rules, votes = values.pop("rules"), values.pop("votes")
-    k, voting = len(values["classes_"]), votes["voting"]
+def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
+    """Set the rules of a classifier and how they decide."""
+    rules, votes = values["rules"], values["votes"]
+    k, voting = len(model.classes_), votes["voting"]
     one_vs_all = k > 2 and voting is None
     pairs = np.column_stack([np.full(k, -1), np.arange(k)])
     pairs = pairs if one_vs_all else all_pairs(k)
@@ -301,62 +305,51 @@ def _classifier(cls: Any, values: dict[str, Any], at: Place) -> Any:
             f"{at.name}.rules are not those of {k} classes with voting {voting!r}"
         )
     if "fitted_with" in values:
-        settings = values.pop("fitted_with")
-        unfitted(cls, settings)
-        vars(model).update(_settings=settings, _by_pattern={})
+        unfitted(type(model), values["fitted_with"])
+        vars(model).update(_settings=values["fitted_with"], _by_pattern={})
     evidence = votes["temperature"], votes["log_odds"]
     vars(model).update(
-        _attributes(values),
         pairs_=pairs,
         coef_=rules.coef,
         intercept_=rules.intercept,
         _committee=committee_of(rules, pairs, voting, *evidence),
     )
-    for key, name in _OF_RULES[cls].items():
+    for key, name in _OF_RULES[type(model)].items():
         setattr(model, key, getattr(rules, name))
     _check_scores(model, at / "rules")
-    stats, start = values.get("statistics_"), values.get("estimator_")
-    if stats is not None:
-        _check_part(model, stats.classes, stats.n_features, at / "statistics_")
-    if start is not None:
-        _check_part(model, start.classes_, start.n_features_in_, at / "estimator_")
-    return model
 
 
-def _bounded(cls: Any, values: dict[str, Any], at: Place) -> Any:
-    """Return a discriminant with a bounded error rate."""
-    model = unfitted(cls, values.pop("parameters"))
-    start, bound = values.pop("estimator_"), values.pop("bound_")
+def _complete_bounded(model: Any, values: dict[str, Any], at: Place) -> None:
+    """Move the threshold of a discriminant of two classes."""
+    start, bound = values["estimator_"], values["bound_"]
     classes = start.classes_.tolist()
     if len(classes) != 2:
         raise ValueError(f"{at.name}.estimator_ must have two classes")
     if bound.label not in classes:
         raise (at / "bound_.label").error(f"be one of {classes}", bound.label)
-    vars(model).update(_attributes(values))
     with np.errstate(over="ignore"):
         model._keep(start, values["threshold_"], bound)
     _check_scores(model._moved, at / "threshold_")
-    return model
 
 
-def _projection(cls: Any, values: dict[str, Any], at: Place) -> Any:
-    """Return a fitted projection."""
-    model = unfitted(cls, values.pop("parameters"))
-    model.set_output(transform=values.pop("output"))
-    vars(model).update(_attributes(values))
+def _complete_projection(model: Any, values: dict[str, Any], at: Place) -> None:
+    """Set the container of components, and check that they can be computed."""
+    model.set_output(transform=values["output"])
     mean, ones = np.abs(model.mean_), np.ones(len(model.loadings_))
     _check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
     _check_reach(at / "loadings_", ones, model.loadings_, mean)
-    stats = values["statistics_"]
-    if stats is not None:
-        _check_part(model, stats.classes, stats.n_features, at / "statistics_")
-    return model
 
 
-def _pipeline(cls: Any, values: dict[str, Any], at: Place) -> Any:
+_COMPLETE: dict[type, Callable[[Any, dict[str, Any], Place], None]] = {
+    BoundedErrorClassifier: _complete_bounded,
+    HeteroscedasticProjection: _complete_projection,
+}
+
+
+def _pipeline(values: list[dict[str, Any]], at: Place) -> Pipeline:
     """Return a pipeline in which each step takes what the one before it returns."""
-    steps = [(step["name"], step["model"]) for step in values["steps"]]
-    model = cls(steps)
+    steps = [(step["name"], step["model"]) for step in values]
+    model = Pipeline(steps)
     try:
         model._validate_steps()
         own_steps(model, "save it with skops")
@@ -367,13 +360,6 @@ def _pipeline(cls: Any, values: dict[str, Any], at: Place) -> Any:
         if after.n_features_in_ != n:
             raise place.error(f"be {n}, the components before it", after.n_features_in_)
     return model
-
-
-_MAKERS: dict[type, Any] = {
-    BoundedErrorClassifier: _bounded,
-    HeteroscedasticProjection: _projection,
-    Pipeline: _pipeline,
-}
 
 
 def _check_scores(model: Any, at: Place) -> None:

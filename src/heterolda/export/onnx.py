@@ -311,10 +311,9 @@ def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _N
         winner = log_odds.largest()[1]
         return winner, _probabilities(graph, rules, (-log_odds).exp())
     # The columns of each class, of pairs as first, then as second.
-    columns = rules.pairs.T.ravel()
-    members = np.array(
-        [np.flatnonzero(columns == k) for k in range(len(rules.classes))]
-    )
+    n = len(rules.classes)
+    columns = np.concatenate(np.triu_indices(n, 1))
+    members = np.array([np.flatnonzero(columns == k) for k in range(n)])
 
     def by_class(first: _Node, second: _Node) -> _Node:
         """Return sums over the pairs of each class of what its side holds."""

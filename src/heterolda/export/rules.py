@@ -22,10 +22,6 @@ from heterolda.statistics.power import PowerTransformation
 Array32 = NDArray[np.float32]
 
 EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
-_EXTREME = (
-    "model has scores too large or too small for other formats: fit it to features "
-    "in other units"
-)
 
 
 @dataclass(frozen=True)
@@ -45,11 +41,6 @@ class Description:
     center: Array  # mean of the features; zero if it is not known
     features: list[str] | None  # names, or which category
     origin: list[str]  # lines "Topic: text" on how the rules were found
-
-    @property
-    def pairs(self) -> NDArray[np.intp]:
-        """First and second class of each rule of one-vs-one, in order."""
-        return np.column_stack(np.triu_indices(len(self.classes), 1))
 
     def in_single(self) -> tuple[Array32, Array32, Array32]:
         """Return center, normals and offsets in single precision."""
@@ -135,7 +126,10 @@ def _describe_pipeline(model: Pipeline) -> Description:
             coef = coef @ projection.scalings_.T
             intercept = intercept - coef @ projection.mean_
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-        raise ValueError(_EXTREME)
+        raise ValueError(
+            "model has scores too large or too small for other formats: fit it to "
+            "features in other units"
+        )
     return replace(
         rules,
         coef=coef,
