@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from threading import Lock
 
 import numpy as np
 
 _LONGEST_ROW = 1 << 25  # bytes
 _PROMPT_BYTES = 1 << 20  # of a row that goes on as soon as its quotes are closed
-_FIELD_LIMIT = Lock()  # the csv module has one limit for the whole process
 BLANK = " "  # as a delimiter: any number of blanks and tabs
 
 
@@ -70,47 +66,16 @@ def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
     cell stand for one. Anywhere else it is a character as any other, an inch mark
     perhaps.
     """
-    end = _end_of_plain_rows(text, delimiter)
-    if end is not None:
-        return end, False
-    end = n_read = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal n_read
-        # One character for each byte, so that both are counted.
-        for line in io.StringIO(text.decode("latin-1"), newline=""):
-            n_read += len(line)
-            yield line
-
-    with _FIELD_LIMIT:
-        limit = csv.field_size_limit(2 * _LONGEST_ROW)
-        try:
-            for _ in csv.reader(lines(), delimiter=delimiter, strict=True):
-                end = n_read
-        except csv.Error:  # in the last line, it may be that more has to come
-            return end, n_read < len(text)
-        finally:
-            csv.field_size_limit(limit)
-    return end, False
-
-
-def _end_of_plain_rows(text: bytes, delimiter: str) -> int | None:
-    """Return the end where quotes open and close cells in turn; None elsewhere."""
-    if not text:
-        return 0
-    codes = np.frombuffer(text, np.uint8)
-    at = np.flatnonzero(codes == ord('"'))
-    around = np.array([ord(mark) for mark in (delimiter, "\n", "\r")], np.uint8)
-    opening, closing = at[0::2], at[1::2]
-    before = codes[opening[opening > 0] - 1]
-    after = codes[closing[closing < len(text) - 1] + 1]
-    if not (np.isin(before, around).all() and np.isin(after, around).all()):
-        return None
-    if len(at) % 2 == 0:
-        return len(text)
-    ends = np.flatnonzero(codes == ord("\n"))
-    ends = ends[np.searchsorted(at, ends) % 2 == 0]  # those that are not within quotes
-    return int(ends[-1]) + 1 if len(ends) else 0
+    marks = re.escape(delimiter.encode()) + rb"\r\n"
+    quoted = re.compile(rb'(?<=[%b])"(?:[^"]++|"")*+"' % marks)
+    rows = rb'(?:[^"]++|%b(?=[%b]|\Z)|(?<![%b])")*+' % (quoted.pattern, marks, marks)
+    text = b"\n" + text  # a quote may open the first cell
+    whole = re.match(rows, text)
+    end = whole.end() if whole else 0
+    if end == len(text):
+        return end - 1, False
+    before = quoted.sub(lambda cell: bytes(len(cell[0])), text[:end])
+    return before.rfind(b"\n"), quoted.match(text, end) is not None
 
 
 def merged_blanks(text: bytes) -> bytes:
