@@ -64,6 +64,13 @@ def test_levels_are_zeros_and_ones_and_missing_ones_nan():
     assert "'city': 1 rows have values" in reading.unseen_notes()[0]
 
 
+def test_categories_are_features_named_once():
+    table = Table(pa.table({"city": ["a", "b"], "x": [1, 2], "y": [0, 1]}), "y", ["x"])
+    for names in (["y"], ["city"], ["x", "x"]):
+        with pytest.raises(ValueError, match=f"each once, got {names[0]!r}"):
+            with_categories(table, names)
+
+
 def test_levels_that_look_alike():
     city = ["Saint Malo", "saint  malo", "Lyon", "Nice"] * 20
     table = pa.table({"city": city, "x": range(80), "y": ["a", "b"] * 40})

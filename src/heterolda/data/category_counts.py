@@ -32,7 +32,13 @@ def with_categories(
     Their levels are counted in a pass over the rows that a fit uses.
     """
     names = tuple(names)
-    _check_names(names, table)
+    others = {table.target, table.sample_weight, *table.exclude}
+    for name in names:
+        is_feature = name in (table.columns or names) and name not in others
+        if not is_feature or names.count(name) > 1:
+            raise ParameterError(
+                "categorical", f"must name features, each once, got {name!r}"
+            )
     categories = _counted(table, names, progress)
     constant = [c.column for c in categories if not c.features]
     if constant:
@@ -44,21 +50,6 @@ def with_categories(
     used = tuple(c for c in categories if c.features)
     roles: dict[str, Any] = dict([table.without(constant)])
     return replace(table, categories=used, **roles)
-
-
-def _check_names(names: tuple[str, ...], table: Table) -> None:
-    """Refuse categories that are not features."""
-    special = table.target, table.sample_weight, *table.exclude
-    for name in names:
-        if name in special:
-            problem = "is the target, the weights or excluded"
-        elif table.columns is not None and name not in table.columns:
-            problem = "is not one of the features"
-        elif names.count(name) > 1:
-            problem = "is named twice"
-        else:
-            continue
-        raise ParameterError("categorical", f": {name!r} {problem}")
 
 
 def _counted(
