@@ -15,6 +15,8 @@ from heterolda import (
     MissingRowsWarning,
 )
 from heterolda.data import fit_batches, gathering, statistics_from_batches
+from heterolda.data.gathering import gather
+from heterolda.data.table import Table
 from heterolda.statistics import missing as em
 
 FEATURES = ["a", "b", "c"]
@@ -93,6 +95,9 @@ def test_weights_are_repetitions(frame):
     whole = GaussianLinearDiscriminant(missing="em")
     whole.fit(frame[FEATURES], frame["kind"].to_numpy(str), frame["share"])
     assert_same(model.statistics_, whole.statistics_)
+    gathered = gather(Table(frame, "kind", FEATURES, (), "share", "em"))
+    total = gathered.statistics.weights.sum()
+    assert gathered.sample.weight.sum() == pytest.approx(total)
 
 
 def test_rows_without_label_or_weight_are_left_out(frame):

@@ -168,7 +168,6 @@ def _batches(
 ) -> Iterator[Any]:
     """Yield rows by Arrow, as text where some cell is not a number."""
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     delimiter = layout.format.delimiter or ","
     is_typed = not (table.keep or layout.format.grouped)
@@ -182,26 +181,21 @@ def _batches(
         piece = without_empty_rows(piece, delimiter)
         if not piece.strip(b"\r\n"):
             continue
-
-        def rows_of(*, typed: bool, data: bytes = piece) -> Any:
-            options = _options(table, columns, layout, len(data), typed=typed)
-            return arrow_csv.read_csv(pa.BufferReader(data), *options)
-
         with errors_name(where):
             try:
-                rows = rows_of(typed=is_typed)
+                rows = _read(piece, table, columns, layout, typed=is_typed)
             except pa.ArrowInvalid as error:
                 if "conversion error" not in str(error):
                     raise _explained(error, where, n_rows) from error
-                rows = rows_of(typed=False)
+                rows = _read(piece, table, columns, layout, typed=False)
         yield from rows.to_batches()
         n_rows += rows.num_rows
 
 
-def _options(
-    table: Table, columns: tuple[str, ...], layout: Layout, n_bytes: int, *, typed: bool
-) -> tuple[Any, Any, Any]:
-    """Return how Arrow is to read, to parse and to convert a piece of so many bytes."""
+def _read(
+    piece: bytes, table: Table, columns: tuple[str, ...], layout: Layout, *, typed: bool
+) -> Any:
+    """Return whole rows as an Arrow table; the features are text unless `typed`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -210,9 +204,10 @@ def _options(
     if typed:
         numbers = {*read} - {*table.categorical, table.target}
         types |= dict.fromkeys(numbers, pa.float64())
-    return (
+    return arrow_csv.read_csv(
+        pa.BufferReader(piece),
         arrow_csv.ReadOptions(
-            column_names=layout.names, use_threads=False, block_size=n_bytes + 1
+            column_names=layout.names, use_threads=False, block_size=len(piece) + 1
         ),
         arrow_csv.ParseOptions(delimiter=text.delimiter, newlines_in_values=True),
         arrow_csv.ConvertOptions(
