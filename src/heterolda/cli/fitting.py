@@ -112,7 +112,7 @@ def fit_and_report(
                 ]
     model = fitted.model
     facts = ModelFacts(linear_form(model))
-    facts.model.fit_record_ = model.fit_record_ = FitRecord(
+    facts.record = model.fit_record_ = FitRecord(
         target=str(table.target),
         data=Path(name).name,
         date=datetime.now(UTC).date().isoformat(),

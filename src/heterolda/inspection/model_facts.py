@@ -62,31 +62,23 @@ class ModelFacts:
         # By what features are transformed before rules and statistics see them.
         self.transformation = getattr(model, "transformation_", None)
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
+        # About the data of the fit and the accuracy of the model.
+        self.record: FitRecord | None = getattr(model, "fit_record_", None)
         # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
         self.has_costs = self.settings.get("costs") is not None
         # A search has replaced the rules of the discriminant.
         self.is_refined = model is not self.discriminant
+        plain = self.statistics is not None and not self.is_refined
+        self.takes_missing = plain and model.missing == "em"
         labels = [*self.classes, OTHERS]
         self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
-
-    @property
-    def record(self) -> FitRecord | None:
-        """Describe the data of the fit and the accuracy of the model, if recorded."""
-        record: FitRecord | None = getattr(self.model, "fit_record_", None)
-        return record
 
     @property
     def n_rows(self) -> float:
         """Number of rows of the fit or their weight, with those held out."""
         aside = 0 if self.bound is None else self.bound.n_rows
         return float(self.discriminant.statistics_.weights.sum()) + aside
-
-    @property
-    def _takes_missing(self) -> bool:
-        """Return whether rows with missing values can be classified."""
-        plain = self.statistics is not None and not self.is_refined
-        return plain and self.model.missing == "em"
 
     @property
     def sentence(self) -> str:
@@ -98,25 +90,20 @@ class ModelFacts:
         text = f"{kind} of {count(sizes[0], 'class')} and {count(sizes[1], 'feature')}"
         if self.discriminant is None:
             return f"{text}."
-        settings = self.settings
-        parts = [f"solver {settings['solver']}"]
-        if settings["shrinkage"] is not None:
-            parts.append(f"shrinkage {settings['shrinkage']}")
-        by = getattr(self.statistics, "estimated_by", None)
-        if by == "EM":
-            parts.append("moments by EM from rows with missing values")
-        elif by is not None:
-            parts.append(f"covariances by {by}")
-        if self._takes_missing:
-            parts.append("takes missing values")
-        if settings["criterion"] != "bayes":
-            parts.append(f"criterion {settings['criterion']}")
-        if self.has_costs:
-            parts.append("with costs")
-        if self.is_refined:
-            smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
-            parts.append("smoothed" if smoothed else "refined by Algorithm 2")
-        return f"{text}: {', '.join(parts)}."
+        settings, by = self.settings, getattr(self.statistics, "estimated_by", None)
+        is_smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
+        parts = {
+            f"solver {settings['solver']}": True,
+            f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
+            "moments by EM from rows with missing values": by == "EM",
+            f"covariances by {by}": by not in (None, "EM"),
+            "takes missing values": self.takes_missing,
+            f"criterion {settings['criterion']}": settings["criterion"] != "bayes",
+            "with costs": self.has_costs,
+            "smoothed": is_smoothed,
+            "refined by Algorithm 2": self.is_refined and not is_smoothed,
+        }
+        return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
 
     def search_lines(self) -> list[str]:
         """Say what the search has gained, or which widths are used."""
@@ -145,14 +132,16 @@ class ModelFacts:
     def record_lines(self) -> list[str]:
         """Return the columns that a model with categories needs, and its NA strings."""
         record, lines = self.record, []
-        if record is not None and record.marks:
-            rule = "" if self._takes_missing else ": the model cannot decide such rows"
+        if record is None:
+            return []
+        if record.marks:
+            rule = "" if self.takes_missing else ": the model cannot decide such rows"
             marks = ", ".join(record.marks)
             lines.append(f"These also count as missing values: {marks}{rule}.")
-        if record is not None and record.categories:
+        if record.categories:
             columns = names_text(raw_columns(self.features, record.categories))
             lines.append(f"Needs the columns {columns}.")
-        for category in () if record is None else record.categories:
+        for category in record.categories:
             first = f"{category.reference} (the reference)"
             other = "the reference" if category.other is None else category.features[-1]
             lines.append(
