@@ -13,6 +13,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.covariance import LedoitWolf
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags
 
 import heterolda
@@ -182,6 +183,7 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
     for ask in (
         lambda model: heterolda.save(model, path) or path.read_text(),
         lambda model: export_c(model, tmp_path / "model.h", "double").path.read_text(),
+        lambda model: heterolda.save(make_pipeline(model), path) or path.read_text(),
         lambda model: str(ModelFacts(model).worst_first),
         lambda model: (
             heterolda.ClassMapDisplay.from_estimator(model, ROWS, LABELS).means

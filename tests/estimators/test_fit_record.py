@@ -23,6 +23,7 @@ def test_categories_are_features_of_zeros_and_ones_and_back():
     names = ["age", "city=Lyon", "city=Nice", "city=other", "sex=m"]
     assert [name for _, name in encoded(["age", "city", "sex"], [CITY, SEX])] == names
     assert raw_columns(names, [CITY, SEX]) == ("age", "city", "sex")
+    assert raw_columns(names[:2], []) == ("age", "city=Lyon")
     with pytest.raises(ValueError, match="not those of the categories"):
         raw_columns(names[:3] + names[4:], [CITY, SEX])
     assert CITY.place_of == {"Paris": -1, "Lyon": 0, "Nice": 1, "Metz": 2}

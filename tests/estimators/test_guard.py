@@ -11,6 +11,7 @@ from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
 from heterolda.estimators.component_guard import try_components
 from heterolda.foundations.threads import silent
+from heterolda.solvers import left_out
 from heterolda.statistics.rows import validated
 
 ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -108,6 +109,7 @@ def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     monkeypatch.setattr(
         guard, "_count_left_out", lambda *given: votes.append(count(*given)) or votes[0]
     )
+    monkeypatch.setattr(left_out, "_BLOCK", 30)  # a few pairs at a time
     GLD().fit(X, y, weight)
     (verdict,) = verdicts
     model = GLD(guard=False).fit(X, y, weight)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.utils import get_tags
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.estimators import missing
+from heterolda.estimators import discriminant, missing
 
 GLD = GaussianLinearDiscriminant
 WINE, WINES = load_wine(return_X_y=True)
@@ -126,7 +126,7 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(missing, "_LEAST", 3)
             patched.setattr(missing, "_MOST", 3)
-            model._by_pattern.clear()
+            model._by_pattern = dict.fromkeys(range(31))  # too many are forgotten
             other = model.predict_proba(rows)
             assert len(model._by_pattern) <= 3
         if least == 1:
@@ -147,7 +147,7 @@ def test_the_normals_of_conditional_means_by_brute_force(rng):
         assert_allclose(u @ (x - mean), c @ (complete - mean), rtol=1e-6, atol=1e-8)
 
 
-def test_features_by_their_names_and_of_wide_data(rng):
+def test_features_by_their_names_and_of_wide_data(rng, monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
     y = np.arange(60) % 2
     frame.loc[y == 1, "b"] += 2
@@ -165,3 +165,7 @@ def test_features_by_their_names_and_of_wide_data(rng):
     rows = np.where(np.arange(150) < 30, np.nan, X)
     small = wide.for_features(np.arange(150) >= 30)
     assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))
+    assert wide.covariance_.shape == (2, 150, 150)
+    monkeypatch.setattr(discriminant, "_MOST_NUMBERS", 40_000)
+    with pytest.raises(AttributeError, match="use statistics_"):
+        _ = wide.covariance_

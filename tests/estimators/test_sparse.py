@@ -74,8 +74,10 @@ def test_frames_and_dask(counts):
         assert found.score(lazy, y) == model.score(X, y)
         projection = HP(method="chernoff").fit(lazy, y)
         assert projection.transform(lazy).compute().shape == (600, 3)
-    later = GLD().partial_fit(X[:300], y[:300], classes=model.classes_)
-    later.partial_fit(da.from_array(X[300:], chunks=(170, 5)), y[300:])
+    later = GLD()
+    for rows in (slice(300), slice(300, 600)):
+        lazy = da.from_array(X[rows], chunks=(170, 5))
+        later.partial_fit(lazy, y[rows], classes=model.classes_)
     assert_allclose(later.statistics_.means, model.statistics_.means)
 
 

@@ -129,5 +129,3 @@ def test_memory_is_a_small_multiple_of_the_data(rng, tmp_path):
             assert get_traced_memory()[1] - before < 4 * X.nbytes
         finally:
             stop()
-    with pytest.raises(AttributeError, match="use statistics_"):
-        _ = model.covariance_

@@ -357,7 +357,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_.take(self.decision_function(X) > 0)
+        scores = self.decision_function(X)
+        return self.classes_.take(scores > 0)
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):

@@ -636,6 +636,3 @@ class Frontiers(Sequence):
             return [self[i] for i in range(*k.indices(len(self)))]
         moments, span = self._moments
         return Frontier._of_pair(*moments, self._model.pairs_[k], span)
-
-    def __repr__(self):
-        return f"<frontiers of {len(self)} pairs of classes>"

@@ -67,15 +67,14 @@ def right_in_folds(
     weight = np.asarray(weight, np.float64)
     folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
     right = []
-    for k in range(n_folds):
+    for k in np.unique(folds).tolist():  # all, but for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
         with _errors_name_fold(k), no_warnings():
             fitted = fit(X[train], y[train], weight[train])
         if k == 0:
             right = np.zeros((len(fitted), len(y)), bool)
-        if held.any():
-            right[:, held] = [one.predict(X[held]) == y[held] for one in fitted]
+        right[:, held] = [one.predict(X[held]) == y[held] for one in fitted]
         progress(f"fold {k + 1} of {n_folds}", (k + 1) / n_folds)
     return right
 
@@ -89,7 +88,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
     X, y, weight = sample.in_proportion()
     folds = fold_of(sample.hashes, len(parts))
     right = np.zeros((2, len(y)), bool)
-    for k in range(len(parts)):
+    for k in np.unique(folds[: len(y)]).tolist():
         held = np.flatnonzero(folds[: len(y)] == k)
         stats = sum(parts[:k] + parts[k + 1 :])
         train = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
@@ -98,8 +97,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
             again = _for_classes(model, np.isin(model.classes_, stats.classes))
             again._fit_sampled(stats, train)
             rivals = again, PooledLDA(stats, again.priors)
-            if len(held):
-                right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]
+            right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]
     total = sum(stats.weights.sum() for stats in parts)
     method = f"{len(parts)}-fold cross-validation"
     weight = weight * (total / weight.sum())
