@@ -394,7 +394,8 @@ def check_labels(
     whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
     plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
     if not plain:
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # of infinite labels, which it refuses
+            check_classification_targets(y)
     labels: NDArray[Any]
     if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:
         labels = np.flatnonzero(np.bincount(y)).astype(y.dtype)
