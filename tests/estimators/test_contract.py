@@ -77,10 +77,10 @@ def test_all_answers_agree_in_the_format_of_the_rows(rng, name):
         if name == "bounded":  # scikit-learn's classifier has its own formats
             continue
         single = np.abs(rows).max(axis=1) < 1e35
-        _, *found = all_answers(model, rows[single].astype(np.float32))
-        assert {one.dtype for one in found} == {np.dtype("f4")}
+        _, *answers = all_answers(model, rows[single].astype(np.float32))
+        assert {one.dtype for one in answers} == {np.dtype("f4")}
         exact = model.predict_proba(rows[single].astype(np.float32).astype(float))
-        assert_allclose(found[1], exact, rtol=1e-6, atol=2e-38)
+        assert_allclose(answers[1], exact, rtol=1e-6, atol=2e-38)
         for other in (np.float16, np.int8):
             assert model.decision_function(X.astype(other)).dtype == np.float64
 
@@ -101,9 +101,9 @@ def test_a_row_alone_and_among_others_has_the_same_answers(rng, monkeypatch, vot
         grid = np.arange(-3, 4) / 10
         rows = np.array([(a, b) for a in grid for b in grid] + [(1e308, -1e308)])
         rows = np.vstack([rows, X[:40], 1e300 * X[:9], 1e-310 * X[:9]])
-        found = all_answers(model, rows)
+        answers = all_answers(model, rows)
         for r in range(len(rows)):
-            for one, among in zip(all_answers(model, rows[[r]]), found, strict=True):
+            for one, among in zip(all_answers(model, rows[[r]]), answers, strict=True):
                 if r % 7 == 0 or one.dtype == np.intp:
                     assert_allclose(one[0], among[r], rtol=1e-13)
         with monkeypatch.context() as patch:
@@ -111,7 +111,7 @@ def test_a_row_alone_and_among_others_has_the_same_answers(rng, monkeypatch, vot
             patch.setattr("heterolda.estimators.base._WORTH_A_THREAD", 1)
             patch.setattr("heterolda.estimators.base._BLOCK_SIZE", 1)
             many = all_answers(model, np.tile(rows, (9, 1)))
-        for them, few in zip(many, found, strict=True):
+        for them, few in zip(many, answers, strict=True):
             assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
 
 
@@ -136,5 +136,5 @@ def test_data_frames(rng, name):
                 named.partial_fit(frame[["a", "c", "b"]], y)
     if ask == "transform":
         named.set_output(transform="pandas")
-        found = named.transform(frame.to_pandas())
-        assert [*found] == [f"heteroscedasticprojection{k}" for k in range(2)]
+        answers = named.transform(frame.to_pandas())
+        assert [*answers] == [f"heteroscedasticprojection{k}" for k in range(2)]

@@ -79,6 +79,7 @@ def test_four_classes_are_the_literal_algorithm(four, own):
         weights.append(1 - model.bayes_error_[k] if own else accuracy)
     truth = literal_predictions(rules, weights, search.classes_, X)
     assert_array_equal(search.predict(X), truth)
+    assert_allclose(1 - search._committee.planes.error, weights)
     assert search.n_errors_.dtype.kind == "i"
     equal = search.set_params(voting="majority").fit(X, y)
     truth = literal_predictions(rules, np.ones(6), search.classes_, X)
@@ -101,6 +102,7 @@ def test_any_linear_classifier_is_a_start(four, start):
             second = X[two] @ search.coef_[k] + search.intercept_[k] > 0
             assert search.n_errors_[k] == np.count_nonzero(second != (y[two] == b))
     assert search.coef_.shape == (6, 3)
+    assert search._committee.voting == getattr(start, "voting", "weighted")
 
 
 FITTED = [LogisticRegression(), SVC(kernel="linear"), GaussianLinearDiscriminant()]
@@ -156,8 +158,8 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
     for priors, own in (([1, 2, 3, 4],) * 2, (shares, [1, 2, 3, 4]), ("equal", 1)):
         given = GaussianLinearDiscriminant(priors=priors)
         search = LocalNeighborhoodSearch(given, max_iter=1, class_weight=costs)
-        found = search.fit(X, y).estimator_.priors_
-        assert_allclose(found, truth * own / np.sum(truth * own))
+        fitted = search.fit(X, y).estimator_.priors_
+        assert_allclose(fitted, truth * own / np.sum(truth * own))
 
 
 def test_settings_of_the_start_keep_their_labels(make_classes):

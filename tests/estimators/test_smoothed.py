@@ -56,6 +56,8 @@ def test_the_path_has_all_candidates_and_rules_are_means_of_the_best(pair, monke
     assert best in [row["error"] for row in model.path_ if row["weight"]]
     of_width = next(row for row in model.path_ if row["width"] == model.width_)
     assert of_width["error"] == min(r["error"] for r in model.path_ if r["width"])
+    apart = SmoothedLinearDiscriminant().fit(pair[0] + 99 * pair[1][:, None], pair[1])
+    assert apart.width_ == 1  # the largest of equally good ones
     monkeypatch.setattr(smoothed, "RIDGES", ())
     model = SmoothedLinearDiscriminant(transformation=None).fit(*pair)
     chosen = [row["width"] for row in model.path_ if row["weight"]]
@@ -78,6 +80,19 @@ def test_candidates_within_a_standard_error_are_averaged():
     assert contest.near_best(every).tolist() == [1, 2]
     assert contest.is_clearly_fewer(best, far, every)
     assert not contest.is_clearly_fewer(best, near, every)
+
+
+def test_each_fold_is_predicted_by_what_the_others_choose(pair, monkeypatch):
+    counted, near_best = [], _Contest.near_best
+
+    def watched(contest, mask):
+        counted.append(mask)
+        return near_best(contest, mask)
+
+    monkeypatch.setattr(_Contest, "near_best", watched)
+    SmoothedLinearDiscriminant(transformation=None).fit(*pair)
+    assert_allclose(sorted(np.mean(counted, axis=1)), [0.8] * 5 + [1], atol=0.02)
+    assert np.sum(counted[:5], axis=0).tolist() == [4] * len(pair[1])
 
 
 @pytest.mark.check

@@ -67,8 +67,8 @@ def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_clas
     sizes = np.abs(X[pair] @ path.coef[:, 4].T + path.intercept[:, 4])
     assert_allclose(sizes.mean(axis=0), 1)
     one = Path(optimum.coef[None], optimum.intercept[None], optimum.error[None])
-    for found, expected in zip(unit(path), unit(one), strict=True):
-        assert_allclose(found[0], expected[0], atol=1e-12)
+    for actual, expected in zip(unit(path), unit(one), strict=True):
+        assert_allclose(actual[0], expected[0], atol=1e-12)
     for pair, (i, j) in enumerate(moments.pairs):
         for h, coef, w0, error in zip(
             *(ALL, path.coef[:, pair], path.intercept[:, pair], path.error[:, pair]),
@@ -89,8 +89,8 @@ def test_affine_maps_change_nothing(rng, make_classes, n_classes):
     widths = ALL[:6]
     one, two = path_of(X, y, widths=widths), path_of(X @ A + shift, y, widths=widths)
     back = Path(two.coef @ A.T, two.intercept + two.coef @ shift, two.error)
-    for found, expected in zip(unit(back), unit(one), strict=True):
-        assert_allclose(found, expected, atol=1e-6)
+    for actual, expected in zip(unit(back), unit(one), strict=True):
+        assert_allclose(actual, expected, atol=1e-6)
     assert_allclose(two.error, one.error, rtol=1e-6)
 
 
@@ -99,8 +99,8 @@ def test_weights_are_copies(rng, make_classes):
     copies = rng.integers(1, 4, len(y))
     one = path_of(X, y, copies.astype(float))
     two = path_of(np.repeat(X, copies, axis=0), np.repeat(y, copies))
-    for found, expected in zip(unit(two), unit(one), strict=True):
-        assert_allclose(found[:6], expected[:6], atol=1e-6)
+    for actual, expected in zip(unit(two), unit(one), strict=True):
+        assert_allclose(actual[:6], expected[:6], atol=1e-6)
 
 
 def test_pairs_without_a_start_or_without_variance_keep_their_rule(rng):
@@ -131,9 +131,9 @@ def test_ridge_rules_are_logistic_regression(rng, make_classes, monkeypatch, rid
     # Its penalty is half a square, and its losses are summed.
     two, labels = rows.X[(y == 1) | (y == 3)] / units, y[(y == 1) | (y == 3)]
     other = LogisticRegression(C=1 / (2 * ridge), tol=1e-12).fit(two, labels)
-    found = np.append(path.coef[1, 4], path.intercept[1, 4])
+    actual = np.append(path.coef[1, 4], path.intercept[1, 4])
     expected = np.append(other.coef_[0] / units, other.intercept_)
-    size = np.linalg.norm(found), np.linalg.norm(expected)
-    assert_allclose(found / size[0], expected / size[1], atol=1e-4)
+    size = np.linalg.norm(actual), np.linalg.norm(expected)
+    assert_allclose(actual / size[0], expected / size[1], atol=1e-4)
     wrong = np.mean(other.predict(two) != labels)
     assert_allclose(path.error[1, 4], wrong, atol=0.015)

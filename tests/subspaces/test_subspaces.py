@@ -148,9 +148,9 @@ def test_descents_go_on_after_steps_that_are_too_long(rng, monkeypatch):
 def test_components_follow_the_features(rng, method):
     """Translations, scales and rotations of features, and the order of the classes."""
     means, cov, priors, weights = random_classes(rng)
-    found = find_subspace(means, cov, priors, weights, 2, method)
+    subspace = find_subspace(means, cov, priors, weights, 2, method)
     rows = rng.normal(size=(10, 5))
-    expected = np.abs(found.project(rows))
+    expected = np.abs(subspace.project(rows))
     T = rng.normal(size=(5, 5)) * 10.0 ** rng.uniform(-3, 3, 5)
     shift = 1e3 * rng.normal(size=5)
     moved = find_subspace(means @ T + shift, T.T @ cov @ T, priors, weights, 2, method)
@@ -158,7 +158,7 @@ def test_components_follow_the_features(rng, method):
     assert np.allclose(
         np.abs(moved.project(rows @ T + shift)), expected, atol=tolerance
     )
-    assert np.allclose(moved.explained, found.explained, atol=tolerance)
+    assert np.allclose(moved.explained, subspace.explained, atol=tolerance)
     order = rng.permutation(4)
     mixed = [part[order] for part in (means, cov, priors, weights)]
     turned = find_subspace(*mixed, 2, method)
@@ -168,28 +168,30 @@ def test_components_follow_the_features(rng, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_components_are_white_within_classes_and_explained(rng, method):
     moments = _, cov, priors, weights = random_classes(rng, k=6)
-    found = find_subspace(*moments, 5, method)
+    subspace = find_subspace(*moments, 5, method)
     freedom = (weights - 1) / (weights - 1).sum()
-    within = found.scalings.T @ np.tensordot(freedom, cov, axes=1) @ found.scalings
+    within = (
+        subspace.scalings.T @ np.tensordot(freedom, cov, axes=1) @ subspace.scalings
+    )
     assert np.allclose(within, np.eye(5), atol=1e-9)
-    bounds = [naive_bound(found.scalings[:, :n], moments) for n in range(1, 6)]
+    bounds = [naive_bound(subspace.scalings[:, :n], moments) for n in range(1, 6)]
     nothing = (np.sqrt(priors).sum() ** 2 - 1) / 2
     steps = -np.diff([nothing, *bounds]) / (nothing - bounds[-1])
-    assert np.allclose(found.explained, steps, atol=1e-9)
-    assert np.isclose(found.explained.sum(), 1)
+    assert np.allclose(subspace.explained, steps, atol=1e-9)
+    assert np.isclose(subspace.explained.sum(), 1)
     if method == "error":  # the first axis is nearly the best alone
         best = find_subspace(*moments, 1).explained[0]
-        assert np.isclose(found.explained[0], best, atol=0.02)
+        assert np.isclose(subspace.explained[0], best, atol=0.02)
 
 
 def test_lda_comes_first_and_then_the_best_axes_of_the_method(rng):
     moments = random_classes(rng)
     lda = find_subspace(*moments, 3, "fisher").scalings
     for method in ("error", "chernoff"):
-        found = find_subspace(*moments, 4, method, to_pooled=1).scalings
-        assert np.allclose(np.abs(found[:, :3]), np.abs(lda))
+        subspace = find_subspace(*moments, 4, method, to_pooled=1).scalings
+        assert np.allclose(np.abs(subspace[:, :3]), np.abs(lda))
         axis = find_subspace(*moments, 4, method, to_pooled=0.9).scalings[:, 0]
-        assert np.allclose(found @ np.linalg.lstsq(found, axis)[0], axis)
+        assert np.allclose(subspace @ np.linalg.lstsq(subspace, axis)[0], axis)
 
 
 def test_loadings_are_the_best_linear_prediction(rng):
@@ -199,14 +201,14 @@ def test_loadings_are_the_best_linear_prediction(rng):
     stats = ClassStatistics.from_data(X, y)
     share = stats.weights / 300
     moments = stats.means, stats.covariances(0), share, stats.weights
-    found = find_subspace(*moments, 2)
+    subspace = find_subspace(*moments, 2)
     # Pooled with n - K instead of n rows, the total covariance is that of these rows.
     spread = np.sqrt(300 / 297)
     rows = np.concatenate(
         [(X[y == k] - stats.means[k]) * spread + stats.means[k] for k in range(3)]
     )
-    naive = np.linalg.lstsq(found.project(rows), rows - found.mean, rcond=None)[0]
-    assert np.allclose(found.loadings, naive)
+    naive = np.linalg.lstsq(subspace.project(rows), rows - subspace.mean, rcond=None)[0]
+    assert np.allclose(subspace.loadings, naive)
 
 
 def test_directions_without_variance_do_not_count(rng):
@@ -215,9 +217,9 @@ def test_directions_without_variance_do_not_count(rng):
     grow = np.array([[1.0, 0, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0]])
     moments = means @ grow, grow.T @ cov @ grow, priors, weights
     plain = find_subspace(means, cov, priors, weights, 2)
-    found = find_subspace(*moments, 2)
+    subspace = find_subspace(*moments, 2)
     rows = rng.normal(size=(10, 3))
-    projected = np.abs(found.project(rows @ grow))
+    projected = np.abs(subspace.project(rows @ grow))
     assert np.allclose(projected, np.abs(plain.project(rows)), atol=1e-5)
     with pytest.raises(ParameterError, match="3 directions in which rows vary"):
         find_subspace(*moments, 4)
@@ -229,17 +231,17 @@ def test_directions_without_variance_do_not_count(rng):
         find_subspace(np.full((4, 5), 0.1), np.zeros((4, 5, 5)), priors, weights)
     # The mean of a constant feature is rounded in each class.
     moments[0][:, 3] = 1e3 + 1e-13 * np.arange(4)
-    found = find_subspace(*moments, 2)
-    assert np.all(found.scalings[3] == 0)
+    subspace = find_subspace(*moments, 2)
+    assert np.all(subspace.scalings[3] == 0)
 
 
 def test_a_class_without_variance_in_a_direction(rng):
     means, cov, priors, weights = random_classes(rng)
     cov[0] = np.diag([1.0, 2, 3, 4, 0])
     for method in METHODS:
-        found = find_subspace(means, cov, priors, weights, 2, method)
-        assert np.isfinite(found.scalings).all()
-        assert 0 < found.explained.sum() <= 1 + 1e-12
+        subspace = find_subspace(means, cov, priors, weights, 2, method)
+        assert np.isfinite(subspace.scalings).all()
+        assert 0 < subspace.explained.sum() <= 1 + 1e-12
 
 
 def test_the_number_of_components_is_that_of_lda_but_at_least_two(rng):
@@ -254,16 +256,18 @@ def test_equal_distant_and_rare_classes(rng):
     means, cov, priors, weights = random_classes(rng)
     same = np.ones_like(means), np.broadcast_to(cov[0], cov.shape), priors, weights
     for method in METHODS:
-        found = find_subspace(*same, 2, method)
-        assert np.all(found.explained < 1e-9)
-        assert np.isfinite(found.scalings).all()
+        subspace = find_subspace(*same, 2, method)
+        assert np.all(subspace.explained < 1e-9)
+        assert np.isfinite(subspace.scalings).all()
     far = find_subspace(1e8 * means, cov, priors, weights, 2)
     assert np.isfinite(far.scalings).all()
     assert 0 <= far.explained.sum() <= 1 + 1e-12
     rare = np.array([1 - 3e-9, 1e-9, 1e-9, 1e-9])
-    found = find_subspace(means, cov, rare, 1e12 * rare, 2)
+    subspace = find_subspace(means, cov, rare, 1e12 * rare, 2)
     rival = find_subspace(means, cov, rare, 1e12 * rare, 2, "chernoff")
-    bounds = [naive_bound(one.scalings, (means, cov, rare)) for one in (found, rival)]
+    bounds = [
+        naive_bound(one.scalings, (means, cov, rare)) for one in (subspace, rival)
+    ]
     assert bounds[0] <= bounds[1] * (1 + 1e-9)
 
 

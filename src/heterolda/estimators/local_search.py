@@ -175,10 +175,11 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         """
         rows = rows_in_memory(self, X, y, sample_weight)
         costs = _class_costs(self.class_weight, rows)
-        given = self.estimator
-        given = GaussianLinearDiscriminant() if given is None else given
+        initial = self.estimator
+        if initial is None:
+            initial = GaussianLinearDiscriminant()
         names = getattr(self, "feature_names_in_", None)
-        start, coef, intercept = fit_start(given, rows, costs, names, self.n_jobs)
+        start, coef, intercept = fit_start(initial, rows, costs, names, self.n_jobs)
         counted = rows
         if costs is not None:
             counted = replace(rows, weights=rows.frequencies * costs[rows.codes])
@@ -207,7 +208,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         temperature = 1.0 if committee is None else committee.temperature
         voting = self.voting
         if voting == "auto":
-            voting = getattr(given, "voting", "weighted")
+            voting = getattr(initial, "voting", "weighted")
         self._committee = committee_of(rules, pairs, voting, temperature)
         if isinstance(start, GaussianLinearDiscriminant):
             settle(start, device_of(X))
