@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
-from heterolda.data import statistics_from_batches
+from heterolda.data import csv_reader, statistics_from_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
 
@@ -118,3 +118,11 @@ def test_decimals_of_parquet_are_numbers():
     table = pa.table({"price": [Decimal(1)] * 4, "city": [*"abac"], "kind": [*"abab"]})
     with pytest.raises(ValueError, match=r"1 column is .*: 'city' \(row 1: 'a'\)"):
         statistics_from_batches(table, "kind")
+
+
+def test_rows_are_counted_over_all_pieces_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_reader, "_READ_BYTES", 1000)
+    path = tmp_path / "a.csv"
+    path.write_text("x,kind\n" + "1,a\n2,b\n" * 10_000 + "two,b\n")
+    with pytest.raises(ValueError, match=r"'x' \(row 20001: 'two'\)"):
+        statistics_from_batches(path, "kind")

@@ -25,9 +25,11 @@ from heterolda import (
     GaussianLinearDiscriminant,
     MissingRowsWarning,
     ReadingWarning,
+    SimilarLabelsWarning,
 )
 from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data.gathering import gather, read_all
+from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
 
 ROOT = Path(__file__).parents[2]
@@ -187,6 +189,28 @@ def test_labels_are_the_same_numbers_in_whatever_type(tmp_path):
         path = tmp_path / "a.csv"
         path.write_text(f"x,y\n1,{zero}3\n2,10\n4,{zero}3\n7.5,10\n")
         assert statistics_from_batches(path, "y").classes.tolist() == classes
+
+
+def test_labels_are_found_among_classes():
+    names = ["a", "A", "b", "7"]
+    table = Table(pa.table({"x": [1.0] * 3, "kind": ["a", " B", "7.0"]}), "kind")
+    with pytest.warns(SimilarLabelsWarning, match=r"' B', '7.0', which .* 'b', '7' of"):
+        (rows,) = Pass(table, classes=np.array(names))
+    assert rows.codes.tolist() == [0, 2, 3]
+    ambiguous = Table(pa.table({"x": [1.0], "kind": ["a "]}), "kind")
+    with pytest.raises(ValueError, match=r"\['a '\] that are not classes of the model"):
+        list(Pass(ambiguous, classes=np.array(names)))
+
+
+def test_tables_to_be_written_must_be_of_one_kind():
+    tables = [pa.table({"x": [1.0], "kind": ["a"], name: [0]}) for name in "yz"]
+    for source, n in (tables, 1), (tables[:1] * 2, 2):
+        files = open_files(Table(source, "kind", ["x"], keep=True))
+        if n == 2:
+            assert len(list(files)) == 2
+        else:
+            with pytest.raises(ValueError, match=r"\['y', 'z'\]; process these files"):
+                list(files)
 
 
 def test_a_column_that_numbers_the_rows_is_not_a_target(frame):

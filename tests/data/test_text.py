@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from helpers.cli import invoke, succeed
 from heterolda import ReadingWarning
 from heterolda.data import text_rows
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
-from heterolda.data.formats import Format, as_utf8
+from heterolda.data.formats import Encoding, Format, as_utf8
 from heterolda.data.layout import find_layout
 from heterolda.data.text_rows import complete_rows, merged_blanks, without_empty_rows
+from heterolda.data.writer import write_table
 
 ROWS = "1,5;2;a\n2,5;3;b\n"
 HEADS = [
@@ -33,6 +35,7 @@ HEADS = [
     ('"","x","k"\n"1",2,"a"\n"2",3,"b"\n', ",", ".", ["column_1", "x", "k"], 1),
     ('"x" "k"\n"1" 2 "a b"\n"2" 3 "c"\n', " ", ".", ["column_1", "x", "k"], 1),
     ("  x   k\n 1.5   a\n12.5   b\n", " ", ".", ["x", "k"], 1),
+    ("x,k\n7,2,a\n9,3,b\n", ",", ".", ["x", "k"], 1),  # an error, later
     ("x,k,\n1,a,\n2,b,\n", ",", ".", ["x", "k", "column_3"], 1),
     ("sep=;\nx;k\n1;a\n", ";", ".", ["x", "k"], 2),
     ("# of, July\n\nx,k\n1,a\n", ",", ".", ["x", "k"], 3),
@@ -106,6 +109,22 @@ def test_numbers_with_commas():
     for cell in ("0.788", "1.2345", "1234.567,0"):
         with pytest.raises(NotNumbersError):
             parsed_numbers(pa.array([cell]), grouped)
+
+
+def test_tables_are_written_in_the_format_of_the_data(tmp_path):
+    first = pa.record_batch({"a": [0.5, None], "b": ["x", 'y;"z"']})
+    second = pa.record_batch({"a": [2.0], "b": ["é"]})
+    path = tmp_path / "a.csv"
+    for delimiter, decimal, expected in (
+        (";", ",", 'a;b\r\n0,5;x\r\n;"y;""z"""\r\n2;é\r\n'),
+        ("\t", ",", 'a;b\r\n0,5;x\r\n;"y;""z"""\r\n2;é\r\n'),  # no .tsv
+        ("\t", ".", 'a,b\r\n0.5,x\r\n,"y;""z"""\r\n2,é\r\n'),
+    ):
+        early = Format(delimiter, decimal, line_end="\r\n")
+        # Windows-1252 is found out only with a later row.
+        late = replace(early, encoding=Encoding("Windows-1252"))
+        assert write_table([(first, early), (second, late)], str(path)) == 3
+        assert path.read_bytes() == expected.encode("cp1252")
 
 
 LETTERS = "Öl,größe,α\n1,2,ß\n" * 3

@@ -20,7 +20,7 @@ from heterolda.data.table import File, Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress, silent
-from heterolda.foundations.validation import check_sample_weight, has_missing_values
+from heterolda.foundations.validation import check_sample_weight
 from heterolda.foundations.wording import listed
 from heterolda.statistics.rows import Rows
 
@@ -156,12 +156,10 @@ class Pass:
         except ParameterError as error:
             where = f"{file.name}: column {table.sample_weight!r}"
             raise ValueError(f"{where} {error.args[1]}") from error
-        X, codes = rows.X, rows.codes
-        if table.missing == "em" and has_missing_values(X):
-            X[np.isnan(X)] = np.nan  # of one kind, so that copies of rows are alike
+        codes = rows.codes
         if table.target is not None:
             codes = self.labels.of(codes, labels, file)
-        return used, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
+        return used, Rows(rows.X, codes, weights, np.arange(max(1, len(self.labels))))
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
