@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from inspect import signature
@@ -287,17 +287,6 @@ def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
             f"must be two different labels of the classes {labels}, got {pair!r}",
         )
     return indices
-
-
-def check_known(name: str, given: Iterable[Any], labels: list[Any]) -> None:
-    """Refuse labels that are not among the classes."""
-    unknown = [label for label in given if label not in labels]
-    if unknown:
-        raise ParameterError(
-            name,
-            f"have labels {named(unknown)} that are not among the classes "
-            f"{named(labels, 10)}",
-        )
 
 
 def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:

@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
-from heterolda.foundations.validation import check_finite, check_known
-from heterolda.foundations.wording import CRITERIA
+from heterolda.foundations.validation import check_finite
+from heterolda.foundations.wording import CRITERIA, named
 from heterolda.solvers import Global, Solver
 from heterolda.solvers.rules import Rules, Status
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
@@ -217,7 +217,13 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
                 "must be a matrix or nested dictionaries, {true label: {predicted "
                 f"label: cost}}}}, got {row!r} for {true!r}",
             )
-        check_known("costs", (true, *row), labels)
+        unknown = [label for label in (true, *row) if label not in labels]
+        if unknown:
+            raise ParameterError(
+                "costs",
+                f"have labels {named(unknown)} that are not among the classes "
+                f"{named(labels, 10)}",
+            )
         for decided, cost in row.items():
             number = check_finite("costs", cost, 0)
             matrix[labels.index(true), labels.index(decided)] = number
