@@ -87,7 +87,6 @@ def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
 _FEW = {"k": lambda s: 2 + s["n"] % 5, "p": lambda s: s["k"] * (s["k"] - 1) // 2}
 _OR_NONE = {"unless": lambda s: s["n"] % 2}
 SPECIAL: dict[str, Special] = {
-    "algorithm2_errors": Special(sizes={"v": lambda s: s["d"] + 1}),
     "algorithm2_run": Special(
         sizes={"v": lambda s: 2 + s["i"] % 7, "c": lambda s: 2 * s["v"]},
         values={

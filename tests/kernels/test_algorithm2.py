@@ -25,7 +25,6 @@ def naive_errors(X, first, units, v):
     return errors
 
 
-@pytest.mark.usefixtures("kernels")
 def test_errors_are_those_of_single_rows(rng):
     for _ in range(40):
         X, first, weight, v = random_problem(rng)

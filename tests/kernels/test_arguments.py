@@ -70,7 +70,6 @@ def now(**changes):
 
 
 BAD = {
-    "algorithm2_errors": [longer("v")],
     "algorithm2_run": [
         lambda a: {"until": a["log"].shape[1] + 1},
         lambda a: {"v": np.ones(len(a["v"]) + 1), "changes": a["changes"][:-1]},

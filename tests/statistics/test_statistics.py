@@ -163,6 +163,7 @@ def test_bad_moments_are_rejected():
         ("covariances", [np.eye(2), [[1, 0.5], [0.1, 1]]], "not symmetric"),
         ("covariances", [np.eye(2), [[1, 2], [2, 1]]], "indefinite"),
         ("covariances", [1e-310 * np.eye(2)] * 2, "^covariances: .* underflow"),
+        ("covariances", [1e308 * np.eye(2)] * 2, "^covariances: .* overflow"),
     ):
         with pytest.raises(ValueError, match=message):
             ClassStatistics.from_moments(**(good | {name: value}))

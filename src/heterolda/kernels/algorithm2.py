@@ -41,8 +41,6 @@ def is_first(X: Array, v: Array) -> Mask:
 
 def count_errors(X: Array, first: Mask, weight: Count, v: Array) -> int:
     """Count the errors of v, or add the weights of the rows if there are any."""
-    if kernels.compiled is not None:
-        return int(kernels.compiled.algorithm2_errors(*_ready(X, first, weight, v)))
     wrong = is_first(X, v) != first
     return int(weight[wrong].sum() if len(weight) else np.count_nonzero(wrong))
 
@@ -134,14 +132,9 @@ class _CompiledBlock(Block):
     """Rows in C; see algorithm2.c."""
 
     def __init__(self, X: Array, first: Mask, weight: Count):
-        self._block = kernels.compiled.algorithm2_block(*_ready(X, first, weight))
+        arrays = X, first, weight if len(weight) else None
+        self._block = kernels.compiled.algorithm2_block(*map(kernels.ready, arrays))
 
     def run(self, *arguments: Any) -> None:
         """Iterate, as in `Block.run`."""
         kernels.compiled.algorithm2_run(self._block, *arguments)
-
-
-def _ready(X: Array, first: Mask, weight: Count, *others: Array) -> list[Any]:
-    """Return arrays as the compiled kernels need them; None for empty weights."""
-    arrays = X, first, weight if len(weight) else None, *others
-    return [kernels.ready(array) for array in arrays]

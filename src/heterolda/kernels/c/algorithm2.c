@@ -78,35 +78,6 @@ INLINE bool is_first(const Rows *rows, int64_t j, const double *v)
     return total >= v[0];
 }
 
-INLINE Weight wrong(const Rows *rows, int64_t j, double total, double w0)
-{
-    return (total >= w0) != (rows->first[j] != 0) ? weight_of(rows, j) : 0;
-}
-
-/* Errors of v. Four rows at a time, because each addition waits for the previous one. */
-static int64_t count_errors(const Rows *rows, const double *v)
-{
-    int64_t d = rows->d, j = 0;
-    Weight errors = 0;
-    for (; j + 4 <= rows->n; j += 4) {
-        const double *x = rows->X + j * d;
-        double a = v[1] * x[0], b = v[1] * x[d];
-        double c = v[1] * x[2 * d], e = v[1] * x[3 * d];
-        for (int64_t k = 1; k < d; k++) {
-            a += v[k + 1] * x[k];
-            b += v[k + 1] * x[k + d];
-            c += v[k + 1] * x[k + 2 * d];
-            e += v[k + 1] * x[k + 3 * d];
-        }
-        errors += wrong(rows, j, a, v[0]) + wrong(rows, j + 1, b, v[0]) +
-                  wrong(rows, j + 2, c, v[0]) + wrong(rows, j + 3, e, v[0]);
-    }
-    for (; j < rows->n; j++)
-        if (is_first(rows, j, v) != (rows->first[j] != 0))
-            errors += weight_of(rows, j);
-    return (int64_t)errors;
-}
-
 /* Whether the sum of the absolute coefficients is finite. */
 static bool is_finite(const double *v, int64_t length)
 {
@@ -454,11 +425,10 @@ static void move(double *v, const int64_t *changes, int64_t d, double step, Stat
     state->iterations++;
 }
 
-/* Iterate up to iteration `until`. Returns the number of rows touched. */
-static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
-                   State *state, int64_t *log_errors, int64_t *log_moves)
+/* Iterate up to iteration `until`. */
+static void run(Block *b, double *v, int64_t *changes, const Settings *how,
+                State *state, int64_t *log_errors, int64_t *log_moves)
 {
-    int64_t all = 0;
     while (state->fewest > 0 && state->stalled < how->patience) {
         double bound, drift, reach = advance(b, v, how->step, &bound, &drift);
         bool stale = (double)b->excess > how->leniency * (double)b->data.n ||
@@ -469,7 +439,6 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
             reach = advance(b, v, how->step, &bound, &drift);
         }
         int64_t touched = find_changes(b, how->step, reach, bound, changes);
-        all += touched;
         if (b->moves == 0)
             b->at_first = touched;
         b->excess += touched - b->at_first;
@@ -477,7 +446,6 @@ static int64_t run(Block *b, double *v, int64_t *changes, const Settings *how,
         if (state->iterations >= how->until)
             break;
     }
-    return all;
 }
 
 /* Python interface */
@@ -506,13 +474,6 @@ static bool refused(bool fits, const char *what)
     return !fits;
 }
 
-static Rows rows_of(const Argument *X, const Argument *first, const Argument *weight,
-                    Sizes size)
-{
-    Rows rows = {X->data, first->data, weight->data, SIZE('n'), SIZE('d')};
-    return rows;
-}
-
 /* Allocate a block of rows, which the first iteration fills. */
 PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -528,7 +489,7 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
         PyMem_Free(b);
         return NULL;
     }
-    b->data = rows_of(&a[0], &a[1], &a[2], size);
+    b->data = (Rows){a[0].data, a[1].data, a[2].data, SIZE('n'), SIZE('d')};
     size_t n = (size_t)SIZE('n'), d = (size_t)SIZE('d');
     if (refused(n > 0 && d > 0 && n <= INT32_MAX, "X must have rows and columns")) {
         free_block(b);
@@ -574,7 +535,7 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     if (!take_arguments(args + 1, n_args - 1, a, COUNT(a), size))
         return NULL;
     size_t length = (size_t)b->data.d + 1;
-    int64_t *given = a[2].data, *log = a[3].data, n_log = SIZE('i'), touched = 0;
+    int64_t *given = a[2].data, *log = a[3].data, n_log = SIZE('i');
     State state = {given[0], given[1], given[2], given[3]};
     Settings how = {a[4].number, a[5].number, a[6].integer, a[7].integer};
     if (refused(SIZE('v') == (Py_ssize_t)length, "v must have a number for each column, "
@@ -595,7 +556,7 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
         memcpy(v, a[0].data, length * sizeof *v);
         b->busy = true;
         Py_BEGIN_ALLOW_THREADS
-        touched = run(b, v, changes, &how, &state, log, log + n_log);
+        run(b, v, changes, &how, &state, log, log + n_log);
         Py_END_ALLOW_THREADS
         b->busy = false;
         memcpy(a[0].data, v, length * sizeof *v);
@@ -604,31 +565,5 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     }
     PyMem_Free(v);
     PyMem_Free(changes);
-    if (!give_back(a, COUNT(a)))
-        return NULL;
-    return PyLong_FromLongLong(touched);
-}
-
-/* Errors of a rule. */
-PyObject *py_algorithm2_errors(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
-{
-    Argument a[] = {{"X", "d", "nd"},
-                    {"first", "b", "n"},
-                    {"weight", "l", "n?"},
-                    {"v", "d", "v"}};
-    Sizes size;
-    (void)self;
-    if (!take_arguments(args, n_args, a, COUNT(a), size))
-        return NULL;
-    Rows rows = rows_of(&a[0], &a[1], &a[2], size);
-    if (refused(rows.d > 0 && SIZE('v') == rows.d + 1,
-                "v must have a number for each column, and one besides"))
-        return give_back(a, COUNT(a));
-    int64_t errors;
-    Py_BEGIN_ALLOW_THREADS
-    errors = count_errors(&rows, a[3].data);
-    Py_END_ALLOW_THREADS
-    if (!give_back(a, COUNT(a)))
-        return NULL;
-    return PyLong_FromLongLong(errors);
+    return give_back(a, COUNT(a));
 }

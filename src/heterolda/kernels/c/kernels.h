@@ -6,7 +6,6 @@
 
 #define KERNELS(ENTRY) \
     ENTRY(algorithm2_block) \
-    ENTRY(algorithm2_errors) \
     ENTRY(algorithm2_run) \
     ENTRY(class_moments) \
     ENTRY(couple) \
