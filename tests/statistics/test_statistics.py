@@ -243,6 +243,15 @@ def test_shrinkage_equals_its_definition(make_classes, n):
         assert_allclose(stats.covariances(rho), expected, rtol=1e-10, atol=1e-11)
 
 
+def test_classes_borrow_up_to_a_weight_of_their_rank_and_one(rng):
+    y = np.repeat([0, 1, 2], [4, 5, 40])
+    X = rng.normal(size=(49, 3))
+    stats = of(np.column_stack([X, X[:, :1], np.ones(49)]), y)  # of rank 3
+    plain = stats.covariances(0)
+    borrows = np.abs(stats.covariances() - plain).max(axis=(1, 2)) > 0.01
+    assert borrows.tolist() == [True, False, False]
+
+
 def test_a_class_of_weight_one_has_no_covariance():
     stats = of([[1.0], [2.0], [3.0]], ["a", "a", "b"])
     for borrows in (None, (0.2, 0.5)):
