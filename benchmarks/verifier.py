@@ -27,7 +27,7 @@ ROUNDING = 1e-10  # share of an error that is left to rounding
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a claimed bound; nothing if it is neither proven nor refuted."""
+    """The verdict on a claimed bound, undecided if neither proven nor refuted."""
 
     proven: bool  # by all pieces
     refuted: bool  # by a rule with less error

@@ -25,7 +25,7 @@ CELLS = [
     *("\0", "\x1b[31m", "é", "e\u0301", "\u202e", "\ufeff", "\u2028", "\x85", "😀"),
     *("[bold]", "%s", "{0}", "../..", ";", "\\", "a,b", "a\tb", "z" * 5000),
 ]
-# Tables that have so many grow no further.
+# Tables do not grow beyond this size.
 _MANY_CELLS = 2000
 # What some editors and programs put before a text, and other encodings.
 _MARKS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\0", b"\n\n", b"\r", b" ", b"#"]

@@ -201,8 +201,8 @@ def summary(r: Results) -> str:
         "picked after the fact, is ahead on "
         f"{sum(x < 0 for x, _ in lost.values())} sets, by more than two standard "
         f"errors on {listed(clear) or 'none'}. Its own estimate of its error, "
-        f"`held_out_error_`, differs by {gap.mean():+.2f} ± {2 * error:.2f} points "
-        "on average from its error on held-out rows."
+        f"`held_out_error_`, exceeds that on held-out rows by {gap.mean():.2f} ± "
+        f"{2 * error:.2f} points on average."
     )
 
 

@@ -27,7 +27,7 @@ from benchmarks.timing import circumstances
 
 
 class Page(NamedTuple):
-    """Where a study is shown: a page, its tables and its picture there."""
+    """A study and the page that shows it, with its tables and its picture."""
 
     study: Study
     name: str

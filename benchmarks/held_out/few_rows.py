@@ -26,7 +26,7 @@ METHODS = {
 
 
 def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
-    """Yield models of so many rows of each class, drawn from the training rows."""
+    """Yield models of a few rows of each class, drawn from the training rows."""
     order = np.random.default_rng(fold.seed).permutation(len(fold.y))
     for n in ROWS:
         labels = fold.y[order]

@@ -29,7 +29,7 @@ DROP = "drop rows"
 
 
 class Method(NamedTuple):
-    """What fills in values, if anything does, and what is fitted then."""
+    """How values are filled in, if at all, and the classifier that is fitted then."""
 
     filler: str | None
     classifier: Callable[[], Any]

@@ -1,4 +1,4 @@
-"""What outliers among the training rows do to four linear classifiers."""
+"""Four linear classifiers, fitted to training rows with outliers."""
 
 from __future__ import annotations
 

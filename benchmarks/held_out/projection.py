@@ -132,7 +132,7 @@ CLASSIFIERS = {
     "GLD": GaussianLinearDiscriminant(),
 }
 FOLDS, MOST_ROWS = 5, 2000
-# A sample keeps so many rows of a small class, or all that it has.
+# A sample keeps at least this many rows of a small class, or all of them.
 LEAST_ROWS = 2 * FOLDS
 
 

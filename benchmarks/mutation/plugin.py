@@ -1,4 +1,4 @@
-"""What pytest does otherwise when mutmut calls it."""
+"""Changes to pytest for runs by mutmut."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
 
 
 def _cut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield batches of at most so many rows: one of all would be copied as a whole."""
+    """Yield batches of at most `rows` rows: a larger one would be copied as a whole."""
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
             yield batch.slice(start, rows)

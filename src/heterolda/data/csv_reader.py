@@ -1,8 +1,8 @@
-"""Tables of text, as Arrow record batches: files, or standard input as it comes.
+"""Tables of text as Arrow record batches, from files or standard input.
 
-They are read with the types that are needed, not with guessed ones: features as
-numbers, labels and what is only passed on as text. Arrow is given whole rows in memory,
-so that none of its threads calls Python, perhaps when the program has ended.
+Columns get the types that are needed, not guessed ones: numbers for features, text for
+labels and for columns that are only copied. Arrow gets whole rows in memory, so none of
+its threads calls Python, possibly after the program has ended.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from heterolda.data.text_rows import (
 from heterolda.foundations.wording import count, named, names_text
 
 _READ_BYTES = 1 << 22
-_COLUMN_BYTES = 1 << 10  # read at a time at least: each batch takes Arrow some time
-_HEAD_BYTES = 1 << 16  # that are looked at to find out how a file is to be read
+_COLUMN_BYTES = 1 << 10  # least size of a read: each batch has a cost in Arrow
+_HEAD_BYTES = 1 << 16  # examined to detect the layout of a file
 _LONGEST_HEADER = 1 << 24
-_PIPE_BYTES = 1 << 20  # of standard input, read at a time
-_MANY = 10  # numbers that increase are wavelengths, or numbers of columns
+_PIPE_BYTES = 1 << 20  # read from standard input at a time
+_MANY = 10  # increasing numbers are wavelengths, or column numbers
 _MOST = 0.75  # share of numbers among names
 
 
 def open_text_file(path: str, table: Table) -> File:
-    """Open a file of text; its rows are read when they are asked for."""
+    """Open a text file, whose rows are read on demand."""
     where = table.name or path
     is_tabs = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     encoding = Encoding()
@@ -46,7 +46,7 @@ def open_text_file(path: str, table: Table) -> File:
 
 
 def open_standard_input(table: Table) -> File:
-    """Open standard input, of which Arrow reads the whole rows that have come."""
+    """Open standard input; Arrow reads the whole rows that have arrived."""
     where, encoding = "standard input", Encoding()
     stream: Any = sys.stdin.buffer
     pieces = iter(lambda: stream.read1(_PIPE_BYTES), b"")
@@ -61,10 +61,10 @@ def open_text(
     usual: str = ",",
     n_bytes: int = 0,
 ) -> File:
-    """Open text in UTF-8 that comes in pieces; the first show its layout.
+    """Open UTF-8 text that comes in pieces; the first ones show its layout.
 
-    Of a file, `n_bytes` show it; of a stream, its first row. Predictions are to be
-    written in `encoding`.
+    In a file, the first `n_bytes` are examined; in a stream, the first row. Predictions
+    will be written in `encoding`.
     """
     import pyarrow as pa
 
@@ -91,7 +91,7 @@ def open_text(
 
 
 def _file_pieces(path: str, where: str) -> Iterator[bytes]:
-    """Yield the bytes of a file, unpacked, of which the first piece is small."""
+    """Yield the unpacked bytes of a file; the first piece is small."""
     is_packed = path.lower().endswith(".gz")
     with errors_name(where), gzip.open(path) if is_packed else open(path, "rb") as file:
         yield file.read(_HEAD_BYTES)
@@ -101,9 +101,9 @@ def _file_pieces(path: str, where: str) -> Iterator[bytes]:
 def _head(
     text: Iterator[bytes], n_bytes: int, least: int, where: str
 ) -> tuple[str, bytes]:
-    """Return the first lines, and all that was read for them.
+    """Return the first lines, and everything that was read to get them.
 
-    At least so many lines are not comments, unless these are very long.
+    At least `least` lines are not comments, unless they are very long.
     """
     seen, end, n_lines = b"", 0, 0
     for piece in text:
@@ -147,7 +147,7 @@ def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
 
 
 def looks_like_a_row(names: Sequence[str]) -> bool:
-    """Return whether most names are numbers that neither count nor increase long."""
+    """Return whether most names are numbers that are neither a count nor a scale."""
     numbers = [float(name) for name in names if _is_number(name)]
     if len(numbers) < max(2, min(_MOST * len(names), len(names) - 1)):
         return False
@@ -221,7 +221,7 @@ def _read(
 
 
 def _explained(error: Exception, where: str, n_before: int) -> Exception:
-    """Return an error of Arrow's in the user's words; so many rows come before."""
+    """Return Arrow's error in the user's words; `n_before` rows precede the piece."""
     ragged = re.search(
         r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", str(error)
     )

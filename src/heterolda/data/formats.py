@@ -1,4 +1,4 @@
-"""How tables of text are written: delimiters, numbers, NA strings and encodings."""
+"""Formats of tables of text: delimiters, numbers, NA strings and encodings."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ from heterolda.data.text_rows import BLANK, merged_blanks
 
 _DELIMITERS = ";\t|,"
 _MISSING = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
-_N_ROWS = 200  # that are looked at
-_FEW_ROWS = 5  # that show nothing
+_N_ROWS = 200  # rows to examine
+_FEW_ROWS = 5  # rows from which nothing is concluded
 _N_SHOWN = 5  # cells in a message
 _MOST = 0.8  # share of the rows that must have the same number of cells
 _NAMES = {".": "point", ",": "comma"}
 _POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
-# By the decimal mark: whole numbers in thousands, and numbers that must be meant so.
+# By the decimal mark: numbers that may have thousands separators, and those that do.
 _THOUSANDS = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+"),
@@ -31,8 +31,8 @@ _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
 }
-_FIRST_NAME = "column_1"  # what predictions of files without a header begin with
-_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # what Excel asks for
+_FIRST_NAME = "column_1"  # first name in predictions of files without a header
+_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a line for Excel
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class _Row(NamedTuple):
 def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     """Detect the layout of a text from its first lines, which are whole.
 
-    What `text` says is not detected. `usual` is the delimiter that the name of the file
-    suggests. Names lose the blanks around them; columns without a name are called by
-    their place. Messages call the text `where`.
+    Only what `text` leaves open is detected. `usual` is the delimiter that the name of
+    the file suggests. Spaces around names are removed, and columns without a name are
+    called column_1 and so on, by position. Messages refer to the text as `where`.
     """
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
@@ -126,10 +126,10 @@ def _is_title(cells: list[str], width: int, text: Format) -> bool:
 
 
 def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
-    """Return the first rows by the delimiter that makes most sense of them."""
+    """Return the delimiter that fits the text best, and the first rows."""
     if given is not None:
         return given, _rows(text, given)
-    # Of several the first: a comma may be a decimal mark as well.
+    # On a tie the first wins: a comma may also be a decimal mark.
     order = dict.fromkeys([*usual.replace(",", ""), *_DELIMITERS])
     rows_by = {mark: _rows(text, mark) for mark in order}
     scores = {mark: _score(rows) for mark, rows in rows_by.items()}
@@ -151,9 +151,9 @@ def _only_cells(rows: list[_Row]) -> list[str]:
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
-    """Count cells of a row that are numbers; say if all are named; count all cells.
+    """Return the number of numeric cells per row, whether all are named, and the width.
 
-    Where the rows make no table, the first of these is negative.
+    If the rows are not a table, the first of these is negative.
     """
     body = [row.cells for row in rows[1:] or rows]
     width = mode(map(len, body)) if body else 0
@@ -167,7 +167,7 @@ def _score(rows: list[_Row]) -> tuple[float, bool, int]:
 
 
 def _rows(text: str, delimiter: str) -> list[_Row]:
-    """Return the first rows that are not empty, up to one with a cell of no end."""
+    """Return the first nonempty rows, up to one with an unclosed quote."""
     if delimiter == BLANK:
         text = merged_blanks(text.encode()).decode()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -181,7 +181,7 @@ def _rows(text: str, delimiter: str) -> list[_Row]:
 def _fitted(
     names: list[str], body: list[list[str]], width: int, where: str
 ) -> list[str]:
-    """Return as many names as cells, where one is missing or stands for nothing."""
+    """Return a name for each cell, adding or removing an empty one if needed."""
     if len(names) == width + 1 and not names[-1]:
         return names[:-1]
     if not body or len(names) != width - 1:

@@ -10,7 +10,7 @@ from heterolda.data.formats import number_pattern
 from heterolda.data.table import File
 from heterolda.foundations.wording import count
 
-# What people write for a missing value, in addition to what is read as such anyway.
+# Strings for missing values, besides those that are always recognized.
 _MARK = re.compile(r"[^\w\s]{1,3}|n[./]?[adks][./]?|missing|unknown", re.IGNORECASE)
 _WORD = re.compile(r"\D{1,30}")
 _DATE = re.compile(
@@ -19,7 +19,7 @@ _DATE = re.compile(
 _LENGTH = 100  # characters of a cell that count
 # A column has few NA strings, and these are in few cells.
 _MARKS, _FEW = 5, 0.1
-# Categories have no more levels, and each has so many rows on average.
+# The most levels of a category, and the fewest rows per level on average.
 _LEVELS, _ROWS_OF_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
 TEXT = "string", "large_string", "string_view"  # types, as Arrow calls them

@@ -31,7 +31,7 @@ class AbsentColumnsError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """What to read, as often as a task needs it.
+    """A table to read, as often as a task needs it.
 
     The first fields are the arguments of :func:`statistics_from_batches`. Without a
     target there are no labels; categorical columns are features.

@@ -16,9 +16,9 @@ BLANK = " "  # as a delimiter: any number of blanks and tabs
 def complete_rows(
     pieces: Iterable[bytes], delimiter: str, where: str, least: int = 0
 ) -> Iterator[bytes]:
-    """Yield bytes cut where a row ends, waiting for at least so many.
+    """Yield whole rows, at least `least` bytes of them at a time.
 
-    A quote that is not closed is an error.
+    An unclosed quote is an error.
     """
     rest, n_lines, n_quotes = b"", 0, 0
     seen = 0  # bytes of a row that is still open, or zero

@@ -1,4 +1,4 @@
-"""What users import: the discriminant, the local search and `recommended`.
+"""Estimators that users import from `heterolda`.
 
-They stand in `heterolda`; other names of the files in this folder are not public.
+All other names in this folder are private.
 """

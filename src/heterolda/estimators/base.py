@@ -1,4 +1,4 @@
-"""What estimators share: arrays on devices, prediction, and a table of coefficients.
+"""Shared by all estimators: arrays on devices, prediction, a table of coefficients.
 
 Estimators are fitted in NumPy, perhaps from sums computed on the device of the rows;
 then all arrays that users read move there. Code that needs NumPy arrays takes a copy by

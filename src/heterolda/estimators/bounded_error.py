@@ -302,7 +302,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return self.estimator
 
     def _frozen_classes(self, y) -> np.ndarray:
-        """Return the labels of a fitted classifier, of which rows of one will do."""
+        """Return labels for a fitted classifier; rows of one of its classes suffice."""
         check_is_fitted(self.estimator)
         labels, fitted = check_labels(y), np.asarray(host_of(self.estimator).classes_)
         if len(fitted) != 2 or not np.isin(labels, fitted).all():

@@ -197,8 +197,8 @@ def committee_of(
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
     """Return the weight of each pair's vote: 1 - p_e, or 1 for a plain majority.
 
-    Weights are rounded to so many binary digits that sums of them are exact in any
-    order; so ties are exact, and do not depend on the order of summation.
+    Weights are rounded so that their sums are exact. Ties are therefore exact, too, and
+    do not depend on the order of summation.
     """
     if voting == "majority":
         return np.ones(error.shape)

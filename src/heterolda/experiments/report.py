@@ -24,7 +24,7 @@ _INTRODUCTION = (
     "Linear classifiers for classes with unequal covariances: Tables 2 to 4 of "
     "K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), Linear classifier design "
     "under heteroscedasticity in Linear Discriminant Analysis, Expert Systems with "
-    "Applications 79, 44-52. Where the paper has a data set, its figures follow ours.",
+    "Applications 79, 44-52. For the paper's data sets, its figures follow ours.",
     "gld is heterolda's discriminant, the certified optimum; algorithm-1 is the "
     "paper's iterative procedure for the same rule, and algorithm-2 its local "
     "neighborhood search, which starts from algorithm-1, or in gld+algorithm-2 from "

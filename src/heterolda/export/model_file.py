@@ -19,7 +19,7 @@ from heterolda.foundations.files import unreadable, written_whole
 FORMAT = "heterolda-model"
 # The version of the files that are written, and the only one that is read.
 VERSION = 1
-# Limits of what is read: they bound the time and the memory that any file can take.
+# Limits on files, which bound the time and memory that reading one can take.
 MOST_BYTES = 1 << 30
 # Numbers, texts, lists and objects all come with one of these. A list of nothing takes
 # twenty times its size in memory, so there may be fewer lists than numbers.

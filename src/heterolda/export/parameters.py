@@ -48,7 +48,7 @@ _DEEPEST = 8
 
 
 class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Stands for an estimator, `name`, of which a file keeps only the name."""
+    """Placeholder for an estimator of which a file keeps only the name."""
 
     def __init__(self, name: str = "", parameter: str = "estimator") -> None:
         self.name = name

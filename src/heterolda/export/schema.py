@@ -180,7 +180,7 @@ def _size(*shape: Length) -> str:
 def list_of(
     kind: Kind, length: Length = None, make: Callable[[Any], Any] = list
 ) -> Kind:
-    """Return the kind of lists; `make` takes what is read."""
+    """Return the kind of lists; `make` converts the list that was read."""
 
     def read(value: Any, at: Place) -> Any:
         items = check_list(value, at, length)

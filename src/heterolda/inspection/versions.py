@@ -1,4 +1,4 @@
-"""What a report of a defect should say about the installation."""
+"""Facts about the installation for a bug report."""
 
 from __future__ import annotations
 

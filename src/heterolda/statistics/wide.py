@@ -135,7 +135,7 @@ class Span:
 def in_span(
     statistics: ClassStatistics, shrinkage: Any = None
 ) -> tuple[ClassStatistics, Span | None]:
-    """Return statistics in coordinates and their span if wide, else as is and None."""
+    """Return statistics in coordinates and their span, or as they are and no span."""
     if statistics.factors is None:
         return statistics, None
     span = Span.of(statistics, shrinkage)
@@ -168,8 +168,8 @@ def _orthonormal(
 ) -> tuple[Array, list[Array]]:
     """Return a basis for rows, in units, and the coordinates of each part in it.
 
-    The last two parts are shifts and a direction outside of all rows. Of the axes along
-    which all else is zero, only the last is kept.
+    The last two parts are shifts and a direction outside of all rows. Only the last of
+    the axes along which all else is zero is kept.
     """
     bounds = np.cumsum([len(part) for part in parts])
     if not features.any():  # one coordinate that is always zero

@@ -47,7 +47,7 @@ def limits_of(means, covariances):
 
 
 def ellipse_of(mean, covariance, radius, **style):
-    """Return an ellipse of so many deviations around a mean, for `Axes.add_patch`."""
+    """Return an ellipse `radius` deviations from a mean, for `Axes.add_patch`."""
     from matplotlib.patches import Ellipse
 
     values, vectors = np.linalg.eigh(covariance)
