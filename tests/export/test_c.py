@@ -68,7 +68,7 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
         (["a", "b"], "const char *"),
         ([1 - 2**31, 2**31 - 1], "int32_t"),
         ([1 - 2**63, 2**63 - 1], "int64_t"),
-        ([-4.0, 1e15], "double"),
+        ([-4.0, 1234567.0], "double"),
     ],
 )
 def test_the_usage_compiles_and_prints_labels(labels, kind, tmp_path, make_classes):

@@ -94,6 +94,9 @@ def test_transformed_features(kind, exporter, rng):
     model = transformed(kind)
     X = rows_for_transformed(model, 2000, rng).astype(exporter.dtype)
     exact = X.astype(np.float64)
+    if exporter.form == "C":
+        cost = model.coef_.size + 3 * X.shape[1]
+        assert exporter.write(model).multiplications == cost
     place = exporter.places(model, X)
     clear = certain_if_transformed(model, exact, 1e-4 if exporter.single else 1e-11)
     assert clear.mean() > 0.95

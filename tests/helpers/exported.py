@@ -70,7 +70,7 @@ def transformed(n_classes):
     rng = np.random.default_rng(8)
     y = np.repeat(np.arange(n_classes), 60)
     X = np.exp(rng.normal(size=(len(y), 5)) + 0.4 * rng.normal(size=(n_classes, 5))[y])
-    X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e4, -2]
+    X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e6, -2]
     model = SmoothedLinearDiscriminant(0.5)
     given = model.fit(X, y).transformation_
     lambdas = np.array([0.0, 2.0, -2.0, given.lambdas[3], 4.0])

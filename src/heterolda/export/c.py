@@ -73,7 +73,7 @@ class CHeader:
         kind = self.label_type
         form, cast = {
             "const char *": ("%s", ""),
-            "double": ("%g", ""),
+            "double": ("%.15g", ""),
         }.get(kind, ("%lld", "(long long)"))
         return [
             f'#include "{self.path.name}"  /* and <stdio.h> */',
