@@ -374,8 +374,7 @@ def _with_largest_at(graph: _Graph, p: _Node, winner: _Node, kind: Any) -> _Node
 
     highest, leader = p.largest()
     p = put(p, leader, graph("GatherElements", p, winner, axis=1))
-    p = put(p, winner, highest)
-    held = graph("Equal", p.largest()[1], winner)
+    held = graph("Equal", leader, winner)
     # Three quarters of a unit in the last place of 1 step to the next number from any.
     step = np.array([0.75 * np.finfo(kind).eps], dtype=kind)
     return put(p, winner, graph("Where", held, highest, highest + highest * step))
