@@ -116,6 +116,13 @@ def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
     assert (set(back.as_good), back.choice) == (set(as_good), choice)
 
 
+def test_a_constant_answer_is_named_where_no_model_is_clearly_better():
+    losses = [0.7, 0.7]
+    said = drawn([48, 50], losses).recommendation
+    assert "no model is clearly better than always answering 'no'" in said
+    assert "always" not in drawn([9, 50], losses).recommendation
+
+
 def test_weights_are_copies_whatever_the_model(four, rng):
     X, y = four
     weight = rng.integers(0, 4, len(y)).astype(float)

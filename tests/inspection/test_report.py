@@ -9,11 +9,13 @@ from sklearn.datasets import load_iris
 
 from heterolda import (
     ClassStatistics,
+    FitRecord,
     GaussianLinearDiscriminant,
     Judgement,
     heteroscedasticity_report,
 )
 from heterolda.estimators.held_out import held_out
+from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.sentences import verdict_sentence
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -161,3 +163,14 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
         chance = judged(right, right, 8, n)
         assert verdict_sentence(chance, stats).endswith(neither) == is_said
     assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())
+
+
+def test_models_with_another_aim_are_not_judged_by_accuracy(four):
+    judgement = Judgement("x", 320, 0.97, 0.91, 0.01)
+    record = FitRecord("y", "d.csv", "2026-11-30", 320, judgement)
+    costs = {"east": {"west": 5.0}}
+    for settings in ({}, {"criterion": "minimax"}, {"costs": costs}):
+        model = GaussianLinearDiscriminant(**settings).fit(*four)
+        model.fit_record_ = record
+        said = ModelFacts(model).accuracy_lines()[-1]
+        assert said.startswith("Use this model") == (not settings)

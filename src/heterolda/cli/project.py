@@ -138,11 +138,11 @@ def _write_projected(
     from heterolda.cli.models import write_answers
     from heterolda.data.reading import Pass
     from heterolda.estimators.fit_record import raw_columns
-    from heterolda.inspection.projection_text import component_names
 
     names = raw_columns(map(str, projection.feature_names_in_), table.categories)
     table = replace(table, columns=names, exclude=(), keep=True)
-    added = component_names(projection.scalings_.shape[1])
+    n_components = projection.scalings_.shape[1]
+    added = [f"component_{k + 1}" for k in range(n_components)]
 
     def components_of(X: Any) -> Any:
         return projection.transform(X).T if len(X) else np.empty((len(added), 0))

@@ -32,11 +32,6 @@ _ABOUT = (
 )
 
 
-def component_names(n_components: int) -> list[str]:
-    """Return names of components in tables: component_1, component_2, ..."""
-    return [f"component_{k}" for k in range(1, n_components + 1)]
-
-
 def describe_projection(projection: Any, name: str, target: str) -> list[str]:
     """Return the components of a projection in words."""
     return to_lines(_blocks(projection, f"{name}: ", f" in {target!r}"))
@@ -90,7 +85,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
     ]
     if added := projection.guarded_:
         lead.append(
-            f"The guard moved covariances towards the pooled one by {added:g} (at 1, "
+            f"The guard moved covariances toward the pooled one by {added:g} (at 1, "
             "components of LDA come first): without this they separate training rows "
             "badly."
         )
