@@ -81,7 +81,9 @@ def test_log_odds_are_a_line_on_each_side_up_to_twenty():
     curve = sided_log_odds(np.array([[0.5], [1.0]]), np.array([[0.1], [5.0]]))
     scores, expected = [[-100.0], [-1.0], [2.0], [3.8]], [[-10.5], [-0.6], [11.0], [20]]
     assert_allclose(curve.log_odds(np.array(scores)), expected)
-    assert 20 < curve.log_odds(np.array([[1e9]])) < 25
+    # Beyond, by a tenth for each doubling, from a probability next to one.
+    curve = sided_log_odds(np.array([[0.0], [19.0]]), np.ones((2, 1)))
+    assert_allclose(curve.log_odds(np.array([[2.0**10]])), 21)
 
 
 def mislabeled(rng, n=200, d=3, k=3):
