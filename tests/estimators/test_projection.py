@@ -1,5 +1,7 @@
 """HeteroscedasticProjection as scikit-learn's users meet it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,7 +13,10 @@ from heterolda import (
     HeteroscedasticProjection,
     ModelMisfitWarning,
 )
-from heterolda.estimators.component_guard import try_components
+from heterolda.estimators.component_guard import (
+    try_components,
+    warn_of_bad_components,
+)
 from heterolda.foundations.threads import silent
 from heterolda.statistics.rows import validated
 
@@ -47,6 +52,10 @@ def test_partial_fit_says_what_it_waits_for(make_classes):
     model.partial_fit(X[y < 3], y[y < 3])
     with pytest.raises(NotFittedError, match=r"it has 180 rows of \[0, 1, 2\]"):
         model.transform(X)
+    first = np.flatnonzero(y == 3)[0]
+    single = HeteroscedasticProjection(2, shrinkage=0)
+    single.partial_fit(np.vstack([X[y < 3], X[[first]]]), [*y[y < 3], 3])
+    assert not hasattr(single, "scalings_")  # a class of one row has no covariance
     model.partial_fit(X[y == 3], y[y == 3])
     assert same(model, clone(model).set_params(guard=False).fit(X, y), 1e-6)
     assert model.priors_ == pytest.approx([0.1, 0.2, 0.3, 0.4])
@@ -57,7 +66,7 @@ def test_partial_fit_says_what_it_waits_for(make_classes):
 def test_chunks_of_too_few_directions_wait(make_classes):
     X, y = make_classes(4, d=6)
     flat = X * (np.arange(6) < 2)
-    model = HeteroscedasticProjection(3, shrinkage=None)
+    model = HeteroscedasticProjection(3, method="chernoff", shrinkage=None)
     model.partial_fit(flat, y)
     assert not hasattr(model, "scalings_")
     model.partial_fit(X, y)
@@ -104,6 +113,18 @@ def test_errors_in_components_count_classes_by_their_priors(rng):
     model.fit(X[:420], y[:420])
     rates = [naive_error(model, X[:300], y[:300]), naive_error(model, X[300:420], 1)]
     assert trial.error == pytest.approx(np.dot([0.2, 0.8], rates))
+
+
+def test_a_warning_of_components_needs_more_than_chance(rng):
+    X, y = skewed_classes(rng)
+    stats, rows = ClassStatistics.from_data(X, y), validated(X, y)
+    moments = stats.means, stats.covariances("auto"), np.full(2, 0.5), stats.weights
+    trial, *_ = try_components(moments, 1, "error", silent, rows)
+    worse = replace(trial, error=0.3, fisher_error=0.2, deviation=0.02)
+    with pytest.warns(ModelMisfitWarning, match="classes are not Gaussian"):
+        warn_of_bad_components(stats, [worse])
+    by_chance = replace(worse, deviation=0.05)
+    warn_of_bad_components(stats, [by_chance])  # a warning would be an error
 
 
 def test_rows_have_the_last_word(rng):

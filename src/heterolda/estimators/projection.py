@@ -74,7 +74,6 @@ from heterolda.subspaces import (
 
 # Numbers of X that are centered at a time, so that no copy of X is made.
 _BLOCK_SIZE = {False: 1 << 17, True: 1 << 25}  # on a GPU
-_CHECKS = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
 
 
 class HeteroscedasticProjection(
@@ -431,4 +430,5 @@ class HeteroscedasticProjection(
 def _complete_rows(projection, X):
     """Return rows to project, which must have all features."""
     with missing_values_as(None, way=""):
-        return validate_more_rows(projection, X, **_CHECKS)
+        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+        return validate_more_rows(projection, X, **checks)

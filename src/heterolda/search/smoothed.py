@@ -15,7 +15,6 @@ of each width is found by descent from that of the next larger width.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,10 +76,10 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
         np.tile(optimum.intercept, (n_widths, 1)),
         np.tile(optimum.error, (n_widths, 1)),
     )
-    pairs = _Pairs.of(rows, moments)
+    class_rows, shares = _by_class(rows, len(moments.means))
     if n_widths > 1:
         basis, inverse = _whitening(moments.covariances)
-        Z = [(X - m) @ basis for X, m in zip(pairs.X, moments.means, strict=True)]
+        Z = [(X - m) @ basis for X, m in zip(class_rows, moments.means, strict=True)]
         S = basis.T @ moments.covariances @ basis + _LEAST * np.eye(basis.shape[1])
         for pair in np.flatnonzero(optimum.status != Status.SEPARABLE).tolist():
             i, j = moments.pairs[pair]
@@ -92,14 +91,14 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
                 continue
             middle = (moments.means[i] + moments.means[j]) / 2
             c = (moments.means[i] - moments.means[j]) @ basis
-            pair_rows = pairs.rows(pair, Z, (c, S[i], S[j]))
+            pair_rows = _pair_rows(moments, pair, Z, shares, (c, S[i], S[j]))
             v = np.append(u, w0 + start[0] @ middle)
             planes, log_error = smoothed_path(pair_rows, widths[1:], v, **_SETTINGS)
             w = planes[:, :-1] @ basis.T
             path.coef[1:, pair] = -w
             path.intercept[1:, pair] = planes[:, -1] + w @ middle
             path.error[1:, pair] = np.exp(log_error)
-    pairs.scale(path)
+    _scale(path, moments, class_rows, shares)
     return path
 
 
@@ -128,11 +127,11 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     n_pairs, d = len(moments.pairs), rows.X.shape[1]
     shape = len(ridges), n_pairs
     path = Path(np.zeros((*shape, d)), np.zeros(shape), np.zeros(shape))
-    pairs = _Pairs.of(rows, moments)
+    class_rows, shares = _by_class(rows, len(moments.means))
     origin = moments.means.mean(axis=0)
-    Z = [(X - origin) / units for X in pairs.X]
+    Z = [(X - origin) / units for X in class_rows]
     for pair in range(n_pairs):
-        pair_rows = pairs.rows(pair, Z)
+        pair_rows = _pair_rows(moments, pair, Z, shares)
         penalties = ridges / moments.weights[moments.pairs[pair]].sum()
         planes, _ = smoothed_path(pair_rows, penalties, np.zeros(d + 1), **_SETTINGS)
         w = planes[:, :-1] / units
@@ -140,55 +139,38 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
         path.intercept[:, pair] = planes[:, -1] + w @ origin
         scores = planes[:, -1:] - planes[:, :-1] @ pair_rows.columns
         path.error[:, pair] = ((scores > 0) == pair_rows.first) @ pair_rows.share
-    pairs.scale(path)
+    _scale(path, moments, class_rows, shares)
     return path
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Rows by class, to be combined pair by pair.
+def _by_class(rows: Rows, n_classes: int) -> tuple[list[Array], list[Array]]:
+    """Return the rows of each class, and their shares of its weight."""
+    classes = [rows.of_class(k) for k in range(n_classes)]
+    weights = [part.frequencies for part in classes]
+    return [part.X for part in classes], [weight / weight.sum() for weight in weights]
 
-    Attributes
-    ----------
-    X, shares : list of ndarray
-        Rows of each class, and their shares of its weight.
-    pairs, priors : ndarray of shape (n_pairs, 2)
-        Classes of each pair, and their priors.
-    """
 
-    X: list[Array]
-    shares: list[Array]
-    pairs: Index
-    priors: Array
+def _pair_rows(
+    moments: Moments,
+    pair: int,
+    Z: list[Array],
+    shares: list[Array],
+    whitened: tuple[Array, ...] = (),
+) -> PairRows:
+    """Return the rows of a pair, given the coordinates Z of each class."""
+    (i, j), (p, q) = moments.pairs[pair], moments.pair_priors[pair]
+    share = np.concatenate([p * shares[i], q * shares[j]])
+    columns = np.concatenate([Z[i].T, Z[j].T], axis=1)
+    return PairRows(columns, len(Z[i]), share, whitened)
 
-    @classmethod
-    def of(cls, rows: Rows, moments: Moments) -> _Pairs:
-        classes = [rows.of_class(k) for k in range(len(moments.means))]
-        weights = [part.frequencies for part in classes]
-        return cls(
-            [part.X for part in classes],
-            [weight / weight.sum() for weight in weights],
-            moments.pairs,
-            moments.pair_priors,
-        )
 
-    def rows(
-        self, pair: int, Z: list[Array], moments: tuple[Array, ...] = ()
-    ) -> PairRows:
-        """Return the rows of a pair, given the coordinates Z of each class."""
-        i, j = self.pairs[pair]
-        p, q = self.priors[pair]
-        share = np.concatenate([p * self.shares[i], q * self.shares[j]])
-        columns = np.concatenate([Z[i].T, Z[j].T], axis=1)
-        return PairRows(columns, len(Z[i]), share, moments)
-
-    def scale(self, path: Path) -> None:
-        """Divide rules by the mean absolute values of their scores."""
-        for pair, classes in enumerate(self.pairs):
-            size = np.zeros(len(path.error))
-            for k, prior in zip(classes, self.priors[pair], strict=True):
-                scores = self.X[k] @ path.coef[:, pair].T + path.intercept[:, pair]
-                size += prior * (self.shares[k] @ np.abs(scores))
-            size[size == 0] = 1.0
-            path.coef[:, pair] /= size[:, None]
-            path.intercept[:, pair] /= size
+def _scale(path: Path, moments: Moments, X: list[Array], shares: list[Array]) -> None:
+    """Divide rules by the mean absolute values of their scores."""
+    for pair, classes in enumerate(moments.pairs):
+        size = np.zeros(len(path.error))
+        for k, prior in zip(classes, moments.pair_priors[pair], strict=True):
+            scores = X[k] @ path.coef[:, pair].T + path.intercept[:, pair]
+            size += prior * (shares[k] @ np.abs(scores))
+        size[size == 0] = 1.0
+        path.coef[:, pair] /= size[:, None]
+        path.intercept[:, pair] /= size

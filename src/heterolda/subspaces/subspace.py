@@ -110,9 +110,7 @@ def find_subspace(
         mean=priors @ means,
         scalings=scalings,
         loadings=np.linalg.solve(scalings.T @ onto, onto.T),
-        explained=_explained(
-            BhattacharyyaBound(classes), A, _outside(covariances, classes, coordinates)
-        ),
+        explained=_explained(classes, A, covariances, coordinates),
     )
 
 
@@ -177,25 +175,24 @@ def _number(
     )
 
 
-def _outside(
-    covariances: Array, classes: WhitenedClasses, coordinates: Coordinates | None
+def _explained(
+    classes: WhitenedClasses,
+    A: Array,
+    covariances: Array,
+    coordinates: Coordinates | None,
 ) -> Array:
-    """Return the distances of pairs in directions outside the coordinates."""
-    n, variances = outside_of(coordinates, covariances)
-    two = np.where(variances.all(), variances, 1.0)[classes.pairs]
-    distances: Array = 0.5 * n * (np.log(two.mean(axis=1)) - np.log(two).mean(axis=1))
-    return distances
-
-
-def _explained(bound: BhattacharyyaBound, A: Array, outside: Array) -> Array:
     r"""Return the share of the separation that each component adds.
 
     .. math:: (E_{c-1} - E_c) / (E_0 - E_d)
 
     with the bound :math:`E_c` on the errors of the pairs in the first c components,
     :math:`E_0` by the priors alone, and :math:`E_d` with all features, including the
-    distances of pairs `outside` the coordinates.
+    distances of pairs outside the coordinates.
     """
+    n, variances = outside_of(coordinates, covariances)
+    two = np.where(variances.all(), variances, 1.0)[classes.pairs]
+    outside = 0.5 * n * (np.log(two.mean(axis=1)) - np.log(two).mean(axis=1))
+    bound = BhattacharyyaBound(classes)
     logs = bound.logs(A)
     # Relative to the bound by the priors alone.
     bounds = np.minimum.accumulate(np.exp(logs - logs[0]))
