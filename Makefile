@@ -84,6 +84,7 @@ pages: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy --report
 	$(BIN)/python -m benchmarks.held_out --report
 	$(BIN)/python -m benchmarks.certificate --report
+	$(BIN)/python -m benchmarks.truth --report
 	$(BIN)/python -m benchmarks.fitted_gaussians --report
 	$(BIN)/python -m benchmarks.reproduction
 	PYTHONPATH=tests $(BIN)/python -m hostile --page

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 import scipy
 
-from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale
+from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale, truth
 from benchmarks.accuracy.__main__ import done
 from benchmarks.accuracy.page import parts as accuracy_parts
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
@@ -34,6 +34,7 @@ SOURCES = [
     ("speed", lambda: scale.parts(read_record("scale"))),
     ("speed", lambda: gpu.parts(read_record("gpu"))),
     ("trust", lambda: certificate.parts(read_record("certificate"))),
+    ("trust", lambda: truth.parts(read_record("truth"))),
     ("paper", lambda: reproduction.parts(read_results(reproduction.FOLDER))),
     ("limits", lambda: fitted_gaussians.parts(read_record("fitted_gaussians"))),
     *((page.name, cache(page.parts)) for page in HELD_OUT),
