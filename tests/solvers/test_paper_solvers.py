@@ -175,6 +175,7 @@ def test_pairs_are_solved_independently_in_batches_of_any_size(rng, monkeypatch,
     whole = solve_moments(moments, SOLVERS[name], seed=3)
     monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
     monkeypatch.setattr("heterolda.solvers.compiled._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("heterolda.foundations.threads.n_threads", lambda: 3)
     monkeypatch.setattr("heterolda.solvers.paper._BATCH_SIZE", 100 * d)
     parts = solve_moments(moments, SOLVERS[name], seed=3)
     for k, pair in enumerate(pairs):
