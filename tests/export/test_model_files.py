@@ -158,6 +158,7 @@ def test_parameters_are_plain_when_loaded(make_classes, path):
     X, y = make_classes(4)
     shares = pd.Series(y).value_counts()
     costs = pd.DataFrame(2.0 * (1 - np.eye(4)), [2, 0, 3, 1], [2, 0, 3, 1])
+    costs.loc[0, 1] = 5.0
     for given, plain in [
         ({"costs": costs}, {"costs": costs.to_dict("index")}),
         ({"priors": shares}, {"priors": shares.to_dict()}),
@@ -416,6 +417,7 @@ EDITS = {
         ("steps.1.name", "heteroscedasticprojection-1", "steps: "),
         ("steps.0.model.n_features_in_", 10**12, TOO_MANY),
         ("steps.0.model.scalings_", [[1e308] * 3] * 3, "scalings_ has numbers that"),
+        ("steps.0.model.loadings_", [[1e308] * 3] * 3, "loadings_ has numbers that"),
     ],
 }
 
