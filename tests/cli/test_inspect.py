@@ -135,6 +135,7 @@ def test_the_card_needs_nothing_else_and_is_the_same_every_time(page):
     assert "&lt;script&gt;alert(1)" in text
     assert "<b>" not in text
     assert "a &amp; b $x" in text
+    assert re.search(r"<th[^>]*>1 % of .+ missed</th><td>1\.0&nbsp;%</td>", text)
     assert (page.parent / "again.html").read_bytes() == page.read_bytes()
 
 

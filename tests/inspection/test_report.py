@@ -91,6 +91,10 @@ def test_equal_covariances_and_the_frame():
     assert_allclose(frame["excess"], report.excess)
     assert_allclose(frame["largest ratio"], report.ratio[:, 1])
     assert frame["class 1"].tolist() == ["a"]
+    moments = [[0, 0], [2, 0]], [np.eye(2)] * 2
+    few = ClassStatistics.from_moments(["a", "b"], [5, 50], *moments)
+    said = words_of(heteroscedasticity_report(few))
+    assert "classes 'a' have fewer than 3 samples per feature" in said
 
 
 def test_rows_are_held_out(four, rng):
