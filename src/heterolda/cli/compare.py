@@ -6,18 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import (
-    check_files,
-    name_of,
-    need_matplotlib,
-    training_table,
-)
-from heterolda.cli.messages import (
-    StatusLine,
-    note,
-    print_result,
-    print_to_stderr,
-)
+from heterolda.cli.files import check_files, name_of, need_matplotlib, training_table
+from heterolda.cli.messages import StatusLine, note, print_result, print_to_stderr
 
 
 def compare(

@@ -25,7 +25,6 @@ from heterolda.estimators.held_out import (
     NotJudgedError,
     held_out,
     held_out_parts,
-    right_in_folds,
 )
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant, recommended
@@ -34,8 +33,6 @@ from heterolda.export import save
 from heterolda.foundations.wording import count
 from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
-from heterolda.solvers.fisher import PooledLDA
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import IN_ALL, RowSample, as_frequencies
@@ -149,7 +146,7 @@ class _Fitted:
     n_rows: int
     n_incomplete: int
     rows: Rows | None = None  # all rows, if they are in memory as they are
-    folds: Sequence[ClassStatistics] = ()
+    folds: Sequence[Any] = ()  # statistics of each
     sample: RowSample | None = None
 
 
@@ -234,12 +231,9 @@ def _own_estimate(model: Any, rows: Any) -> Judgement:
     if not np.isfinite(error):
         raise NotJudgedError("the classes are too small for cross-validation")
 
-    def fit(X: Any, y: Any, weight: Any) -> list[PooledLDA]:
-        stats = ClassStatistics.from_data(X, y, sample_weight=weight)
-        return [PooledLDA(stats, model.priors)]
-
-    (right,) = right_in_folds(fit, rows.X, rows.labels, rows.weights, FOLDS)
-    lda_accuracy = float(np.average(right, weights=rows.weights))
+    lda = GaussianLinearDiscriminant(solver="fisher", shrinkage=1, priors=model.priors)
+    lda.fit(rows.X, rows.labels, sample_weight=rows.weights)
+    lda_accuracy = held_out(lda, rows.X, rows.labels, rows.weights)[0].lda_accuracy
     n = float(rows.frequencies.sum())
     variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
     method = "cross-validation"

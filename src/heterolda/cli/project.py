@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import heterolda.cli.options as opt
-from heterolda.cli.files import (
-    check_files,
-    name_of,
-    need_matplotlib,
-    training_table,
-)
+from heterolda.cli.files import check_files, name_of, need_matplotlib, training_table
 from heterolda.cli.messages import StatusLine, note, print_result, print_to_stderr
 from heterolda.data.files import STANDARD_STREAM, check_written
 
