@@ -116,7 +116,6 @@ app = typer.Typer(
     "an output file that is also an input), 1 if a file or its data are wrong.",
     context_settings={
         "help_option_names": ["--help", "-h"],
-        "max_content_width": 100,
     },
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {

@@ -29,8 +29,8 @@ def check_files(
 ) -> None:
     """Refuse outputs that cannot be written, or that are files to read.
 
-    Outputs are named by their options. Files and data, which may be folders, must
-    exist.
+    Outputs are named by their options; those that may go to standard output are text.
+    Files and data, which may be folders, must exist.
     """
     for file in files:
         os.stat(file)
@@ -38,9 +38,9 @@ def check_files(
     tables = paths_of(list(data)) or () if is_on_disk else ()
     resolved = {os.path.realpath(file): file for file in [*files, *tables]}
     for option, path in outputs.items():
-        if path is None:
+        if path in (None, STANDARD_STREAM):
             continue
-        if str(path) == STANDARD_STREAM:
+        if path == Path(STANDARD_STREAM):
             raise ParameterError(option, "must name a file, got -")
         replaced = resolved.get(os.path.realpath(path))
         if replaced is not None:

@@ -69,7 +69,7 @@ def predict(
     """
     check_written(out)
     to_stdout = out == STANDARD_STREAM
-    check_files({"out": None if to_stdout else out}, model, data=data)
+    check_files({"out": out}, model, data=data)
     text = reading.format
     import numpy as np
 

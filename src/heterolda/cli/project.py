@@ -71,8 +71,7 @@ def project(
     """
     if out is not None:
         check_written(out)
-    written = None if out == STANDARD_STREAM else out
-    check_files({"out": written, "html": html}, data=rows.data)
+    check_files({"out": out, "html": html}, data=rows.data)
     if html is not None:
         need_matplotlib()
     text = reading.format
