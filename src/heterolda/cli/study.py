@@ -171,17 +171,16 @@ def _methods(names: str) -> dict[str, Any]:
     from heterolda.experiments.study import resolve_methods
 
     given = opt.split_names(names)
-    known = resolve_methods([name for name in given if ":" not in name])
-    models: dict[str, Any] = dict.fromkeys(known)
-    for name in given:
-        if ":" in name:
-            model = _imported(name)
-            if type(model).__name__ in models:
-                raise ParameterError(
-                    "methods", f"has two named {type(model).__name__!r}: rename one"
-                )
-            models[type(model).__name__] = model
-    return models
+    own = [name for name in given if ":" in name]
+    methods: dict[str, Any] = dict.fromkeys(
+        resolve_methods([name for name in given if name not in own])
+    )
+    for classifier in map(_imported, own):
+        name = type(classifier).__name__
+        if name in methods:
+            raise ParameterError("methods", f"has two named {name!r}: rename one")
+        methods[name] = classifier
+    return methods
 
 
 def _imported(name: str) -> Any:
