@@ -136,7 +136,7 @@ BAD = r"""
 2 | fit good.csv FIT --recommended --refine | --refine cannot be combined with --rec
 2 | fit good.csv FIT --recommended --missing em | --missing em cannot be combined with
 2 | fit good.csv FIT --refine --missing em | --missing em cannot be combined with --refi
-2 | fit good.csv FIT --categorical kind | 'kind' is the target
+2 | fit good.csv FIT --categorical kind | --categorical .*'kind'
 2 | fit good.csv | --target
 2 | fitt good.csv | No such command 'fitt'
 2 | fit good.csv -t kind -o - | --out must name a file, got -
@@ -151,7 +151,8 @@ BAD = r"""
 1 | predict cut.json good.csv | 'cut.json' is not a readable file .* not JSON
 1 | predict bare.json good.csv | has no feature names: set the attribute
 2 | predict model.json others.csv -o out.csv | no column is named 'x1', 'x2'
-1 | predict model.json words.csv | not all numbers.*Correct the file, or add --na two
+1 | predict model.json words.csv | not all numbers.*or add --na two --missing em$
+1 | reproduce --data words.csv -t kind --out new.d | 'two'\)\. Correct the file$
 1 | predict model.json taken.csv -o out.csv | already a column 'prediction'
 2 | predict model.json good.csv --id name -o out.csv | no column is named 'name'
 1 | predict projection.json good.csv | projection.json holds a projection

@@ -264,6 +264,7 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
         right[folds == k] = again.predict(X[folds == k]) == y[folds == k]
     found = heterolda.load(tmp_path / "m.json").fit_record_.judgement
     assert abs(found.accuracy - right[rows].mean()) < 0.05  # but for the guard
+    assert "(5-fold cross" in succeed("fit", data, *CHOSEN, "--cv", "5")
     # Weights of a small mean are scaled to one, those of the folds as well.
     write(frame.assign(w=0.01), data)
     options = "--sample-weight", "w", "-o", tmp_path / "w.json"
