@@ -10,6 +10,7 @@ from heterolda import ClassStatistics, ModelMisfitWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
 from heterolda.estimators.component_guard import try_components
+from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.threads import silent
 from heterolda.solvers import left_out
 from heterolda.statistics.rows import validated
@@ -203,6 +204,16 @@ def test_one_against_all_others(rng):
             assert_allclose(model.coef_[k], used.coef_[k])
         guarded += model.guarded_.tolist()
     assert set(guarded) == {False, True}
+
+
+def test_pairs_with_a_borrowed_covariance_are_not_compared(rng):
+    y = np.repeat([0, 1, 2], [300, 300, 4])  # the last has no covariance of its own
+    X = rng.normal(size=(604, 3)) * (1 + y[:, None] % 2) + y[:, None]
+    problem = PairProblem.of(GLD(), ClassStatistics.from_data(X, y))
+    rows = validated(X, y)
+    verdict = guard.compare_with_rivals(problem.solve(), problem, rows)
+    assert_array_equal((verdict.errors > 0).all(axis=0), [True, False, False])
+    assert not verdict.errors[:, 1:].any()
 
 
 @pytest.mark.parametrize("multiclass", ["ovo", "ova"])

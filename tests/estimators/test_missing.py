@@ -131,6 +131,12 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
             assert len(model._by_pattern) <= 3
         if least == 1:
             assert_allclose(other, p, atol=1e-6)
+            masks = ~np.isnan(rows[:9])
+            rules, own = (
+                rules_of(model, masks)
+                for rules_of in (missing._by_conditional_means, missing._own_rules)
+            )
+            assert_allclose(rules.error, own.error, rtol=1e-6)
         assert np.mean(other.argmax(axis=1) == p.argmax(axis=1)) >= least
 
 

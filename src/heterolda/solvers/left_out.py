@@ -96,7 +96,8 @@ class LeftOut:
         factor = (1 - self.to_pooled) / freedom + pooled
         weights = arc_weights(rules)
         lost = weights * factor[classes] + (weights * pooled[classes])[:, ::-1]
-        share = _SIGNS * rules.means / np.maximum(np.diff(rules.means), _TINY)
+        distance = np.where(rules.trivial[:, None], 1.0, np.diff(rules.means))
+        share = _SIGNS * rules.means / np.maximum(distance, _TINY)
         # Variances are raised to a share of S1 + S2, as in the pencil.
         weights = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
         pairs = np.flatnonzero(np.logical_or(*places.T))
