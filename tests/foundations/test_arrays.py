@@ -32,6 +32,7 @@ def test_numpy_and_what_it_takes_are_on_no_device(dispatch):
 @pytest.mark.check
 def test_other_libraries_are_told_apart_only_under_dispatch():
     torch = pytest.importorskip("torch")
+    pytest.importorskip("sklearn.externals.array_api_compat")
     assert device_of(torch.ones(2)) is None
     assert device_of(torch.ones(2), always=True).library == "torch"
 

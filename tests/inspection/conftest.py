@@ -10,6 +10,7 @@ def close_figures(monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # what other tests left, which old versions do not close unasked
     plt.switch_backend("Agg")
     yield
     plt.close("all")
