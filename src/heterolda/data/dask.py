@@ -32,15 +32,10 @@ from heterolda.statistics.samples import RowSample
 _FAN_IN = 8  # sums that one task adds up
 
 
-def statistics(X: Any, y: Any, sample_weight: Any = None) -> ClassStatistics:
-    """Return class statistics of a dask collection; nothing lazy is left."""
-    return statistics_and_sample(X, y, sample_weight)[0]
-
-
 def statistics_and_sample(
     X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[ClassStatistics, RowSample]:
-    """Return class statistics, and some rows of each class.
+    """Return class statistics, and some rows of each class; nothing lazy is left.
 
     Labels and weights may be arrays in memory if the sizes of the chunks are known.
     """

@@ -1,4 +1,4 @@
-"""Labels as files have them: numbered as they appear, or found among known classes."""
+"""Labels as files have them: numbered as they appear, or found among given classes."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _chunk(estimator, X, y, sample_weight, *, first: bool) -> ClassStatistics:
     if lazy is not None:
         if not first:  # says what is wrong before it goes through the data
             validate_data(estimator, lazy.sample(X), reset=False)
-        return lazy.statistics(X, y, sample_weight)
+        return lazy.statistics_and_sample(X, y, sample_weight)[0]
     rows = validated(X, y, sample_weight, estimator=estimator, first=first, sums=True)
     if device_of(X) is None and has_missing_values(rows.X):
         raise ParameterError(
