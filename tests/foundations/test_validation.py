@@ -141,7 +141,8 @@ def test_masked_entries_and_numbers_beyond_float64_are_rejected(make_classes):
 def test_priors_of_any_form_are_shares(classes):
     weights, expected = np.array([10.0, 20.0, 30.0, 20.0]), [0.1, 0.2, 0.3, 0.4]
     by_label = dict(zip(classes.tolist()[::-1], [8, 6, 4, 2], strict=True))
-    for priors in (expected, [1, 2, 3, 4], by_label, pd.Series(by_label)):
+    huge = [4e307, 8e307, 1.2e308, 1.6e308]  # their sum is infinite
+    for priors in (expected, [1, 2, 3, 4], huge, by_label, pd.Series(by_label)):
         np.testing.assert_allclose(check_priors(priors, classes, weights), expected)
     assert check_priors("equal", classes, weights).tolist() == [0.25] * 4
     assert check_priors(None, classes, weights).tolist() == [0.125, 0.25, 0.375, 0.25]
