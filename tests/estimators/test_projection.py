@@ -19,6 +19,7 @@ from heterolda.estimators.component_guard import (
 )
 from heterolda.foundations.threads import silent
 from heterolda.statistics.rows import validated
+from heterolda.subspaces import Subspace
 
 FITTED = "scalings_", "mean_", "explained_", "loadings_", "priors_"
 
@@ -125,6 +126,26 @@ def test_a_warning_of_components_needs_more_than_chance(rng):
         warn_of_bad_components(stats, [worse])
     by_chance = replace(worse, deviation=0.05)
     warn_of_bad_components(stats, [by_chance])  # a warning would be an error
+
+
+def test_if_no_components_are_as_good_as_those_of_lda_the_best_are_taken(
+    rng, monkeypatch
+):
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 3)) + y[:, None] * [3, 0, 1.5]
+    stats = ClassStatistics.from_data(X, y)
+    moments = stats.means, stats.covariances(0), np.full(2, 0.5), stats.weights
+
+    def axis(*arguments):
+        method, to_pooled = arguments[5], [*arguments, 0][7:8]
+        feature = 0 if method == "fisher" else 2 if to_pooled == [0.3] else 1
+        return Subspace(moments[2] @ stats.means, np.eye(3)[:, [feature]], None, None)
+
+    guard = "heterolda.estimators.component_guard.find_subspace"
+    monkeypatch.setattr(guard, axis)
+    trials = try_components(moments, 1, "error", silent, validated(X, y))
+    assert all(trial.is_worse for trial in trials)
+    assert trials[-1].added == 0.3
 
 
 def test_rows_have_the_last_word(rng):
