@@ -51,8 +51,10 @@ def test_errors_and_ratio_are_monotone_along_the_arc(rng):
             assert np.all(np.diff(points.log_ratio) >= -1e-9)
 
 
-def test_slopes_and_their_bounds(rng):
-    arc = Arc.from_pencil(Pencil.from_moments(*random_pairs(rng, 5, 4)))
+@pytest.mark.parametrize("apart", [1.0, 0.01])  # only deviations, with means alike
+def test_slopes_and_their_bounds(rng, apart):
+    means, *others = random_pairs(rng, 5, 4)
+    arc = Arc.from_pencil(Pencil.from_moments(apart * means, *others))
     pair = np.repeat(np.arange(5), 40)
     x, h = np.tile(np.linspace(-5, 5, 40), 5), 1e-5
     near = [arc.evaluate(pair, x + sign * h) for sign in (1, -1)]
