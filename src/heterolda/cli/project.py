@@ -134,7 +134,7 @@ def _write_projected(
     from heterolda.estimators.fit_record import raw_columns
 
     names = raw_columns(map(str, projection.feature_names_in_), table.categories)
-    table = replace(table, columns=names, exclude=(), keep=True)
+    table = replace(table, columns=names, keep=True)
     n_components = projection.scalings_.shape[1]
     added = [f"component_{k + 1}" for k in range(n_components)]
 
