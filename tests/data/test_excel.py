@@ -155,7 +155,7 @@ def hostile():
     )
     yield changed(sheet, "<sheetData>", "<sheetData><row>"), "mismatched tag"
     bomb = '<!DOCTYPE a [<!ENTITY b "c">]><sst '
-    yield changed(texts, "<sst ", bomb), "defines entities"
+    yield changed(texts, "<sst ", bomb), "defines XML entities"
     yield changed(sheet, 'r="A2"', 'r="ZZZZ2"'), "no column is called 'ZZZZ'"
     yield changed(sheet, 'r="A2"', 'r="é2"'), "no column is called"
     yield changed(sheet, "<v>3</v>", "<v>3000</v>"), "no text number 3000"
@@ -188,7 +188,7 @@ def test_two_cells_far_apart_need_no_memory_between_them():
 
 
 def test_texts_that_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(excel, "_MOST_TEXT", 1000)
+    monkeypatch.setattr(excel, "_MAX_STRINGS", 1000)
     table = [["x0", "kind"], *([k, f"label{k % 2}"] for k in range(20))]
     with pytest.raises(ValueError, match="save it as CSV"):
         first_rows(content(table))

@@ -142,7 +142,7 @@ def test_all_rows_or_a_random_sample_in_their_order(frame):
     assert_array_equal(rows.labels, frame["kind"])
     drawn = []
     for seed in (0, 0, 1):
-        rows, reading = read_all(table, most=50, seed=seed)
+        rows, reading = read_all(table, max_rows=50, seed=seed)
         assert (len(rows.X), reading.n_rows) == (50, 900)
         places = np.flatnonzero(np.isin(frame["a"], rows.X[:, 0]))
         assert_array_equal(rows.X, frame[FEATURES].iloc[places])

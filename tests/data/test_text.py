@@ -226,7 +226,7 @@ def test_open_quotes_are_refused(rng):
 
 
 def test_rows_without_an_end_are_refused(monkeypatch):
-    monkeypatch.setattr(text_rows, "_LONGEST_ROW", 1000)
+    monkeypatch.setattr(text_rows, "_MAX_ROW_BYTES", 1000)
     with pytest.raises(ValueError, match="row that begins in line 2 is longer than"):
         list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))
 

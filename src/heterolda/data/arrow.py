@@ -1,4 +1,4 @@
-"""Parquet files, and Arrow data of any library, as Arrow record batches."""
+"""Read Parquet files, and Arrow data of any library, as Arrow record batches."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from heterolda.data.table import File, Table, errors_name
 from heterolda.estimators.fit_record import encoded
 
 _PARQUET_BUFFER = 1 << 16
-# Bytes of text of a batch, at most, unless a single row has more.
-_TEXT_BYTES = 1 << 24
+_TEXT_BYTES = 1 << 24  # maximum of a batch, unless a single row has more
 _BATCH_NUMBERS = 1 << 21  # 16 MB, unless rows are few
 _FEW_ROWS = 1024
 
 
 def open_parquet(path: str, table: Table) -> File:
-    """Open a file; its batches are read when they are asked for."""
+    """Open a Parquet file; its batches are read on demand."""
     import pyarrow.parquet as pq
 
     with errors_name(path):
-        # Without these settings all that a file holds would be read ahead.
-        little: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
-        with pq.ParquetFile(path, **little) as file:
+        # Without these settings Arrow would read the whole file ahead.
+        settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
+        with pq.ParquetFile(path, **settings) as file:
             schema = file.schema_arrow
         columns = table.feature_columns(schema.names, path, _index_columns(schema))
         text = [field.name for field in schema if _is_long(field.type)]
-        file = pq.ParquetFile(path, **little, read_dictionary=text)
+        file = pq.ParquetFile(path, **settings, read_dictionary=text)
     wanted = None if table.keep else table.read(columns)
     rows = _rows_per_batch(table, columns)
     if table.keep and any(field.type.num_fields for field in schema):
@@ -38,8 +37,8 @@ def open_parquet(path: str, table: Table) -> File:
         with errors_name(path), file:
             for batch in file.iter_batches(rows, columns=wanted):
                 _check_text(batch, path)
-                # Labels stay as they are: each is needed but once.
-                yield from _spelled_out(batch, schema) if table.keep else [batch]
+                # Labels stay encoded: each is needed only once.
+                yield from _decoded(batch, schema) if table.keep else [batch]
 
     return File(path, table, columns, batches(), schema, table.format)
 
@@ -50,13 +49,13 @@ def _rows_per_batch(table: Table, columns: tuple[str, ...]) -> int:
 
 
 def _index_columns(schema: Any) -> list[str]:
-    """Return columns that hold the index of a data frame, as pandas has noted it."""
-    noted = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in noted if isinstance(name, str)]
+    """Return the columns in which pandas stored the index of a data frame."""
+    columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in columns if isinstance(name, str)]
 
 
 def _is_long(kind: Any) -> bool:
-    """Return whether values of a type may be of any length."""
+    """Return whether values of a type can have any length."""
     from pyarrow import types
 
     text = types.is_string(kind) or types.is_large_string(kind)
@@ -64,7 +63,7 @@ def _is_long(kind: Any) -> bool:
 
 
 def _check_text(batch: Any, path: str) -> None:
-    """Refuse text that is damaged."""
+    """Raise ValueError if text is damaged."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -78,11 +77,10 @@ def _check_text(batch: Any, path: str) -> None:
                 ) from error
 
 
-def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
-    """Yield a batch with its text as it was, in pieces that are not too large for it.
+def _decoded(batch: Any, schema: Any) -> Iterator[Any]:
+    """Yield a batch with its text decoded, in pieces small enough for that.
 
-    The same long text in a million rows takes little room in a file, and in memory as
-    long as it is stored once.
+    A long text that is repeated in a million rows is small only while it is encoded.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -101,14 +99,14 @@ def _spelled_out(batch: Any, schema: Any) -> Iterator[Any]:
 
 
 def _cut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield batches of at most `rows` rows: a larger one would be copied as a whole."""
+    """Yield slices of at most `rows` rows, since batches are copied as a whole."""
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
             yield batch.slice(start, rows)
 
 
 def open_streams(table: Table) -> Iterator[File]:
-    """Open Arrow data, or what another library hands over, item by item."""
+    """Open Arrow data, or data that another library exports, item by item."""
     import pyarrow.dataset as ds
 
     source = table.source
@@ -166,11 +164,11 @@ def _of_dataset(source: Any, columns: list[str], size: int) -> Iterator[Any]:
     """Yield batches of a dataset without reading much of its files ahead."""
     import pyarrow.dataset as ds
 
-    little: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
+    settings: dict[str, Any] = {"batch_readahead": 2, "fragment_readahead": 1}
     default = ds.ParquetFragmentScanOptions()
     kind = getattr(source, "format", None)  # a union of datasets has none
     if kind is not None and kind.default_fragment_scan_options == default:
-        little["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+        settings["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
             pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
         )
-    return iter(source.to_batches(columns=columns, batch_size=size, **little))
+    return iter(source.to_batches(columns=columns, batch_size=size, **settings))

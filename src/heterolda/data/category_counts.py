@@ -1,4 +1,4 @@
-"""Which columns of a table are categories, and of which levels: by a pass or two."""
+"""Count the levels of categorical columns, in a pass over the rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named
 
-_MOST_LEVELS = 10_000  # of a column; more are not categories
+_MAX_LEVELS = 10_000  # of a categorical column
 _FEW = 10  # rows or levels
-_SHARE = 0.01  # of the rows
+_MIN_SHARE = 0.01  # of the rows, for a level of its own
 
 
 def with_categories(
@@ -57,7 +57,7 @@ def _counted(
 ) -> list[Category]:
     """Count the weights of levels, in one pass over the rows that a fit uses.
 
-    Refuse what is not categories, all at once; name levels that look alike.
+    Name all columns that are not categories in one error; warn of similar levels.
     """
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     total = n_rows = 0.0
@@ -73,14 +73,14 @@ def _counted(
                 sums = np.bincount(codes[used], rows.frequencies[used], len(levels))
                 for code in np.flatnonzero(sums).tolist():
                     count[levels[code]] += sums[code]
-            if any(len(count) > _MOST_LEVELS for count in counts.values()):
+            if any(len(count) > _MAX_LEVELS for count in counts.values()):
                 break
-    # A fit scales weights of a mean below one to one.
+    # A fit scales weights with a mean below 1 to a mean of 1.
     scale = max(1.0, n_rows / total) if total else 1.0
     wrong = {
         name: f"column {name!r} has {len(count):,} different values"
         for name, count in counts.items()
-        if len(count) > min(_MOST_LEVELS, max(_FEW, scale * count.total() / 2))
+        if len(count) > min(_MAX_LEVELS, max(_FEW, scale * count.total() / 2))
     }
     if wrong:
         parameter, value = table.without(list(wrong))
@@ -95,16 +95,16 @@ def _counted(
     return [_category(name, c, _FEW / scale) for name, c in counts.items() if c]
 
 
-def _category(name: str, weights: Counter[str], least: float) -> Category:
-    """Return a column as features, without those that would be rare."""
-    least = max(least, _SHARE * weights.total())
+def _category(name: str, weights: Counter[str], min_weight: float) -> Category:
+    """Return a column as features, with rare levels merged."""
+    min_weight = max(min_weight, _MIN_SHARE * weights.total())
     order = sorted(weights)
     reference = max(order, key=weights.__getitem__)
     order.remove(reference)
-    levels = tuple(level for level in order if weights[level] >= least)
-    merged = tuple(level for level in order if weights[level] < least)
+    levels = tuple(level for level in order if weights[level] >= min_weight)
+    merged = tuple(level for level in order if weights[level] < min_weight)
     other = None
-    if merged and sum(weights[level] for level in merged) >= least:
+    if merged and sum(weights[level] for level in merged) >= min_weight:
         other = "other"
         while other in (*levels, reference):
             other = f"({other})"

@@ -1,8 +1,8 @@
-"""Tables of text as Arrow record batches, from files or standard input.
+"""Read text tables from files or standard input as Arrow record batches.
 
-Columns get the types that are needed, not guessed ones: numbers for features, text for
-labels and for columns that are only copied. Arrow gets whole rows in memory, so none of
-its threads calls Python, possibly after the program has ended.
+Column types are not guessed: features are numbers; labels and columns that are only
+copied are text. Arrow gets whole rows in memory, so its threads never call Python,
+which may already have exited.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from heterolda.data.text_rows import (
 from heterolda.foundations.wording import count, named, names_text
 
 _READ_BYTES = 1 << 22
-_COLUMN_BYTES = 1 << 10  # least size of a read: each batch has a cost in Arrow
+_COLUMN_BYTES = 1 << 10  # minimum read per column, as each batch has a cost in Arrow
 _HEAD_BYTES = 1 << 16  # examined to detect the layout of a file
-_LONGEST_HEADER = 1 << 24
+_MAX_HEADER = 1 << 24
 _PIPE_BYTES = 1 << 20  # read from standard input at a time
-_MANY = 10  # increasing numbers are wavelengths, or column numbers
-_MOST = 0.75  # share of numbers among names
+_SCALE_LENGTH = 10  # increasing numbers form a scale, such as wavelengths
+_NUMBER_SHARE = 0.75  # of the names of a row of data
 
 
 def open_text_file(path: str, table: Table) -> File:
@@ -69,7 +69,7 @@ def open_text(
     import pyarrow as pa
 
     n_lines = 1 + table.format.header
-    head, seen = _head(text, n_bytes, n_lines, where)
+    head, buffer = _head(text, n_bytes, n_lines, where)
     layout = find_layout(head, table.format, usual, where)
     columns = _columns(table, layout, where)
     left_out = [name for name in layout.unnamed if name not in table.read(columns)]
@@ -79,15 +79,15 @@ def open_text(
             f"{'it' if len(left_out) == 1 else 'them'}"
         )
     schema = pa.schema([(name, pa.string()) for name in layout.names])
-    least = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
+    min_bytes = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
     delimiter = layout.format.delimiter or ","
-    pieces: Iterable[bytes] = chain([seen], text)
+    pieces: Iterable[bytes] = chain([buffer], text)
     if delimiter == BLANK:
         pieces = (piece.replace(b"\t", b" ") for piece in pieces)
-    rows = complete_rows(pieces, delimiter, where, least)
+    rows = complete_rows(pieces, delimiter, where, min_bytes)
     batches = _batches(rows, table, columns, layout, where)
-    own = replace(layout.format, encoding=encoding)
-    return File(where, table, columns, batches, schema, own, is_text=True)
+    detected = replace(layout.format, encoding=encoding)
+    return File(where, table, columns, batches, schema, detected, is_text=True)
 
 
 def _file_pieces(path: str, where: str) -> Iterator[bytes]:
@@ -99,33 +99,33 @@ def _file_pieces(path: str, where: str) -> Iterator[bytes]:
 
 
 def _head(
-    text: Iterator[bytes], n_bytes: int, least: int, where: str
+    text: Iterator[bytes], n_bytes: int, min_lines: int, where: str
 ) -> tuple[str, bytes]:
     """Return the first lines, and everything that was read to get them.
 
-    At least `least` lines are not comments, unless they are very long.
+    At least `min_lines` are not comments, unless lines are very long.
     """
-    seen, end, n_lines = b"", 0, 0
+    buffer, end, n_lines = b"", 0, 0
     for piece in text:
-        seen += piece
-        start, end = end, max(end, seen.rfind(b"\n") + 1)
-        lines = (line.strip() for line in seen[start:end].splitlines())
+        buffer += piece
+        start, end = end, max(end, buffer.rfind(b"\n") + 1)
+        lines = (line.strip() for line in buffer[start:end].splitlines())
         n_lines += sum(bool(line) and not line.startswith(b"#") for line in lines)
-        is_long = len(seen) > _LONGEST_HEADER
-        if n_lines and (is_long or (n_lines >= least and len(seen) >= n_bytes)):
-            return seen[:end].decode(), seen
+        is_long = len(buffer) > _MAX_HEADER
+        if n_lines and (is_long or (n_lines >= min_lines and len(buffer) >= n_bytes)):
+            return buffer[:end].decode(), buffer
         if is_long:
             raise ValueError(
                 f"{where}: its first line, which must name the columns, is longer than "
-                f"{_LONGEST_HEADER} characters"
+                f"{_MAX_HEADER} characters"
             )
-    if not seen.strip():
+    if not buffer.strip():
         raise ValueError(f"{where} is empty: its first line must name the columns")
-    return seen.decode(), seen
+    return buffer.decode(), buffer
 
 
 def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
-    """Return the feature columns; say so if the names of columns may be a row."""
+    """Return the feature columns; warn if the column names may be a row of data."""
     names, options = layout.names, "--no-header"
     if not (layout.format.header and looks_like_a_row(names)):
         return table.feature_columns(names, where, layout.unnamed)
@@ -149,10 +149,10 @@ def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
 def looks_like_a_row(names: Sequence[str]) -> bool:
     """Return whether most names are numbers that are neither a count nor a scale."""
     numbers = [float(name) for name in names if _is_number(name)]
-    if len(numbers) < max(2, min(_MOST * len(names), len(names) - 1)):
+    if len(numbers) < max(2, min(_NUMBER_SHARE * len(names), len(names) - 1)):
         return False
     steps = {b - a for a, b in pairwise(numbers)}
-    return steps != {1} and not (len(numbers) >= _MANY and min(steps) > 0)
+    return steps != {1} and not (len(numbers) >= _SCALE_LENGTH and min(steps) > 0)
 
 
 def _is_number(name: str) -> bool:
@@ -166,14 +166,14 @@ def _batches(
     layout: Layout,
     where: str,
 ) -> Iterator[Any]:
-    """Yield rows by Arrow, as text where some cell is not a number."""
+    """Yield record batches, as text where a cell is not a number."""
     import pyarrow as pa
 
     delimiter = layout.format.delimiter or ","
     is_typed = not (table.keep or layout.format.grouped)
     n_rows, n_lines = 0, layout.n_lines
     for piece in pieces:
-        if n_lines:  # all of them are in the first piece, as the layout shows there
+        if n_lines:  # lines above the rows, all in the first piece
             lines = piece.splitlines(keepends=True)
             piece, n_lines = b"".join(lines[n_lines:]), 0
         if delimiter == BLANK:

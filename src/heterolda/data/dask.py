@@ -1,8 +1,7 @@
-"""Dask arrays and data frames: the same model, whatever holds the rows.
+"""Fit and predict with Dask arrays and data frames.
 
-Class statistics add up, so a fit is one tree of sums: what travels is matrices, and
-a sample of the rows.
-Tasks run where dask runs them: on the active client's cluster or in local threads.
+Class statistics add up, so a fit is a tree of sums: workers exchange only matrices and
+a sample of the rows. Tasks run on the active client's cluster or in local threads.
 Estimators reach this module through :mod:`heterolda.foundations.collections`.
 """
 
@@ -35,7 +34,7 @@ _FAN_IN = 8  # sums that one task adds up
 def statistics_and_sample(
     X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[ClassStatistics, RowSample]:
-    """Return class statistics, and some rows of each class; nothing lazy is left.
+    """Compute class statistics, and a sample of the rows of each class.
 
     Labels and weights may be arrays in memory if the sizes of the chunks are known.
     """
@@ -55,7 +54,7 @@ def statistics_and_sample(
 
 
 def sample(X: Any) -> Any:
-    """Return a row with the columns of a collection, not its data, in float32 or 64."""
+    """Return a row of zeros with the columns and precision of a collection."""
     X = _checked_rows(X)
     kinds = set(X.dtypes) if _is_frame(X) else {X.dtype}
     row = np.zeros((1, X.shape[1]), "f4" if kinds == {np.dtype("f4")} else "f8")
@@ -66,7 +65,7 @@ def apply(method: Callable[[Any], Any], X: Any) -> Any:
     """Apply a method of a fitted estimator to each chunk of a collection, lazily."""
     X = _checked_rows(X)
     sizes = [np.nan] * X.npartitions if _is_frame(X) else X.chunks[0]
-    like = method(sample(X))  # what is wrong with the columns is said now, not later
+    like = method(sample(X))  # wrong columns raise now, not later
     run, model = dask.delayed(_answer, pure=True), dask.delayed(method)
     answers = [
         da.from_delayed(
@@ -80,20 +79,20 @@ def apply(method: Callable[[Any], Any], X: Any) -> Any:
 def accuracy(
     predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any = None
 ) -> float:
-    """Return the share of the weight of rows that are predicted right."""
-    count, model = dask.delayed(_right, pure=True), dask.delayed(predict)
+    """Return the accuracy of predictions, weighted."""
+    count, model = dask.delayed(_correct, pure=True), dask.delayed(predict)
     counts = [count(model, *chunk) for chunk in _chunks(X, y, sample_weight)]
-    right, weight = np.sum(dask.compute(*counts), axis=0)
+    correct, weight = np.sum(dask.compute(*counts), axis=0)
     if weight == 0:
         raise ValueError("X has no rows of positive weight to score")
-    return float(right / weight)
+    return float(correct / weight)
 
 
 # Collections as chunks
 
 
 def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
-    """Return rows, labels, and weights or None that belong together, by chunk."""
+    """Return rows, labels, and weights or None of each chunk."""
     X = _checked_rows(X)
     rows, labels = _tasks(X), _chunks_like(X, y, "y")
     weights = [None] * len(rows)
@@ -103,7 +102,7 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def _chunks_like(X: Any, values: Any, name: str) -> list[Any]:
-    """Return chunks of labels or weights: those of X, as far as these are known."""
+    """Return labels or weights in the chunks of X, if their sizes are known."""
     has_sizes = not _is_frame(X) and not np.isnan(X.shape[0])
     if has_sizes and not is_dask_collection(values):
         check_unmasked(name, values)
@@ -140,7 +139,7 @@ def _check_kind(X: Any, name: str) -> None:
 
 
 def _checked_rows(X: Any) -> Any:
-    """Return a collection of numbers in two dimensions, with whole rows in chunks."""
+    """Return a numeric collection of two dimensions, with whole rows in chunks."""
     _check_kind(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
@@ -158,20 +157,20 @@ def _checked_rows(X: Any) -> Any:
 def _tasks(X: Any) -> list[Any]:
     """Return chunks of rows, each as a task.
 
-    They are not optimized one collection at a time: X and y may come from the same
-    files, and dask would read these twice, or join their partitions in two ways.
+    X and y may come from the same files. If Dask optimized each by itself, it would
+    read these twice, or join their partitions in different ways.
     """
-    X = X.simplify() if _is_frame(X) else X  # so that no other columns are read
+    X = X.simplify() if _is_frame(X) else X  # reads no other columns
     return list(np.ravel(X.to_delayed(optimize_graph=False)))
 
 
-# What runs on the workers
+# Tasks of the workers
 
 
 def _chunk_statistics(
     X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
 ) -> tuple[ClassStatistics, RowSample] | None:
-    """Return statistics of a chunk, and some of its rows; None without rows."""
+    """Return statistics and a sample of a chunk; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
     if not X.shape[0]:
         return None
@@ -189,7 +188,7 @@ def _chunk_statistics(
 
 
 def _sum(*terms: Any) -> Any:
-    """Return the sums of statistics and of samples of chunks; None without rows."""
+    """Add up statistics and samples of chunks; None without rows."""
     given = [term for term in terms if term is not None]
     return tuple(reduce(add, part) for part in zip(*given, strict=True)) or None
 
@@ -199,10 +198,10 @@ def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:
     return method(X).astype(empty.dtype, copy=False) if X.shape[0] else empty
 
 
-def _right(
+def _correct(
     predict: Callable[[Any], NDArray[Any]], X: Any, y: Any, sample_weight: Any
 ) -> tuple[float, float]:
-    """Return the weight of the rows that are predicted right, and of all."""
+    """Return the weight of the rows predicted correctly, and of all rows."""
     weight, labels = _checked(X, y, sample_weight)
     if not X.shape[0]:
         return 0.0, 0.0
@@ -217,7 +216,7 @@ def _right(
 
 
 def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any]]:
-    """Return weights and labels of the rows of a chunk; text of pandas is strings."""
+    """Return the weights and labels of a chunk; text of pandas becomes str."""
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None and len(values) != X.shape[0]:
             raise ValueError(

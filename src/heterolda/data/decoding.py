@@ -1,4 +1,4 @@
-"""Columns of Arrow record batches as NumPy arrays; errors name the column."""
+"""Decode columns of Arrow record batches into NumPy arrays; errors name the column."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class NotNumbersError(ValueError):
 def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> Array:
     """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
 
-    They are in memory column by column, as Arrow has them. Messages count rows from
-    `n_before`. Rows of levels that the fit has not seen are counted in `unseen`.
+    The array is in column-major order, as Arrow's data are. Messages count rows from
+    `n_before`. `unseen` counts the rows with levels that were not in the fit.
     """
     categories = {category.column: category for category in file.table.categories}
     columns = {
@@ -77,7 +77,7 @@ def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
 
 
 def parsed_numbers(column: Any, text: Format) -> Any:
-    """Return numbers from text by the rules of Arrow's own reader."""
+    """Parse numbers by the rules of Arrow's own reader."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -88,7 +88,7 @@ def parsed_numbers(column: Any, text: Format) -> Any:
         grouped = rf"^[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{text.decimal}]\d*)?$"
         digits = pc.replace_substring(cells, group, "")
         cells = pc.if_else(pc.match_substring_regex(cells, grouped), digits, cells)
-    if text.decimal == ",":  # and a point makes no number
+    if text.decimal == ",":  # a cell with a point is not a number
         cells = pc.replace_substring(pc.replace_substring(cells, ".", ":"), ",", ".")
     try:
         return pc.cast(cells, pa.float64())
@@ -97,12 +97,12 @@ def parsed_numbers(column: Any, text: Format) -> Any:
 
 
 def _as_numpy(column: Any, text: Format) -> Array:
-    """Return a column of any type of numbers as float64."""
+    """Convert a numeric column of any type to float64."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
-    if not types.is_float64(column.type):  # most are, and there may be many
+    if not types.is_float64(column.type):  # as most are
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if not is_any(column.type, *_NUMBERS):
@@ -118,15 +118,15 @@ def _as_numpy(column: Any, text: Format) -> Array:
 def _indicators(
     category: Category, batch: Any, file: File, unseen: Counter[str]
 ) -> Array:
-    """Return the zeros and ones of a category, (n_features, n_rows); missing is NaN."""
+    """Return the 0/1 features of a category, (n_features, n_rows); missing is NaN."""
     codes, levels = levels_of(batch, category.column, file)
     places = category.place_of
     new = [code for code, level in enumerate(levels) if level not in places]
     unseen[category.column] += int(np.isin(codes, new).sum())
-    of_levels = [places.get(level, category.place_of_unseen) for level in levels]
-    of_rows = np.array([*of_levels, -2])[codes]  # the last one stands for missing
-    features = of_rows == np.arange(len(category.features))[:, None]
-    return np.where(of_rows == -2, np.nan, features)
+    level_places = [places.get(level, category.place_of_unseen) for level in levels]
+    row_places = np.array([*level_places, -2])[codes]  # code -1 is missing
+    features = row_places == np.arange(len(category.features))[:, None]
+    return np.where(row_places == -2, np.nan, features)
 
 
 def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
@@ -137,10 +137,9 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
 
 
 def level_of(value: Any) -> str:
-    """Return a value as the name of a level, which is empty if it is missing.
+    """Return the name of a value's level, empty if the value is missing.
 
-    Blanks around it do not count; whole numbers and truth values are the same however
-    they are written.
+    Surrounding blanks, and the way whole numbers and booleans are written, are ignored.
     """
     if value is None or value != value:
         return ""
@@ -193,7 +192,7 @@ def _coded(
 
 
 def _masked(codes: Index, values: list[Any], missing: Collection[Any]) -> Index:
-    """Return codes with -1 for those of missing values."""
+    """Replace the codes of missing values with -1."""
     absent = [code for code, value in enumerate(values) if value in missing]
     codes[np.isin(codes, absent)] = -1
     return codes

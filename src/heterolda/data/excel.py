@@ -1,10 +1,9 @@
-"""Excel workbooks: a sheet, read as the text that a CSV file of it would have.
+"""Read a sheet of an Excel workbook as the text that it would have as a CSV file.
 
-So column names, missing values, titles above the table and labels mean the same in
-both. The zip archive of XML is unpacked and parsed as it is read, so that memory holds
-some rows and the texts that cells share. Readers that build the whole sheet need memory
-for every place between the first cell and the last; two cells then are enough to end a
-process.
+Column names, missing values, titles above the table and labels are thus treated alike.
+The zipped XML is parsed as it is unpacked, so memory holds a few rows and the shared
+strings. Readers that build the whole sheet allocate every cell between the first and
+the last, so that a file of two cells can exhaust memory.
 """
 
 from __future__ import annotations
@@ -30,29 +29,29 @@ from heterolda.data.layout import decimal_mark
 from heterolda.data.table import File, Table
 from heterolda.data.text_rows import BLANK
 
-_N_ROWS = 100  # that show where a table is
-_TEXT_PIECE = 1 << 20  # characters of text that are read at a time, about
-_EXACT = 2.0**53  # whole numbers below are written as such
-_PIECE = 1 << 16  # bytes that are parsed at a time
-_LONGEST_MARKUP = 1 << 22  # bytes of a tag
-_LONGEST_CELL = 32_767  # characters, as in Excel
-_LONGEST_ROW = 1 << 25  # characters
-_MOST_COLUMNS = 16_384  # as in Excel
-_MOST_TEXT = 1 << 29  # bytes of the texts that cells share, about
-_SMALL_PART = 1 << 26  # bytes of what is not a table
-# Formats of dates and times that have a number and no code.
+_N_ROWS = 100  # examined to locate the table
+_TEXT_PIECE = 1 << 20  # characters yielded at a time, roughly
+_EXACT = 2.0**53  # smaller whole numbers are written as integers
+_PIECE = 1 << 16  # bytes parsed at a time
+_MAX_TAG = 1 << 22  # bytes
+_MAX_CELL = 32_767  # characters, as in Excel
+_MAX_ROW = 1 << 25  # characters
+_MAX_COLUMNS = 16_384  # as in Excel
+_MAX_STRINGS = 1 << 29  # bytes of the shared strings, roughly
+_MAX_PART = 1 << 26  # bytes of a part that is read whole
+# Numbers of Excel's built-in formats of dates and times.
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_CODE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _DATE = re.compile("^[^;]*[dmyhs]", re.IGNORECASE)
 _ESCAPED = re.compile("_x(0009|000A|000D|005F)_")
-_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what .xls files begin with, encrypted too
+_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # start of .xls and encrypted files
 
-# The cells of a row that hold something, by the number of their column, from zero.
+# The nonempty cells of a row by column index.
 Row = dict[int, float | str]
 
 
 def open_excel(path: str, table: Table) -> File:
-    """Open the first sheet that has the columns; rows are read when asked for."""
+    """Open the first sheet that has the columns; rows are read on demand."""
     book = open_workbook(path)
     sheets = {name: book.rows(name) for name in book.sheets}
     heads = {name: list(islice(rows, _N_ROWS)) for name, rows in sheets.items()}
@@ -65,21 +64,21 @@ def open_excel(path: str, table: Table) -> File:
         others = ", ".join(repr(other) for other in heads if other != name)
         warn_of_reading(f"{path}: the sheet {name!r} was read, and not {others}")
     head, text = heads[name], table.format
-    # Of numbers that are text: others have none.
+    # Only numbers stored as text have a decimal mark.
     cells = [[v for v in row.values() if isinstance(v, str)] for row in head]
     decimal, grouped = decimal_mark(cells, where, given=text.decimal)
     text = replace(text, decimal=decimal, grouped=grouped)
     if text.delimiter in (None, BLANK, text.decimal):
         text = replace(text, delimiter=";" if text.decimal == "," else ",")
     lines = _lines(chain(head, sheets[name]), _span(head), text)
-    # Tables of results are to be opened in Excel.
+    # Excel should be able to open the results.
     encoding = Encoding(mark=codecs.BOM_UTF8)
     file = open_text(lines, replace(table, format=text), where, encoding)
     return replace(file, format=replace(file.format, line_end="\r\n"))
 
 
 def _chosen(heads: dict[str, list[Row]], table: Table) -> str:
-    """Return the first sheet with a row that has all names wanted, or the first."""
+    """Return the first sheet with a row of all wanted names, or the first sheet."""
     wanted = {*table.read(table.columns or ()), *table.exclude}
     for name, head in heads.items():
         rows = ({str(_cell(v, ".")).strip() for v in row.values()} for row in head)
@@ -89,19 +88,19 @@ def _chosen(heads: dict[str, list[Row]], table: Table) -> str:
 
 
 def _span(head: Iterable[Row]) -> range:
-    """Return the columns of a table: those that its first rows have."""
-    head = [row for row in head if len(row) > 1] or head  # others may be titles
+    """Return the range of columns of the first rows."""
+    head = [row for row in head if len(row) > 1] or head  # single cells may be titles
     return range(min(map(min, head)), max(map(max, head)) + 1)
 
 
 def _lines(rows: Iterable[Row], span: range, text: Format) -> Iterator[bytes]:
-    """Yield the rows of a sheet as text, in pieces of whole rows."""
+    """Yield a sheet as CSV text, in pieces of whole rows."""
     decimal = text.decimal or "."
     lines = io.StringIO(newline="")
     settings: Any = {"delimiter": text.delimiter, "quoting": csv.QUOTE_NONNUMERIC}
     writer = csv.writer(lines, lineterminator="\n", **settings)
     for number, row in enumerate(rows, 1):
-        cells = [_cell(row.get(at, ""), decimal) for at in span]
+        cells = [_cell(row.get(column, ""), decimal) for column in span]
         if any(cell != "" for cell in cells):
             writer.writerow(cells)
         if number >= _N_ROWS and lines.tell() > _TEXT_PIECE:
@@ -112,7 +111,7 @@ def _lines(rows: Iterable[Row], span: range, text: Format) -> Iterator[bytes]:
 
 
 def _cell(value: float | str, decimal: str) -> float | str:
-    """Return a cell for csv, which writes numbers as Python does."""
+    """Return a cell for `csv.writer`: whole numbers as integers."""
     if isinstance(value, str):
         return value
     if value.is_integer() and abs(value) < _EXACT:
@@ -121,7 +120,7 @@ def _cell(value: float | str, decimal: str) -> float | str:
 
 
 class WorkbookError(ValueError):
-    """A file is not a workbook that can be read."""
+    """A file is not a readable workbook."""
 
 
 @dataclass(frozen=True)
@@ -129,33 +128,33 @@ class Workbook:
     """The parts of a workbook that its sheets need."""
 
     path: str
-    sheets: dict[str, str]  # the part of each visible table, by its name
-    texts: list[str]  # that cells share
+    sheets: dict[str, str]  # part of each visible worksheet, by name
+    texts: list[str]  # shared strings
     dates: set[str]  # styles of dates and times
     since_1904: bool
 
     def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet that hold something."""
+        """Yield the nonempty rows of a sheet."""
         row: Row = {}
-        at, n_characters = -1, 0
+        column, n_characters = -1, 0
         with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
             for item in _texts(archive, self.sheets[sheet], "c"):
                 if item is None:
                     if row:
                         yield row
-                    row, at, n_characters = {}, -1, 0
+                    row, column, n_characters = {}, -1, 0
                     continue
                 attributes, text = item
                 letters = attributes.get("r", "").rstrip("0123456789")
-                at = _place(letters) if letters else at + 1
-                if at >= _MOST_COLUMNS:
+                column = _column_index(letters) if letters else column + 1
+                if column >= _MAX_COLUMNS:
                     raise ValueError("a row has too many cells")
                 value = self._value(text, attributes) if text else ""
                 if value != "":
-                    row[at] = value
+                    row[column] = value
                 if isinstance(value, str):
                     n_characters += len(value)
-                    if n_characters > _LONGEST_ROW:
+                    if n_characters > _MAX_ROW:
                         raise ValueError("a row holds far too much text")
 
     def _value(self, text: str, attributes: dict[str, str]) -> float | str:
@@ -166,7 +165,7 @@ class Workbook:
             if number is None:
                 return text
             is_date = attributes.get("s", "") in self.dates
-            return self._moment(number) if is_date else number
+            return self._date_text(number) if is_date else number
         if kind == "s":
             index = int(text)
             if not 0 <= index < len(self.texts):
@@ -174,12 +173,12 @@ class Workbook:
             return self.texts[index]
         if kind == "b":
             return "true" if text == "1" else "false"
-        if len(text) > _LONGEST_CELL:
+        if len(text) > _MAX_CELL:
             raise ValueError("a cell holds far too much text")
         return _plain(text)
 
-    def _moment(self, days: float) -> float | str:
-        """Return a date, perhaps with its time, or a time alone, as text."""
+    def _date_text(self, days: float) -> float | str:
+        """Return a date, a date and time, or a time as text."""
         try:
             time = timedelta(milliseconds=round(days * 86_400_000))
             if 0 <= days < 1:
@@ -192,7 +191,7 @@ class Workbook:
 
 
 def open_workbook(path: str) -> Workbook:
-    """Read the names of the sheets, and the texts that they share."""
+    """Read the sheet names, the shared strings and the styles of dates."""
     with _errors_name(path):
         with open(path, "rb") as file:
             first = file.read(8)
@@ -231,7 +230,7 @@ def open_workbook(path: str) -> Workbook:
 
 @contextmanager
 def _errors_name(path: str) -> Iterator[None]:
-    """Turn whatever a damaged file raises, which is almost anything, into one error."""
+    """Turn anything that a damaged file raises into a WorkbookError."""
     try:
         yield
     except (WorkbookError, MemoryError, PermissionError):  # Excel may have it open
@@ -247,7 +246,7 @@ def _errors_name(path: str) -> Iterator[None]:
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]]:
-    """Return the parts that belong to a part: their keys, kinds and names."""
+    """Return the key, kind and name of each part that belongs to a part."""
     folder, name = posixpath.split(part)
     relations = []
     rels = f"{folder}/_rels/{name}.rels".lstrip("/")
@@ -261,8 +260,8 @@ def _relations(archive: zipfile.ZipFile, part: str) -> list[tuple[str, str, str]
 
 
 def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, str]]]:
-    """Return names and attributes of all elements of a small part."""
-    if archive.getinfo(part).file_size > _SMALL_PART:
+    """Return the names and attributes of all elements of a small part."""
+    if archive.getinfo(part).file_size > _MAX_PART:
         raise ValueError(f"its part {part} is far too large")
     elements = []
     parser = expat.ParserCreate()
@@ -278,7 +277,7 @@ def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
     """Parse a part piece by piece, as it is unpacked."""
 
     def refuse(*_: Any) -> None:
-        raise ValueError("it defines entities of XML")
+        raise ValueError("it defines XML entities")
 
     parser.StartDoctypeDeclHandler = refuse
     n_read = 0
@@ -286,7 +285,7 @@ def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
         while piece := file.read(_PIECE):
             parser.Parse(piece)
             n_read += len(piece)
-            if n_read - max(parser.CurrentByteIndex, 0) > _LONGEST_MARKUP:
+            if n_read - max(parser.CurrentByteIndex, 0) > _MAX_TAG:
                 raise ValueError(f"a tag of its part {part} does not end")
             yield
         parser.Parse(b"", True)
@@ -296,28 +295,28 @@ def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
 def _texts(
     archive: zipfile.ZipFile, part: str, item: str
 ) -> Iterator[tuple[dict[str, str], str] | None]:
-    """Yield attributes and text of all items of a part; None where a row ends."""
+    """Yield the attributes and text of each item of a part, and None after a row."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     items: list[tuple[dict[str, str], str] | None] = []
     pieces: list[str] = []
     attributes: dict[str, str] = {}
-    is_spoken = False  # text that says how another is pronounced
-    prefix = 0  # length of that of all tags: some programs write <x:c> for <c>
+    is_phonetic = False  # within a guide to pronunciation
+    prefix = 0  # length of the namespace prefix: some programs write <x:c> for <c>
 
-    def start(name: str, its: dict[str, str]) -> None:
-        nonlocal attributes, is_spoken
+    def start(name: str, attrs: dict[str, str]) -> None:
+        nonlocal attributes, is_phonetic
         tag = name[prefix:]
         if tag == item:
-            attributes = its
+            attributes = attrs
             pieces.clear()
-        elif tag == "v" or (tag == "t" and not is_spoken):
+        elif tag == "v" or (tag == "t" and not is_phonetic):
             parser.CharacterDataHandler = pieces.append
         elif tag == "rPh":
-            is_spoken = True
+            is_phonetic = True
 
     def end(name: str) -> None:
-        nonlocal is_spoken
+        nonlocal is_phonetic
         tag = name[prefix:]
         if tag in ("v", "t"):
             parser.CharacterDataHandler = None
@@ -326,7 +325,7 @@ def _texts(
         elif tag == "row":
             items.append(None)
         elif tag == "rPh":
-            is_spoken = False
+            is_phonetic = False
 
     def root(name: str, _: dict[str, str]) -> None:
         nonlocal prefix
@@ -337,18 +336,18 @@ def _texts(
     for _ in _parsed(parser, archive, part):
         yield from items
         items.clear()
-        if sum(map(len, pieces)) > 2 * _LONGEST_CELL:
+        if sum(map(len, pieces)) > 2 * _MAX_CELL:
             raise ValueError("a cell holds far too much text")
 
 
 def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
-    """Return the texts that cells share, in their order."""
+    """Return the shared strings in order."""
     texts, n_bytes = [], 0
     for item in _texts(archive, part, "si"):
         if item is not None:
             texts.append(_plain(item[1]))
             n_bytes += 64 + len(item[1])
-        if n_bytes > _MOST_TEXT:
+        if n_bytes > _MAX_STRINGS:
             raise WorkbookError(
                 f"{path} has more text than fits into memory: save it as CSV"
             )
@@ -356,7 +355,7 @@ def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text with the characters that Excel writes by their numbers."""
+    """Decode the characters that Excel escapes, such as _x000A_."""
     if "_x" not in text:
         return text
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
@@ -365,7 +364,7 @@ def _plain(text: str) -> str:
 def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> set[str]:
     """Return the styles of dates and times."""
     codes: dict[int, str] = {}
-    styles: list[int] = []  # the number of the format of each style
+    styles: list[int] = []  # the format number of each style
     is_cell = False
     for tag, attributes in elements:
         if tag == "numFmt":
@@ -379,11 +378,11 @@ def _date_styles(elements: Iterable[tuple[str, dict[str, str]]]) -> set[str]:
 
 
 @cache
-def _place(letters: str) -> int:
-    """Return the number of a column, from zero."""
+def _column_index(letters: str) -> int:
+    """Return the index of a column, given its letters."""
     number = 0
     for letter in letters:
         number = 26 * number + ord(letter) - ord("A") + 1
-        if not "A" <= letter <= "Z" or number > _MOST_COLUMNS:
+        if not "A" <= letter <= "Z" or number > _MAX_COLUMNS:
             raise ValueError(f"no column is called {letters[:20]!r}")
     return number - 1

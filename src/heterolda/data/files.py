@@ -1,6 +1,6 @@
-"""Names of files: which are tables, and what a folder or a pattern stands for.
+"""Expand names of files, folders and patterns into the files of a table.
 
-No other package is imported here, so that a command can refuse a name at once.
+This module imports no other package, so that a command can reject a name at once.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 TEXT = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT))
-# The usual delimiter of text files that are written.
+# Text files that can be written, with their usual delimiter.
 WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = (*PARQUET, *TEXT, *EXCEL)
 STANDARD_STREAM = "-"  # standard input or output
 # Other files in a folder may be notes.
 _IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
 _LISTED = ", ".join((*PARQUET, *_TEXT, *EXCEL)) + " (or .gz)"
-_LOCK = "~$"  # begins the names of files that Excel keeps next to open ones
+_LOCK = "~$"  # prefix of Excel's lock files
 HIDDEN = (".", "_", _LOCK)
 
 
 def paths_of(source: Any) -> list[str] | None:
-    """Return the names of all files of a source, or None if it is not a path."""
+    """Return the paths of all files of a source, or None if it is not a path."""
     items = source if isinstance(source, list | tuple) else [source]
     if not all(isinstance(item, str | os.PathLike) for item in items):
         return None

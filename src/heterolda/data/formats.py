@@ -12,7 +12,7 @@ from itertools import chain
 
 from heterolda.exceptions import ReadingWarning
 
-_MOST_BLANKS = 5  # of a cell that is empty
+_MAX_BLANKS = 5  # of an empty cell
 _WINDOWS = "Windows-1252"
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -34,7 +34,7 @@ def warn_of_reading(message: str) -> None:
 
 @dataclass(eq=False)
 class Encoding:
-    """The encoding of a text, as far as it has been read, and its byte-order mark."""
+    """The encoding of a text, as detected so far, and its byte-order mark."""
 
     name: str = "utf-8"
     mark: bytes = b""
@@ -56,13 +56,13 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Format:
-    """Format of a table of text; None is detected in the file."""
+    """Format of a text table; what is None is detected in the file."""
 
     delimiter: str | None = None  # one character; a blank stands for any number of them
     decimal: str | None = None  # "." or ","
     header: bool = True  # whether the first line names the columns
     na: tuple[str, ...] = ()  # strings for missing values, in addition to the usual
-    n_columns: tuple[int, ...] = ()  # that files without header may have; empty: any
+    n_columns: tuple[int, ...] = ()  # allowed without a header; empty: any
     grouped: bool | None = None  # whether the other decimal mark separates thousands
     line_end: str = "\n"
     encoding: Encoding = field(default_factory=Encoding, compare=False)
@@ -79,20 +79,20 @@ class Format:
 
     @cached_property
     def missing_words(self) -> list[str]:
-        """All strings that stand for a missing value in text, apart from numbers.
+        """All NA strings of text that are not numbers.
 
-        Arrow needs much memory for each of them in files of many columns.
+        They are few, as Arrow needs much memory for each in files of many columns.
         """
         from pyarrow import csv as arrow_csv
 
         usual = arrow_csv.ConvertOptions().null_values
-        blanks = [" " * n for n in range(1, _MOST_BLANKS)]
+        blanks = [" " * n for n in range(1, _MAX_BLANKS)]
         padded = [f" {word}" for word in self.na_words]
         return list(dict.fromkeys([*usual, *blanks, *self.na_words, *padded]))
 
 
 def number_of(text: str) -> float | None:
-    """Return the number that a text is, or None."""
+    """Convert text to a number; return None if it is none."""
     try:
         return float(text)
     except ValueError:
@@ -114,8 +114,8 @@ def as_utf8(
 ) -> Iterator[bytes]:
     """Yield a text in UTF-8, without its byte-order mark.
 
-    UTF-16 is recognized by its mark. What is not UTF-8 is read as Windows-1252, which
-    has all letters of Latin-1. `encoding` is set to what is detected.
+    UTF-16 is recognized by its mark. Text that is not UTF-8 is read as Windows-1252,
+    which has all letters of Latin-1. `encoding` is set to the detected encoding.
     """
     encoding = Encoding() if encoding is None else encoding
     text, first = iter(pieces), b""
@@ -133,7 +133,7 @@ def as_utf8(
 
 
 def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
-    """Yield the same text, or raise ValueError where it is not text."""
+    """Yield the pieces unchanged, or raise ValueError at a zero byte."""
     for piece in text:
         if b"\0" in piece:
             raise ValueError(
@@ -146,9 +146,9 @@ def _without_zeros(text: Iterable[bytes], where: str) -> Iterator[bytes]:
 def _from_utf16(text: Iterable[bytes], where: str, encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        for piece in chain(text, [b""]):  # nothing stands for the end
+        for piece in chain(text, [b""]):  # an empty piece marks the end
             yield decoder.decode(piece, final=not piece).encode()
-    except UnicodeError as error:  # halves of a pair that stand alone, for instance
+    except UnicodeError as error:  # an unpaired surrogate, for instance
         raise ValueError(
             f"{where} begins as text in UTF-16, but is damaged: {error}"
         ) from error
@@ -157,10 +157,10 @@ def _from_utf16(text: Iterable[bytes], where: str, encoding: str) -> Iterator[by
 def _utf8_or_windows(
     text: Iterable[bytes], where: str, encoding: Encoding
 ) -> Iterator[bytes]:
-    """Yield UTF-8 as it is, and Windows-1252 converted, from its first letter on."""
+    """Yield UTF-8 unchanged, and Windows-1252 converted from its first letter on."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    is_ascii, cut = True, b""  # so far; and the beginning of a character
-    pieces = chain(text, [b""])  # nothing stands for the end
+    is_ascii, cut = True, b""  # so far; the start of a character that was cut
+    pieces = chain(text, [b""])  # an empty piece marks the end
     for piece in pieces:
         data = cut + piece
         try:

@@ -1,4 +1,4 @@
-"""Class statistics and a sample of the rows of a table, in one pass."""
+"""Gather class statistics and a sample of the rows of a table in one pass."""
 
 from __future__ import annotations
 
@@ -26,16 +26,13 @@ from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, frequency_factor
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
-# Bytes for rows that are kept, and copies of them that EM holds at the same time.
+# Bytes for incomplete rows in memory, and the number of copies that EM makes of them.
 MEMORY = 2**29
 _COPIES = 6
-# Numbers of the matrices of a class that statistics by fold may take.
-_FOLD_NUMBERS = 1 << 19
-# Every other row may be of another class only if there are no more rows than this:
-# in the first batches, and in all.
+_FOLD_NUMBERS = 1 << 19  # matrix entries of a class, for all folds together
+# With more rows than this, so far and in all, half as many labels are not classes.
 _MANY_ROWS, _FEW_ROWS = 1000, 20
-# Labels with decimals are a measurement if there are more of them.
-_MOST_DECIMALS = 20
+_MAX_DECIMALS = 20  # more labels with decimals are a measurement
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,8 @@ class Gathered:
     """The result of a pass over a table."""
 
     statistics: ClassStatistics  # of all rows
-    folds: list[ClassStatistics]  # the statistics of each fold, if asked for
-    sample: Any  # a RowSample, if asked for
+    folds: list[ClassStatistics]  # of each fold, if requested
+    sample: Any  # a RowSample, if requested
     n_incomplete: int  # rows with missing values
     reading: Pass
 
@@ -58,9 +55,9 @@ def gather(
 ) -> Gathered:
     """Gather class statistics, and a sample of each class, in one pass.
 
-    The hash of a row says which fold it is in. Moments by EM, of rows with missing
-    values, do not add up: then there are no folds, and incomplete rows are read again
-    for each step if they take too much memory.
+    The hash of a row determines its fold. Moments by EM do not add up, so there are no
+    folds if rows are incomplete. Incomplete rows that do not fit in memory are read
+    again for each step.
     """
     reading, sample = Pass(table, progress), None
     incomplete = _IncompletePool()
@@ -77,8 +74,8 @@ def gather(
             rows = rows.take(~mask)
         if not parts:
             names = np.array(reading.file.features, dtype=object)
-            most = max(2, _FOLD_NUMBERS // len(names) ** 2)
-            parts = [None] * (1 + min(n_folds, most))
+            max_folds = max(2, _FOLD_NUMBERS // len(names) ** 2)
+            parts = [None] * (1 + min(n_folds, max_folds))
         with _columns_named(reading.file.name, names):
             parts = [
                 _added(part, dealt, names)
@@ -122,7 +119,7 @@ def _dealt(rows: Rows, n_folds: int) -> Iterator[Rows]:
 def _added(
     total: ClassStatistics | None, rows: Rows, names: NDArray[Any]
 ) -> ClassStatistics | None:
-    """Add the statistics of rows, whose classes are numbers of labels."""
+    """Add the statistics of rows to a total."""
     if not len(rows.codes):
         return total
     sums = ClassStatistics.from_rows(rows, names)
@@ -130,7 +127,7 @@ def _added(
 
 
 def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
-    """Return statistics of the first classes with their labels, in order."""
+    """Label the classes of statistics, and sort them by label."""
     labels = labels[: stats.n_classes]
     order = np.argsort(labels)
     ordered: ClassStatistics = stats.with_entries(order, labels[order])
@@ -149,30 +146,34 @@ def _columns_named(where: str, names: NDArray[Any]) -> Iterator[None]:
 
 
 def read_all(
-    table: Table, progress: Progress = silent, most: int | None = None, seed: int = 0
+    table: Table,
+    progress: Progress = silent,
+    max_rows: int | None = None,
+    seed: int = 0,
 ) -> tuple[Rows, Pass]:
-    """Read all rows at once; of more than `most` rows, keep a random sample.
+    """Read all rows, or a random sample of `max_rows`, and return them with the pass.
 
-    Each row has a random key, and those of the smallest keys are kept, in their order.
-    The pass that has read them comes with them.
+    Each row draws a random key, and the rows with the smallest keys are kept in order.
     """
     reading, rng = Pass(table, progress), np.random.default_rng(seed)
     parts: list[tuple[Array, Rows]] = []
     for rows in reading:
         parts.append((rng.random(len(rows.codes)), rows))
         _check_classes(reading)
-        if most is not None and sum(len(keys) for keys, _ in parts) > 2 * most:
-            parts = [_joined(parts, most)]
+        if max_rows is not None and sum(len(keys) for keys, _ in parts) > 2 * max_rows:
+            parts = [_joined(parts, max_rows)]
     _check_rows(reading)
-    _, rows = _joined(parts, most)
+    _, rows = _joined(parts, max_rows)
     labels = reading.labels.classes
     order = np.argsort(labels)
     codes = np.argsort(order)[rows.codes]
     return Rows(rows.X, codes, rows.weights, labels[order]), reading
 
 
-def _joined(parts: list[tuple[Array, Rows]], most: int | None) -> tuple[Array, Rows]:
-    """Return keys and rows of several parts: the `most` rows of the smallest keys."""
+def _joined(
+    parts: list[tuple[Array, Rows]], max_rows: int | None
+) -> tuple[Array, Rows]:
+    """Join parts, and keep the `max_rows` rows with the smallest keys."""
     keys = np.concatenate([keys for keys, _ in parts])
     X = np.concatenate([rows.X for _, rows in parts])
     codes = np.concatenate([rows.codes for _, rows in parts])
@@ -180,14 +181,14 @@ def _joined(parts: list[tuple[Array, Rows]], most: int | None) -> tuple[Array, R
     if parts[0][1].weights is not None:
         weights = np.concatenate([rows.frequencies for _, rows in parts])
     rows = Rows(X, codes, weights, parts[-1][1].classes)
-    if most is None or len(keys) <= most:
+    if max_rows is None or len(keys) <= max_rows:
         return keys, rows
-    kept = np.sort(np.argpartition(keys, most - 1)[:most])
+    kept = np.sort(np.argpartition(keys, max_rows - 1)[:max_rows])
     return keys[kept], rows.take(kept)
 
 
 def _check_rows(reading: Pass) -> None:
-    """Refuse a table without rows or classes; warn of rows that were left out."""
+    """Reject a table without rows or classes; warn of rows that were left out."""
     n_rows, n_dropped = reading.n_rows, reading.n_dropped
     if not n_rows:
         complete = " without missing values" if n_dropped else ""
@@ -205,14 +206,14 @@ def _check_rows(reading: Pass) -> None:
 
 
 def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
-    """Refuse labels that are not classes.
+    """Reject labels that are not classes.
 
-    That is so if every other row has its own, unless rows are few, or if, in the end,
-    they are many numbers with decimals.
+    These are half as many labels as rows, unless there are few rows, and at the end of
+    the pass many numbers with decimals.
     """
     n, n_rows = len(reading.labels), reading.n_rows
     differ = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
-    if not differ and not (is_end and n > _MOST_DECIMALS):
+    if not differ and not (is_end and n > _MAX_DECIMALS):
         return
     labels = reading.labels.classes.tolist()
     numbers = [number_of(text_of(label)) for label in labels]
@@ -230,9 +231,9 @@ def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
 
 
 class _IncompletePool:
-    """Incomplete rows of batches; many of one pattern are replaced by a factor.
+    """Collect incomplete rows; a factor replaces many rows of one pattern.
 
-    Their `parts` are None as soon as they take too much memory.
+    `parts` becomes None when they take too much memory.
     """
 
     def __init__(self) -> None:
@@ -261,11 +262,11 @@ def _incomplete(rows: Rows) -> IncompleteRows:
 
 @dataclass(frozen=True)
 class _RereadRows:
-    """Rows whose incomplete ones are read again for each step of EM."""
+    """Rows for EM, of which incomplete ones are read again for each step."""
 
     complete: list[IncompleteRows]
     first_pass: Pass
-    n_rows: int  # incomplete ones, as the first pass has counted them
+    n_rows: int  # incomplete rows in the first pass
     scale: float  # of weights
 
     def __iter__(self) -> Iterator[IncompleteRows]:
@@ -281,7 +282,7 @@ class _RereadRows:
                 yield _incomplete(rows.take(mask)).scaled(self.scale)
         if n_rows != self.n_rows or len(reading.labels) > n_classes:
             raise TypeError(
-                f"source is a {type(table.source).__name__}, whose rows are gone or "
-                "others when read again, but too many have missing values to keep "
-                "them: pass files, a dataset or a table"
+                f"source is a {type(table.source).__name__}, which does not yield the "
+                "same rows again, but too many have missing values to keep them in "
+                "memory: pass files, a dataset or a table"
             )

@@ -1,4 +1,4 @@
-"""Labels as files have them: numbered as they appear, or found among given classes."""
+"""Number the labels of files, or match them with the classes of a model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class LabelNumbers:
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
-        self._files: dict[str, str] = {}  # the first with each kind of labels
+        self._files: dict[str, str] = {}  # first file with each kind of label
         self._is_text = True
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def of(self, codes: Index, labels: list[Any], file: File) -> NDArray[np.int64]:
-        """Return the number of each row's label; new ones are entered."""
+        """Return the number of each row's label; number new labels."""
         self._is_text &= file.is_text
         lookup = np.zeros(len(labels), np.int64)
         for code in np.flatnonzero(np.bincount(codes, minlength=len(labels))):
@@ -57,10 +57,9 @@ class LabelNumbers:
 
 
 class ClassFinder:
-    """Finds labels as files have them among the classes of a model.
+    """Matches labels of files with the classes of a model.
 
-    Text files have text where the model may have numbers; ``true`` and ``True`` are
-    the same.
+    Text matches numbers, as text files have no others, and ``true`` matches ``True``.
     """
 
     def __init__(self, classes: NDArray[Any]) -> None:
@@ -83,10 +82,10 @@ class ClassFinder:
         for code in np.unique(codes).tolist():
             label = labels[code]
             places[code] = k = self.find(label)
-            same = self._alike.get(look_of(label), ())
-            if k < 0 and len(same) == 1:
-                places[code] = same[0]
-                alike[label] = names[same[0]]
+            similar = self._alike.get(look_of(label), ())
+            if k < 0 and len(similar) == 1:
+                places[code] = similar[0]
+                alike[label] = names[similar[0]]
             elif k < 0:
                 unknown.append(label)
         if unknown:
@@ -97,7 +96,7 @@ class ClassFinder:
         if alike:
             warnings.warn(
                 f"{where} {named([*alike])}, which look like the classes "
-                f"{named([*alike.values()])} of the model and are taken for these",
+                f"{named([*alike.values()])} of the model and are read as such",
                 SimilarLabelsWarning,
                 stacklevel=2,
             )
@@ -112,7 +111,7 @@ class ClassFinder:
 
 
 def text_of(label: Any) -> str:
-    """Return a label, or a number, as a text file has it."""
+    """Return a label or a number as a text file has it."""
     if isinstance(label, float) and label % 1 == 0 and abs(label) < 1e18:
         label = int(label)
     text = str(label)
@@ -120,7 +119,7 @@ def text_of(label: Any) -> str:
 
 
 def look_of(label: Any) -> object:
-    """Return a label without letter case and needless blanks, or as a number."""
+    """Return a label as a number, or without letter case and extra blanks."""
     text = " ".join(str(label).split())
     number = number_of(text)
     is_rounded = number is None or abs(number) >= _EXACT
@@ -130,7 +129,7 @@ def look_of(label: Any) -> object:
 def warn_of_similar_labels(
     labels: Iterable[Any], subject: str = "these labels", kind: str = "classes"
 ) -> None:
-    """Warn of labels, of those that are text, that may be meant to be the same."""
+    """Warn of text labels that may be meant to be the same."""
     groups: dict[object, list[str]] = {}
     for label in labels:
         if isinstance(label, str):

@@ -1,4 +1,4 @@
-"""The layout of a text by its first lines: delimiter, column names, decimal mark."""
+"""Detect delimiter, column names and decimal mark of a text from its first lines."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from heterolda.data.text_rows import BLANK, merged_blanks
 _DELIMITERS = ";\t|,"
 _MISSING = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
 _N_ROWS = 200  # rows to examine
-_FEW_ROWS = 5  # rows from which nothing is concluded
+_FEW_ROWS = 5  # fewer rows prove nothing
 _N_SHOWN = 5  # cells in a message
-_MOST = 0.8  # share of the rows that must have the same number of cells
+_MIN_SHARE = 0.8  # of the rows must agree
 _NAMES = {".": "point", ",": "comma"}
 _POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
-# By the decimal mark: numbers that may have thousands separators, and those that do.
+# Whole numbers with thousands separators, by decimal mark.
 _THOUSANDS = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+"),
 }
+# Decimal numbers with thousands separators.
 _GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
 }
-_FIRST_NAME = "column_1"  # first name in predictions of files without a header
+_FIRST_NAME = "column_1"  # of the predictions of a file without a header
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a line for Excel
 
 
@@ -40,7 +41,7 @@ class Layout:
     """The layout of a text."""
 
     names: list[str]  # of all columns
-    unnamed: list[str]  # those of them to which the text gives no name
+    unnamed: list[str]  # those without a name in the text
     n_lines: int  # before the first row
     format: Format  # complete
 
@@ -51,7 +52,7 @@ class _Row(NamedTuple):
 
 
 def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
-    """Detect the layout of a text from its first lines, which are whole.
+    """Detect the layout of a text from its first lines, which are complete.
 
     Only what `text` leaves open is detected. `usual` is the delimiter that the name of
     the file suggests. Spaces around names are removed, and columns without a name are
@@ -60,9 +61,9 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
     if not text.header or len(comments) == len(lines):
-        comments = list(takewhile(_says_nothing, lines))  # rows may begin with #
-    told = _SEPARATOR.fullmatch(comments[0]) if comments else None
-    given = text.delimiter or (told[1] if told else None)
+        comments = list(takewhile(_is_blank, lines))  # rows may begin with #
+    separator = _SEPARATOR.fullmatch(comments[0]) if comments else None
+    given = text.delimiter or (separator[1] if separator else None)
     delimiter, rows = _parsed("".join(lines[len(comments) :]), given, usual)
     if not rows:
         raise ValueError(
@@ -72,7 +73,7 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     width = mode(len(row.cells) for row in rows[1:] or rows)
     titles = list(takewhile(lambda row: _is_title(row.cells, width, text), rows))
     n_lines, rows = titles[-1].n_lines if titles else 0, rows[len(titles) :]
-    if titles or not all(map(_says_nothing, comments)):
+    if titles or not all(map(_is_blank, comments)):
         warn_of_reading(
             f"{where}: the text up to line {len(comments) + n_lines} comes before the "
             "table and was left out"
@@ -110,11 +111,11 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
 
 
 def _is_comment(line: str) -> bool:
-    return _says_nothing(line) or line.lstrip().startswith("#")
+    return _is_blank(line) or line.lstrip().startswith("#")
 
 
-def _says_nothing(line: str) -> bool:
-    """Return whether a line is empty, or only for Excel."""
+def _is_blank(line: str) -> bool:
+    """Return whether a line is empty, or only tells Excel the delimiter."""
     return not line.strip() or bool(_SEPARATOR.fullmatch(line))
 
 
@@ -151,9 +152,9 @@ def _only_cells(rows: list[_Row]) -> list[str]:
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
-    """Return the number of numeric cells per row, whether all are named, and the width.
+    """Return the numeric cells per row, whether columns are named, and the width.
 
-    If the rows are not a table, the first of these is negative.
+    The first is negative if the rows are not a table.
     """
     body = [row.cells for row in rows[1:] or rows]
     width = mode(map(len, body)) if body else 0
@@ -161,7 +162,7 @@ def _score(rows: list[_Row]) -> tuple[float, bool, int]:
     n_names = len(rows[0].cells) if rows else 0
     is_named = abs(n_names - width) <= 1 < n_names
     is_title = n_names == 1
-    if width < 2 or len(whole) < _MOST * len(body) or not (is_named or is_title):
+    if width < 2 or len(whole) < _MIN_SHARE * len(body) or not (is_named or is_title):
         return -1, False, 0
     return mean(sum(map(_is_number, cells)) for cells in whole), is_named, width
 
@@ -189,7 +190,7 @@ def _fitted(
     if all(not cells[-1] for cells in body):  # a delimiter at the end of each row
         return [*names, ""]
     if not _are_names([cells[0].strip() for cells in body]):
-        return names  # and rows are too long
+        return names  # the rows are too long
     warn_of_reading(
         f"{where}: there is one name fewer than columns, so the first column was read "
         "as row names, as R writes them"
@@ -211,13 +212,13 @@ def _are_names(cells: list[str]) -> bool:
 def _has_units(body: list[list[str]], text: Format) -> bool:
     """Return whether the first row has words, such as units, above numbers."""
     first, *others = body or [[]]
-    same = [row for row in others if len(row) == len(first)]
-    if len(same) < _FEW_ROWS:
+    full_rows = [row for row in others if len(row) == len(first)]
+    if len(full_rows) < _FEW_ROWS:
         return False
     above = [
         word.strip().casefold()
-        for word, *below in zip(first, *same, strict=True)
-        if sum(map(_is_number, below)) > _MOST * len(same)
+        for word, *below in zip(first, *full_rows, strict=True)
+        if sum(map(_is_number, below)) > _MIN_SHARE * len(full_rows)
     ]
     missing = _MISSING.union(map(str.casefold, text.na))
     words = {word for word in above if any(map(str.isalpha, word))} - missing
@@ -229,7 +230,7 @@ def decimal_mark(
 ) -> tuple[str, bool]:
     """Return the decimal mark, and whether the other one separates thousands.
 
-    Unless it is given, it is a comma only where no number has a point.
+    Unless given, it is a comma only if no number has a point.
     """
     cells = [cell.strip() for row in body for cell in row]
     commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]

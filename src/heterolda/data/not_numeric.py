@@ -1,4 +1,4 @@
-"""One message for columns that must be numeric and are not."""
+"""Report all columns that must be numeric and are not in one message."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from heterolda.data.formats import number_pattern
 from heterolda.data.table import File
 from heterolda.foundations.wording import count
 
-# Strings for missing values, besides those that are always recognized.
-_MARK = re.compile(r"[^\w\s]{1,3}|n[./]?[adks][./]?|missing|unknown", re.IGNORECASE)
+# Likely NA strings, in addition to those that are always recognized.
+_LIKELY_NA = re.compile(
+    r"[^\w\s]{1,3}|n[./]?[adks][./]?|missing|unknown", re.IGNORECASE
+)
 _WORD = re.compile(r"\D{1,30}")
 _DATE = re.compile(
     r"(\d{1,4}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{1,4}|\d{1,2}:\d{2})\b.*", re.IGNORECASE
 )
-_LENGTH = 100  # characters of a cell that count
-# A column has few NA strings, and these are in few cells.
-_MARKS, _FEW = 5, 0.1
-# The most levels of a category, and the fewest rows per level on average.
-_LEVELS, _ROWS_OF_LEVEL = 50, 3
+_LENGTH = 100  # characters of a cell that are compared
+_MAX_NA_STRINGS = 5  # of a column
+_MAX_NA_SHARE = 0.1  # of the cells, for ordinary words as NA strings
+_MAX_LEVELS, _MIN_ROWS_PER_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
 TEXT = "string", "large_string", "string_view"  # types, as Arrow calls them
 
 
 def is_any(kind: Any, *names: str) -> bool:
-    """Return whether the type of a column is one of those that Arrow calls so."""
+    """Return whether the type of a column has one of these names in Arrow."""
     from pyarrow import types
 
     return any(getattr(types, f"is_{name}")(kind) for name in names)
@@ -35,8 +36,8 @@ def is_any(kind: Any, *names: str) -> bool:
 class NotNumericError(ValueError):
     """Columns that must be numeric are not.
 
-    The message is the problem and a remedy for callers of the library. `options` are
-    those of the command line that help, with their values.
+    The message states the problem and a remedy in Python. `options` are the
+    command-line options that help, with their values.
     """
 
     def __init__(self, problem: str, remedy: str, options: dict[str, Any]) -> None:
@@ -45,7 +46,7 @@ class NotNumericError(ValueError):
 
 
 class _Column:
-    """The cells of a column, counted, and the option that helps; None for numbers."""
+    """Count the cells of a column and find the option that helps; None for numbers."""
 
     def __init__(self, column: Any, file: File, n_before: int) -> None:
         kind, text = column.type, file.format
@@ -75,21 +76,21 @@ class _Column:
 
 
 def _remedy(cells: Counter[str], words: Counter[str]) -> str:
-    """Return the option that helps with a column of cells, some not numbers."""
+    """Return the option that helps if some cells of a column are not numbers."""
     n = cells.total()
-    if words.total() < n and len(words) <= _MARKS:
-        few = words.total() <= max(1, _FEW * n)
-        if all(_MARK.fullmatch(w) or (few and _WORD.fullmatch(w)) for w in words):
+    if words.total() < n and len(words) <= _MAX_NA_STRINGS:
+        few = words.total() <= max(1, _MAX_NA_SHARE * n)
+        if all(_LIKELY_NA.fullmatch(w) or (few and _WORD.fullmatch(w)) for w in words):
             return "na"
     is_date = _DATE.fullmatch(next(iter(words), ""))
-    few = 1 < len(cells) <= min(_LEVELS, n // _ROWS_OF_LEVEL)
+    few = 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL)
     return "categorical" if few and not is_date else "exclude"
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
-    """Return the error that names the columns, and the options that help.
+    """Return the error that names the wrong columns and the options that help.
 
-    The columns are all that should be numeric, of a batch in which some are not.
+    `columns` are all columns of a batch that should be numeric.
     """
     table = file.table
     counted = {name: _Column(c, file, n_before) for name, c in columns.items()}
@@ -101,23 +102,25 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         f"{'is' if len(wrong) == 1 else 'are'} not all numbers: "
         f"{', '.join(cells[:_SHOWN])}{more}"
     )
-    levels, out = (
+    levels, dropped = (
         [name for name, column in wrong.items() if column.remedy == remedy]
         for remedy in ("categorical", "exclude")
     )
-    if len(out) == len(counted) and not table.categorical:
+    if len(dropped) == len(counted) and not table.categorical:
         remedy = ". Convert them to numbers, or add columns that are"
         return NotNumericError(problem, remedy, {})
     options: dict[str, Any] = {}
-    marks = {word for c in wrong.values() if c.remedy == "na" for word in c.words}
-    if marks:
-        options["na"] = [*file.format.na, *sorted(marks)]
+    na_strings = {word for c in wrong.values() if c.remedy == "na" for word in c.words}
+    if na_strings:
+        options["na"] = [*file.format.na, *sorted(na_strings)]
     if levels:
         options["categorical"] = [*table.categorical, *levels]
-    if out:
-        options |= [table.without(out)]
-    has_missing = any(c.has_missing for name, c in counted.items() if name not in out)
-    if table.advice and (marks or has_missing):
+    if dropped:
+        options |= [table.without(dropped)]
+    has_missing = any(
+        c.has_missing for name, c in counted.items() if name not in dropped
+    )
+    if table.advice and (na_strings or has_missing):
         options["missing"] = table.advice
     parameter, value = table.without(list(wrong))
     remedy = f". Convert them to numbers, or leave them out with {parameter}={value!r}"

@@ -1,4 +1,4 @@
-"""Statistics of, and fits to, files and Arrow streams that do not fit in memory."""
+"""Fit to files and Arrow streams that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def statistics_from_batches(
 ) -> ClassStatistics:
     """Gather class statistics from files or Arrow streams, batch by batch.
 
-    Memory does not grow with the number of rows: it holds a few batches and one matrix
-    for each class, or all rows while these are fewer than the features.
+    Memory use does not grow with the number of rows: it holds a few batches and one
+    matrix per class, or all rows while they are fewer than the features.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def fit_batches(
 ) -> Estimator:
     """Fit an estimator to files or Arrow data, batch by batch.
 
-    The rows are read once, to gather class statistics; again only if too many of them
-    have missing values to keep these in memory.
+    The rows are read once, to gather class statistics, and again only if too many of
+    them have missing values to fit in memory.
 
     Parameters
     ----------
@@ -138,15 +138,15 @@ def fit_batches(
             f"{type(estimator).__name__} needs rows in memory. Draw a sample and call "
             "fit, or pass a GaussianLinearDiscriminant or a HeteroscedasticProjection."
         )
-    own = getattr(estimator, "missing", None)
-    if missing == "em" and own != "em":
+    setting = getattr(estimator, "missing", None)
+    if missing == "em" and setting != "em":
         raise ParameterError(
             "missing",
             f"='em' needs GaussianLinearDiscriminant(missing='em'), which also "
             f"predicts incomplete rows, got {estimator!r:.80}; or leave such rows out "
             "with missing='drop'",
         )
-    missing = own or "error" if missing is None else missing
+    missing = setting or "error" if missing is None else missing
     table = Table(
         source,
         _named(target),
@@ -154,7 +154,7 @@ def fit_batches(
         exclude,
         sample_weight,
         missing,
-        takes_missing=own is not None,
+        takes_missing=setting is not None,
     )
     gathered = gather(table, progress)
     fit(gathered.statistics, gathered.sample)

@@ -1,4 +1,4 @@
-"""The rows of a table, batch by batch, as they are read."""
+"""Read the rows of a table batch by batch."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FIRST_ROWS = 1000
 
 
 def open_files(table: Table) -> Iterator[File]:
-    """Open the files or streams of a table, one after the other.
+    """Open the files or streams of a table in turn.
 
-    All must have the features of the first, and no others if features are not named.
-    If all columns are kept, these must be the same, too.
+    All must have the features of the first, and no other columns if features are not
+    named or all columns are kept.
     """
     first: File | None = None
     for file in _opened(table):
@@ -57,7 +57,7 @@ def _opened(table: Table) -> Iterator[File]:
 
 
 def _check_same(file: File, first: File) -> None:
-    """Refuse a file that cannot be read, or written, as the first one is."""
+    """Reject a file that cannot be read or written like the first one."""
     differ = {*file.columns} ^ {*first.columns}
     remedy = "name the features with columns=..."
     if file.table.keep:
@@ -68,8 +68,8 @@ def _check_same(file: File, first: File) -> None:
             f"{file.name}: its columns are not those of {first.name}: only one file "
             f"has {listed(np.array(sorted(differ)))}; {remedy}"
         )
-    is_other = file.is_text and file.format.decimal != first.format.decimal
-    if file.table.keep and is_other:
+    mark_differs = file.is_text and file.format.decimal != first.format.decimal
+    if file.table.keep and mark_differs:
         raise ValueError(
             f"{file.name}: its decimal mark differs from that of {first.name}, and the "
             "output would mix both: process these files one by one"
@@ -77,17 +77,17 @@ def _check_same(file: File, first: File) -> None:
 
 
 class Pass:
-    """One pass over the rows of a table, and what it has gathered so far.
+    """A pass over the rows of a table.
 
-    Iterating yields `Rows`, batch by batch, none of them empty. Their codes are numbers
-    of labels in order of appearance, or indices of the classes given.
+    Iterating yields nonempty `Rows`, batch by batch. Their codes number the labels in
+    order of appearance, or are indices of the given classes.
 
     Attributes
     ----------
     n_rows, n_dropped : int
-        Numbers of rows that are used, and that were left out for missing values.
+        Numbers of rows used, and of rows left out for missing values.
     file : File
-        The one that is being read; None before the first.
+        The file being read; None before the first.
     first : array of shape (at most 1000, n_features)
         The first rows.
     labels : LabelNumbers or ClassFinder
@@ -104,7 +104,7 @@ class Pass:
         self.n_rows = self.n_dropped = 0
         self.file: Any = None
         self.first: Array = np.empty((0, 0))
-        # Rows of levels that the fit has not seen, by column.
+        # By column: rows with levels that were not in the fit.
         self._unseen: Counter[str] = Counter()
         self.labels: LabelNumbers | ClassFinder = (
             LabelNumbers() if classes is None else ClassFinder(classes)
@@ -115,7 +115,7 @@ class Pass:
             yield from (rows for _, rows in self.of_file(file) if len(rows.codes))
 
     def of_file(self, file: File) -> Iterator[tuple[Any, Rows]]:
-        """Yield records, without those left out, and their rows, perhaps none."""
+        """Yield the records that are used and their rows, which may be empty."""
         self.file, n_before = file, 0
         for records in file.batches:
             used, rows = self._decoded(records, n_before)
@@ -128,7 +128,7 @@ class Pass:
             yield records if used is None else records.filter(used), rows
 
     def unseen_notes(self) -> list[str]:
-        """Return a line for each column with levels that the fit has not seen."""
+        """Return a line for each column with levels that were not in the fit."""
         return [
             f"column {c.column!r}: {self._unseen[c.column]:,} rows have values that "
             f"were not in the fit; they count as {c.unseen_count_as}"
@@ -137,7 +137,7 @@ class Pass:
         ]
 
     def _decoded(self, records: Any, n_before: int) -> tuple[Mask | None, Rows]:
-        """Return which records are used, if not all, and their rows."""
+        """Return a mask of the records used, or None for all, and their rows."""
         file, table = self.file, self.table
         X = features_of(records, file, n_before, self._unseen)
         codes, labels, weights = np.zeros(len(X), np.int64), ["all"], None
@@ -163,12 +163,12 @@ class Pass:
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
-    """Return rows without missing values that matter; None if that is all of them.
+    """Return a mask of the rows to use, or None for all.
 
-    `absent` says which rows lack a label or a weight. Infinity is an error.
+    `absent` lists masks of rows without a label or a weight. Infinity is an error.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        # The sum is finite unless some number is not, or nearly so.
+        # A finite sum means that every number is finite.
         if np.isfinite(X.sum()) and not np.any(absent):
             return None
     infinite = np.isinf(X)
@@ -181,8 +181,8 @@ def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | N
     if used.all():
         return None
     if table.missing == "error":
-        can = table.advice == "em" and np.isnan(X[used.argmin()]).any()
-        keep = "keep such rows with missing='em', " if can else ""
+        em_helps = table.advice == "em" and np.isnan(X[used.argmin()]).any()
+        keep = "keep such rows with missing='em', " if em_helps else ""
         raise ValueError(
             f"{file.place(bad, n_before)} is missing: fill it in, {keep}or leave such "
             "rows out with missing='drop'"

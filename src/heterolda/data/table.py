@@ -1,4 +1,4 @@
-"""A table: where it is, how it is written, and the roles of its columns."""
+"""Describe a table: its source, its format and the roles of its columns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from heterolda.estimators.fit_record import Category, encoded
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import MISSING_IN_FILES, named
 
-_SHOWN = 20  # names of columns in a message, at most
-# Arrow needs some twenty kilobytes for a column, however few rows there are.
-_MOST_COLUMNS = 30_000
+_SHOWN = 20  # column names in a message
+# Arrow needs about 20 KB per column, even for few rows.
+_MAX_COLUMNS = 30_000
 
 
 class AbsentColumnsError(ValueError):
@@ -31,7 +31,7 @@ class AbsentColumnsError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """A table to read, as often as a task needs it.
+    """A table, which can be read several times.
 
     The first fields are the arguments of :func:`statistics_from_batches`. Without a
     target there are no labels; categorical columns are features.
@@ -45,9 +45,9 @@ class Table:
     missing: str = "error"
     categories: tuple[Category, ...] = ()
     format: Format = field(default_factory=Format)
-    name: str | None = None  # for messages, in place of paths
+    name: str | None = None  # replaces the path in messages
     takes_missing: bool = True  # whether to advise missing="em"
-    keep: bool = False  # whether to read all other columns, too, as they are
+    keep: bool = False  # whether to read all other columns, too, unchanged
 
     def __post_init__(self) -> None:
         for name in ("columns", "exclude"):
@@ -70,7 +70,7 @@ class Table:
             )
 
     def read(self, columns: Iterable[str]) -> list[str]:
-        """Return feature columns, and those of labels and weights after them."""
+        """Return feature columns, followed by those of labels and weights."""
         others = self.target, self.sample_weight
         return [*columns, *(name for name in others if name is not None)]
 
@@ -87,7 +87,7 @@ class Table:
         return "em" if self.takes_missing else "drop"
 
     def without(self, names: Sequence[str]) -> tuple[str, list[str]]:
-        """Return the parameter, and its value, that also leaves out these columns."""
+        """Return the parameter and the value that also leave out these columns."""
         if self.columns is None:
             return "exclude", [*self.exclude, *names]
         return "columns", [name for name in self.columns if name not in set(names)]
@@ -106,9 +106,9 @@ class Table:
             columns = tuple(self.columns)
         wanted = list(dict.fromkeys([*others, *self.categorical, *columns]))
         read = names if self.keep else [n for n in wanted if n not in self.exclude]
-        if len(read) > _MOST_COLUMNS:
+        if len(read) > _MAX_COLUMNS:
             raise ValueError(
-                f"{where}: {len(read)} columns are too many, at most {_MOST_COLUMNS} "
+                f"{where}: {len(read)} columns are too many, at most {_MAX_COLUMNS} "
                 "can be read: select some with columns=..."
             )
         count = Counter(names)
@@ -138,19 +138,19 @@ class Table:
 
 @dataclass(frozen=True)
 class File:
-    """A file that is open, or a stream, or an item of one."""
+    """An open file, a stream or an item of one."""
 
     name: str  # for messages
     table: Table
     columns: tuple[str, ...]  # of features
     batches: Iterable[Any]  # the rows, as record batches
-    schema: Any  # names and types of all columns in it; of text files, text
-    format: Format = field(default_factory=Format)  # of text, as it was detected
+    schema: Any  # names and types of all columns; in text files, all are text
+    format: Format = field(default_factory=Format)  # of text, as detected
     is_text: bool = False  # whether columns are text only because the file is
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features, those of categories among them."""
+        """Names of the features, including those of categories."""
         return tuple(name for _, name in encoded(self.columns, self.table.categories))
 
     def place(self, mask: Any, n_before: int) -> str:
@@ -163,7 +163,7 @@ class File:
 
 @contextmanager
 def errors_name(where: str) -> Iterator[None]:
-    """Turn whatever a reader raises into a ValueError that names the file."""
+    """Turn anything that a reader raises into a ValueError that names the file."""
     import pyarrow as pa
 
     broken = pa.ArrowException, OSError, EOFError, zlib.error, csv.Error

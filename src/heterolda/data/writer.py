@@ -1,4 +1,4 @@
-"""Tables as files: record batches written as they come, whole or not at all."""
+"""Write record batches to files, whole or not at all, or to standard output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heterolda.data.formats import Encoding, Format
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.threads import Progress, silent
 
-# Bytes of rows that a Parquet file gets at a time: small groups take half as much more.
+# Bytes of a row group in a Parquet file; small groups make files half as large again.
 _ROW_GROUP = 1 << 25
 
 
@@ -24,11 +24,10 @@ def write_table(
     path: str = STANDARD_STREAM,
     progress: Progress = silent,
 ) -> int:
-    """Write record batches to a file, or as text to the standard output.
+    """Write record batches to a file, or as text to standard output; return n_rows.
 
-    With each batch comes the format of its rows: text is written in that of the first.
-    There is at least one batch, perhaps without rows, and all are of one schema.
-    Returns the number of rows.
+    Each batch comes with a format, and text is written in that of the first. There is
+    at least one batch, possibly without rows, and all have the same schema.
     """
     n_rows = 0
 
@@ -45,7 +44,7 @@ def write_table(
         sys.stdout.flush()
         for text in _texts(counted(), None, is_shown=sys.stdout.isatty()):
             sys.stdout.buffer.write(text)
-            sys.stdout.buffer.flush()  # somebody may wait for it with the next rows
+            sys.stdout.buffer.flush()  # a reader may need it to send the next rows
         return n_rows
     with written_whole(path) as file:
         if name.endswith(PARQUET):
@@ -53,7 +52,7 @@ def write_table(
             return n_rows
         texts = _texts(counted(), WRITTEN[next(filter(name.endswith, WRITTEN))])
         if name.endswith(".gz"):
-            # Without a name and a time, the same rows make the same bytes.
+            # Without a name and a time, equal rows give equal bytes.
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                 packed.writelines(texts)
         else:
@@ -64,11 +63,10 @@ def write_table(
 def _texts(
     batches: Iterator[tuple[Any, Format]], usual: str | None, is_shown: bool = False
 ) -> Iterator[bytes]:
-    """Yield batches as text, after the names of the columns.
+    """Yield the column names and batches as text, in the format of the first batch.
 
-    They are written in the format of the first. But by the name of the file, if there
-    is one, tabs are `usual` or they are not, and what is shown on a terminal is UTF-8.
-    A decimal comma is not a delimiter.
+    The name of the file, if any, decides between tabs and other delimiters: `usual` is
+    its delimiter. Terminals get UTF-8. A decimal comma is not a delimiter.
     """
     import pyarrow as pa
 
@@ -80,12 +78,12 @@ def _texts(
     names = first.schema.names
     header = pa.RecordBatch.from_arrays([pa.array([name]) for name in names], names)
     encoding = Encoding() if is_shown else text.encoding
-    # The mark of UTF-8 is for Excel, and not for pipes.
+    # Excel needs the mark of UTF-8; pipes do not.
     mark = encoding.mark if usual or encoding.name != "utf-8" else b""
     yield mark + encoding.encode(text_of(header, *style))
-    for batch, own in chain([(first, text)], batches):
-        # Windows-1252 may be found out only with a later row.
-        encoding = Encoding() if is_shown else own.encoding
+    for batch, detected in chain([(first, text)], batches):
+        # Windows-1252 may be detected only at a later row.
+        encoding = Encoding() if is_shown else detected.encoding
         yield encoding.encode(text_of(batch, *style))
 
 
@@ -95,11 +93,11 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
 
     first = next(batches)
     with pq.ParquetWriter(file, first.schema) as writer:
-        waiting: list[Any] = []
+        pending: list[Any] = []
         size = 0
         for batch in chain([first], batches):
             try:
-                waiting.append(batch.cast(writer.schema))
+                pending.append(batch.cast(writer.schema))
             except pa.ArrowInvalid as error:
                 raise ValueError(
                     f"the files have columns of different types: {error}; write CSV, "
@@ -107,11 +105,11 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
                 ) from error
             size += batch.nbytes
             if size > _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(waiting))
-                waiting.clear()
+                writer.write_table(pa.Table.from_batches(pending))
+                pending.clear()
                 size = 0
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting))
+        if pending:
+            writer.write_table(pa.Table.from_batches(pending))
 
 
 def text_of(
@@ -142,16 +140,16 @@ def text_of(
         columns.append(text)
     # All columns at once, as there may be many.
     cells = pc.fill_null(pa.concat_arrays(columns), "")
-    needs = pc.match_substring_regex(cells, special)
-    if pc.any(needs).as_py():
+    needs_quotes = pc.match_substring_regex(cells, special)
+    if pc.any(needs_quotes).as_py():
         doubled = pc.replace_substring(cells, '"', '""')
         mark = scalar('"')
         quoted = pc.binary_join_element_wise(mark, doubled, mark, scalar(""))
-        cells = pc.if_else(needs, quoted, cells)
+        cells = pc.if_else(needs_quotes, quoted, cells)
     n = batch.num_rows
     columns = [cells.slice(start, n) for start in range(0, len(cells), n)]
     lines = pc.binary_join_element_wise(*columns, scalar(delimiter))
     lines = pc.binary_join_element_wise(lines, scalar(line_end), scalar(""))
-    # The strings of an array lie one after the other in memory.
+    # The strings of an array are contiguous in memory.
     n_bytes = pc.sum(pc.binary_length(lines)).as_py()
     return bytes(lines.buffers()[2][:n_bytes])
