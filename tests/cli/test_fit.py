@@ -3,13 +3,12 @@
 import json
 import re
 import warnings
+from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import heterolda
 from helpers.cli import KINDS, invoke, make_frame, names, succeed
@@ -19,7 +18,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda.cli import fitting
-from heterolda.estimators.held_out import deal
+from heterolda.estimators.held_out import held_out
 from heterolda.statistics import samples
 from heterolda.statistics.samples import fold_of, row_hashes
 
@@ -226,27 +225,12 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
     arguments += ["--refine"] if refine else []
     shown = succeed("fit", data, *arguments, "-o", tmp_path / "m.json")
     model = LocalNeighborhoodSearch() if refine else plain()
-    X, w = frame[FEATURES].to_numpy(), frame["times"].to_numpy()
-    classes, y = np.unique(frame["kind"].to_numpy(dtype=str), return_inverse=True)
-    fold = deal(X, y, w, 4)
-    answers, lda = np.empty_like(y), np.empty_like(y)
-    for k in range(4):
-        test = fold == k
-        copies = np.repeat(np.flatnonzero(~test), w[~test])
-        again = clone(model).fit(X[~test], classes[y[~test]], w[~test])
-        answers[test] = np.searchsorted(classes, again.predict(X[test]))
-        peer = LinearDiscriminantAnalysis().fit(X[copies], y[copies])
-        lda[test] = peer.predict(X[test])
-    n = w.sum()
-    right, lda_right = w @ (answers == y) / n, w @ (lda == y) / n
-    d = np.repeat((answers == y).astype(int) - (lda == y), w)
+    X, y, w = (frame[part].to_numpy() for part in (FEATURES, "kind", "times"))
+    expected = held_out(model.fit(X, y, w), X, y, w, n_folds=4)[0]
     record = heterolda.load(tmp_path / "m.json").fit_record_.judgement
-    assert_allclose(
-        [record.accuracy, record.lda_accuracy, record.standard_error, record.n_rows],
-        [right, lda_right, d.std() / np.sqrt(n), n],
-        rtol=1e-9,
-    )
-    assert f"{n} rows): {100 * right:.2f} %; LDA on the same" in shown
+    assert record.method == expected.method
+    assert_allclose(astuple(record)[1:], astuple(expected)[1:], rtol=1e-9)
+    assert f"{w.sum()} rows): {100 * expected.accuracy:.2f} %; LDA on the same" in shown
 
 
 def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):

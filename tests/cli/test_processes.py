@@ -44,31 +44,6 @@ def run(*arguments, **streams):
     return subprocess.run(command(*arguments), timeout=120, **(pipes | streams))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "fit d.csv -t kind -o new.json",
-        "predict m.json d.csv -o out.csv",
-        "evaluate m.json d.csv -t kind",
-        "inspect m.json",
-        "export m.json -o m.h",
-        "project d.csv -t kind",
-        "compare d.csv -t kind --cv 2",
-        "datasets --write iris -o iris.csv",
-    ],
-)
-def test_commands_without_pictures_do_not_import_matplotlib(folder, line):
-    code = (
-        "import atexit, sys; from heterolda.cli import main\n"
-        "atexit.register(lambda: print('matplotlib' in sys.modules, file=sys.stderr))\n"
-        f"sys.argv = ['heterolda', *{line.split()}]; main()"
-    )
-    words = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.endswith("False\n")
-
-
 def test_a_full_disk_leaves_nothing(folder):
     before = sorted(folder.iterdir())
     if os.path.exists("/dev/full"):

@@ -1,10 +1,5 @@
 """The same model from dask collections as from arrays, on threads and on processes."""
 
-import os
-import signal
-import threading
-import time
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -31,13 +26,14 @@ def data(n=1200, d=4, k=4):
 
 
 def collections(X, y, weight):
-    """The same rows as arrays and as frames, with chunks of known and unknown sizes."""
+    """The same rows as arrays and frames, also in empty chunks and of unknown sizes."""
     names = [*NAMES, *(f"g{k}" for k in range(X.shape[1]))][: X.shape[1]]
     frame = pd.DataFrame(X, columns=names).assign(y=y, w=weight)
     lazy = dd.from_pandas(frame, npartitions=5)
     lazy = lazy[lazy[names[0]] > -1e9]
     frames = lazy[names], lazy["y"], lazy["w"]
-    rows = da.from_array(X, chunks=(len(X) // 7, 3))
+    part = len(X) // 3
+    rows = da.from_array(X, chunks=((0, part, 0, 1, len(X) - part - 1, 0), 3))
     return {
         "arrays": (rows, da.from_array(y, chunks=400), da.from_array(weight, 500)),
         "memory": (rows, y, weight),
@@ -102,44 +98,6 @@ def test_lazy_input_gives_lazy_results(scheduler, n_classes):
     assert type(score) is float
     assert score == pytest.approx(model.score(X, y, weight))
     assert model.score(rows, y) == pytest.approx(model.score(X, y))
-
-
-def test_chunks_of_one_class_of_no_rows_and_of_one():
-    X, y = data(300)
-    order = np.argsort(y, kind="stable")
-    X, y = X[order], y[order]
-    sizes = 0, 75, 1, 74, 0, 0, 140, 10
-    rows, labels = da.from_array(X, chunks=(sizes, 4)), da.from_array(y, (sizes,))
-    whole = GaussianLinearDiscriminant().fit(X, y)
-    model = GaussianLinearDiscriminant().fit(rows, labels)
-    assert_same_model(model, whole)
-    assert_array_equal(model.predict(rows).compute(), whole.predict(X))
-
-
-def slow_block(seed, delay):
-    time.sleep(delay)
-    return np.random.default_rng(seed).normal(size=(50, 3))
-
-
-def slow_rows(delay):
-    make = dask.delayed(slow_block, pure=False)
-    return da.concatenate(
-        [da.from_delayed(make(k, delay), (50, 3), dtype=float) for k in range(24)]
-    )
-
-
-def test_a_worker_that_dies_does_not_change_the_result(cluster):
-    """Blocks take a while; one worker process is killed in the middle of the fit."""
-    y = np.arange(1200) % 4
-    victim, other = cluster.run(os.getpid).values()
-    assert victim != other
-    killer = threading.Timer(0.6, os.kill, (victim, signal.SIGKILL))
-    killer.start()
-    model = GaussianLinearDiscriminant().fit(slow_rows(0.1), y)
-    killer.join()
-    assert victim not in cluster.run(os.getpid).values()  # it did die
-    X = slow_rows(0.0).compute(scheduler="threads")
-    assert_same_model(model, GaussianLinearDiscriminant().fit(X, y))
 
 
 def test_bad_input_is_refused():
