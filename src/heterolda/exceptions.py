@@ -11,8 +11,8 @@ class ParameterError(ValueError):
     parameter : str
         Name of the parameter.
     problem : str
-        What is wrong with it and what to do, such as "must be positive: ...". The
-        message is the name followed by the problem.
+        The problem and its remedy, such as "must be positive: ...". The message is the
+        name followed by the problem.
 
     Examples
     --------

@@ -67,5 +67,7 @@ def test_a_bounded_discriminant_is_a_discriminant_with_another_threshold(make_cl
     assert form.fit_record_ is model.fit_record_
     assert np.array_equal(form.predict(X), model.predict(X))
     model.set_params(estimator=LogisticRegression()).fit(X, y)
-    with pytest.raises(TypeError, match="only a GaussianLinearDiscriminant itself"):
+    with pytest.raises(
+        TypeError, match="around a GaussianLinearDiscriminant, not a sub"
+    ):
         linear_form(model)

@@ -134,7 +134,7 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
             masks = ~np.isnan(rows[:9])
             rules, own = (
                 rules_of(model, masks)
-                for rules_of in (missing._by_conditional_means, missing._own_rules)
+                for rules_of in (missing._by_conditional_means, missing._solved_rules)
             )
             assert_allclose(rules.error, own.error, rtol=1e-6)
         assert np.mean(other.argmax(axis=1) == p.argmax(axis=1)) >= least

@@ -152,7 +152,7 @@ def test_rows_have_the_last_word(rng):
     X, y = skewed_classes(rng)
     pure = HeteroscedasticProjection(1, guard=False).fit(X, y)
     assert np.abs(pure.scalings_[:, 0]).argmax() == 1
-    with pytest.warns(ModelMisfitWarning, match=r"Check features \[1\]"):
+    with pytest.warns(ModelMisfitWarning, match=r"leave out features \[1\]"):
         guarded = HeteroscedasticProjection(1).fit(X, y)
     assert pure.guarded_ == 0 < guarded.guarded_
     errors = [naive_error(model, X, y) for model in (pure, guarded)]

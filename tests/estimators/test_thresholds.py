@@ -180,4 +180,4 @@ def test_left_out_scores_are_in_units_of_the_moved_rules(monkeypatch):
 
     monkeypatch.setattr(LeftOut, "of_arcs", of_one_row)
     rows = Rows(X, y, None, model.classes_)
-    assert not Thresholds.of(problem, rows)[0].known.any()
+    assert not Thresholds.of(problem, rows)[0].estimated.any()

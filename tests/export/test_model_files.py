@@ -295,7 +295,7 @@ def test_what_cannot_be_kept_is_refused_and_nothing_is_written(make_classes, pat
     bounded = BoundedErrorClassifier(LogisticRegression(), max_error={True: 0.2})
     for model, error, message in [
         (scaled, TypeError, "has the step 'standardscaler', Standard.* with skops"),
-        (bounded.fit(X, y == 1), TypeError, "only a GaussianLinearDiscriminant itself"),
+        (bounded.fit(X, y == 1), TypeError, "around a GaussianLinearDiscriminant, not"),
         *(
             (m, TypeError, "must be a Gaussian")
             for m in (tuned, GLD, Derived().fit(X, y))

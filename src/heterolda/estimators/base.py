@@ -1,8 +1,7 @@
 """Shared by all estimators: arrays on devices, prediction, a table of coefficients.
 
-Estimators are fitted in NumPy, perhaps from sums computed on the device of the rows;
-then all arrays that users read move there. Code that needs NumPy arrays takes a copy by
-`host_of`.
+Fits run in NumPy, some from sums computed on the device of the rows; arrays that users
+read are then moved to that device. Code that needs NumPy arrays calls `host_of`.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -58,7 +57,7 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import two_amounts
 from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
-# What scikit-learn validates of parameters that several estimators have.
+# Constraints on parameters that several estimators share.
 PRIORS = ["array-like", dict, StrOptions({"equal"}), None]
 SHRINKAGE = [
     Interval(Real, 0, 1, closed="both"),
@@ -67,15 +66,15 @@ SHRINKAGE = [
     list,
     None,
 ]
-# Name of all other classes in a rule of one class against them.
+# Label of all other classes in a one-vs-all rule.
 OTHERS = "the rest"
-# Numbers in a block of scores of many pairs, which should stay in cache.
+# Number of values in a block of scores, which should stay in cache.
 _BLOCK_SIZE = 1 << 17
-# The same for a GPU, to keep it busy.
+# On a GPU, blocks are larger, to keep it busy.
 _GPU_BLOCK_SIZE = 1 << 25
-# Largest block: each thread makes sparse rows dense, block by block.
+# Number of values in the largest block, which a thread makes dense if it is sparse.
 _LARGEST_BLOCK = 1 << 20
-# Number of multiplications that is worth a thread.
+# Number of multiplications that justifies a thread.
 _WORTH_A_THREAD = 1 << 22
 
 
@@ -89,7 +88,7 @@ def settle(estimator, device: Device | None):
 
 
 def host_of(estimator: Any) -> Any:
-    """Return an estimator with all arrays in it in NumPy: itself, or else a copy."""
+    """Return the estimator, or a copy of it if any of its arrays are not in NumPy."""
     if not isinstance(estimator, BaseEstimator):
         return estimator
     before = vars(estimator)
@@ -194,7 +193,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
         def block(start, stop):
             rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
-            # While they are in cache: a pass over all rows takes as long as the scores.
+            # Checked while in cache: a separate pass would take as long as the scores.
             if (on_host or transformation is not None) and not all_finite(rows):
                 self._refuse(rows)
             if transformation is not None:
@@ -213,7 +212,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
         def part(rows):
             ends = [*range(rows.start, rows.stop, step), rows.stop]
-            return [block(*between) for between in pairwise(ends)]
+            return [block(*bounds) for bounds in pairwise(ends)]
 
         n_tasks = n * d * len(coef) // _WORTH_A_THREAD if on_host else 1
         parts = in_threads(part, n, n_tasks)
@@ -230,12 +229,12 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         if not on_host:
             raise ParameterError(
                 "X",
-                "has missing values, which only NumPy arrays may have: fit to "
-                "numpy.asarray(X), and predict that",
+                "has missing values, which only NumPy arrays may have: fit and predict "
+                "with numpy.asarray(X)",
             )
 
     def _of_incomplete(self, X, method: str):
-        """Apply the method to rows of which some have missing values."""
+        """Apply the method to rows, some of which have missing values."""
         mask = np.isnan(X).any(axis=1)
         incomplete = X[mask].astype(np.float64)
         check_array(
@@ -365,8 +364,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         .. math::
             w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
 
-        It does not depend on the units of the features. For a rule of one class against
-        all others, the deviation is that within all classes.
+        It does not depend on the units of the features. For a one-vs-all rule, it uses
+        the deviation within all classes.
 
         Returns
         -------
@@ -379,7 +378,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             - "coefficient": as in `coef_`; positive values favor class 2;
             - "standardized": the weight above. NaN without class statistics: in a model
               loaded from a file without them, and in a search that starts from another
-              classifier.
+              type of classifier.
         """
         pd = import_pandas("summary")
         self._check_ready()
@@ -419,8 +418,7 @@ def _block_rows(committee, X, coef) -> int:
 def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
     """Return deviations of the features within the classes of each pair, (n_pairs, d).
 
-    They are those within all classes for one class against all others, and for two
-    classes of a single row each.
+    One-vs-all rules, and pairs of classes of one row each, use all classes.
     """
     squares = statistics.squares
     freedom = np.maximum(statistics.weights - 1, 0.0)

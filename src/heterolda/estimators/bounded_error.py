@@ -50,10 +50,10 @@ from heterolda.statistics.rows import check_frequencies, copies_of_rows
 from heterolda.statistics.samples import row_hashes
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
-# Scores that differ by less than this share of their size count as equal: the same row
-# may have a slightly different one in another batch, in single precision or in C.
+# Scores that differ by less than this share of their size count as equal: the score of
+# a row may differ slightly in another batch, in single precision or in C.
 _SAME_SCORE = 1e-6
-# Scores that are infinite count as this.
+# Infinite scores are replaced by this.
 _LARGEST_SCORE = 1e300
 
 
@@ -65,9 +65,9 @@ def _inner_has(method):
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     r"""Keep the error rate of one of two classes below a bound on new rows.
 
-    The Neyman-Pearson umbrella algorithm of [1]_. It holds out some rows of the
-    bounded class and fits a classifier to all others. The threshold becomes one of the
-    n sorted scores of the rows held out, that of the smallest rank k with
+    This is the Neyman-Pearson umbrella algorithm [1]_. It holds out some rows of the
+    bounded class and fits a classifier to all other rows. The threshold is one of the n
+    sorted scores of the held-out rows, the one with the smallest rank k such that
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
 
@@ -82,18 +82,18 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         Any binary classifier with `predict_proba` or `decision_function`. It is cloned
         and fitted. If None, `GaussianLinearDiscriminant()`. A fitted classifier wrapped
         in :class:`~sklearn.frozen.FrozenEstimator` is used as it is. Then all rows of
-        the bounded class set the threshold, so they must not be rows that it was fitted
-        to, and the other class needs no rows.
+        the bounded class set the threshold, so it must not have been fitted to any of
+        them; the other class needs no rows.
     max_error : dict or float
         ``{label: q}``, the largest error rate of one class, between 0 and 1. A float
         bounds the positive class, ``classes_[1]``.
     confidence : float in (0, 1), default=0.95
         Probability, over the draw of the training rows, that the bound holds.
     set_aside : float in (0, 1), default=0.5
-        Share of the rows of the bounded class that are held out.
+        Share of the rows of the bounded class to hold out.
     random_state : int, RandomState instance or None, default=0
-        Seed that selects the rows held out. Choosing among the results of several
-        seeds voids the guarantee.
+        Seed for choosing the held-out rows. Choosing among the results of several seeds
+        voids the guarantee.
 
     Attributes
     ----------
@@ -120,21 +120,22 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     Notes
     -----
-    A `GaussianLinearDiscriminant` with the solver "global" and no criterion or costs of
-    its own also gets another direction: that of the Neyman-Pearson rule of the fitted
-    model at the expected error rate. In other classifiers only the threshold moves.
+    A `GaussianLinearDiscriminant` with ``solver="global"``, and without `criterion` and
+    `costs`, is fitted as the Neyman-Pearson rule for the expected error rate, which may
+    also have another direction. In other classifiers only the threshold moves.
 
     A row at the threshold, up to rounding, is assigned to the bounded class, so the
-    bound also holds for discrete features. The rows held out must satisfy
+    bound also holds for discrete features. The held-out rows must satisfy
     ``(1 - q) ** n <= 1 - confidence``: 59 rows for q = 0.05 and a confidence of 0.95,
     and by default twice as many in all. With few more rows the expected error rate is
     well below q; it approaches q as their number grows.
 
     Put preprocessing inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
-    before it would learn from the rows held out.
+    before it would learn from the held-out rows.
 
-    Each copy of a row of weight 3 is held out or not. Weights of the other class may
-    be any. All are scaled first if their mean is below one.
+    A row of weight 3 counts as three copies, some of which may be held out. Weights of
+    the other class may be any numbers. If the mean of all is below one, they are first
+    scaled to a mean of one.
 
     Rows with missing values, with ``missing="em"`` inside, count like all others: the
     bound is on the mean over new rows with missing values like those held out.
@@ -240,7 +241,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
         side = 1.0 if bounded == 0 else -1.0
         scores = np.sort(side * _scores(inner, safe_indexing(X, aside)))
-        # Beyond it and its equals the other class is decided.
+        # Scores above this one, and not equal to it, mean the other class.
         score = scores[rank - 1]
         size = max(abs(score), np.median(np.abs(scores)))
         score += max(_SAME_SCORE * size, np.spacing(abs(score)))
@@ -271,7 +272,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
                 setattr(self, name, getattr(inner, name))
 
     def _check_bound(self, classes) -> tuple[int, float]:
-        """Return index of the bounded class and the bound."""
+        """Return the index of the bounded class, and its bound."""
         bound = self.max_error
         if not isinstance(bound, dict):
             bound = {classes.tolist()[1]: bound}
@@ -283,15 +284,15 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return check_max_error(bound, classes)
 
     def _refuse_few_rows(self, label, q, n_rows, frozen) -> None:
-        """Say how many rows of the class are needed."""
+        """Raise an error that says how many rows of the class are needed."""
         needed = rows_needed(q, self.confidence)
-        which = f"{needed:.12g} independent rows of class {label!r}"
+        wanted = f"{needed:.12g} independent rows of class {label!r}"
         if not frozen:
             n = np.ceil(needed / self.set_aside)
-            which = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them held out"
+            wanted = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them held out"
         raise ParameterError(
             "max_error",
-            f"of {q:g} with confidence={self.confidence!r} needs {which}, but there "
+            f"of {q:g} with confidence={self.confidence!r} needs {wanted}, but there "
             f"are {n_rows}: use more rows, a larger bound or less confidence",
         )
 
@@ -302,7 +303,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return self.estimator
 
     def _frozen_classes(self, y) -> np.ndarray:
-        """Return labels for a fitted classifier; rows of one of its classes suffice."""
+        """Return the classes of a fitted classifier; y may lack one of them."""
         check_is_fitted(self.estimator)
         labels, fitted = check_labels(y), np.asarray(host_of(self.estimator).classes_)
         if len(fitted) != 2 or not np.isin(labels, fitted).all():
@@ -313,7 +314,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         return fitted
 
     def _unfitted(self, bound: ErrorBound, y, classes, weights):
-        """Return the classifier to fit, a discriminant with the priors of all rows."""
+        """Return the classifier to fit; a discriminant gets the priors of all rows."""
         model = clone(self._given())
         if isinstance(model, GaussianLinearDiscriminant):
             if model.priors is None:
@@ -415,7 +416,7 @@ def _check_rows(X) -> None:
 
 
 def _two_classes(y, weights) -> np.ndarray:
-    """Return the labels; refuse all but two classes that have rows."""
+    """Return the labels; refuse data without rows of exactly two classes."""
     labels = check_labels(y)
     check_several_classes(len(labels))
     if len(labels) > 2:
@@ -433,9 +434,9 @@ def _two_classes(y, weights) -> np.ndarray:
 
 
 def _by_value(X, rows: Index) -> Index:
-    """Return rows by their distance from the mean, if they are numbers.
+    """Sort rows by their distance from the mean, if they are numeric.
 
-    Then neither the order nor the units of X have a part in which are held out.
+    The choice of held-out rows then does not depend on the order or units of X.
     """
     try:
         values = X[rows] if issparse(X) else np.asarray(safe_indexing(X, rows), float)
@@ -459,7 +460,7 @@ def _fitted(model, X, y, weights, *, weighted):
 
 
 def _scores(estimator, X) -> Array:
-    """Return finite scores of a classifier: its log-odds, if linear its decisions."""
+    """Return finite scores: decisions of a discriminant, or log-odds if available."""
     bare = unfrozen(estimator)
     if isinstance(bare, GaussianLinearDiscriminant):
         scores = _at_threshold(bare, 0.0).decision_function(X)
@@ -487,9 +488,10 @@ def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
 
 
 def linear_form(model: Any) -> Any:
-    """Return the discriminant that decides as a bounded one; other models as they are.
+    """Return the discriminant inside a bounded classifier, at its threshold.
 
-    TypeError if another classifier is inside. It has `bound_` and the model's record.
+    It has `bound_` and the model's record. Other models are returned unchanged. Raise
+    TypeError for another classifier inside.
     """
     if not isinstance(model, BoundedErrorClassifier):
         return model
@@ -497,9 +499,9 @@ def linear_form(model: Any) -> Any:
     if type(model._moved) is not GaussianLinearDiscriminant:
         name = type(unfrozen(model.estimator_)).__name__
         raise TypeError(
-            f"model is a BoundedErrorClassifier around {name}; only a "
-            "GaussianLinearDiscriminant itself, not a subclass, makes it a linear rule "
-            "that model files and other formats can hold: save it with skops"
+            f"model is a BoundedErrorClassifier around {name}, but model files and "
+            "other formats can only hold one around a GaussianLinearDiscriminant, not "
+            "a subclass: save it with skops"
         )
     form = copy(model._moved)
     for name in ("feature_names_in_", "fit_record_"):

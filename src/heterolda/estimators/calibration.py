@@ -1,17 +1,17 @@
-r"""Probabilities that rows of known class agree with.
+r"""Class probabilities, calibrated on rows of known class.
 
 Along a rule's normal, the log-odds of the two classes of a pair are a function of the
-score: of the Gaussian model (`gaussian_log_odds`), or lines on each side of the rule
-that are fitted to held-out rows (`fitted_log_odds`).
+score: that of the Gaussian model (`gaussian_log_odds`), or a line on each side of the
+threshold, fitted to held-out rows (`fitted_log_odds`).
 
-`Evidence` and `best_temperature`: all log probabilities are divided by a temperature,
+All log probabilities are divided by a temperature (`Evidence`, `best_temperature`),
 
 .. math::
     q_k = \frac{p_k^{1/T}}{\sum_j p_j^{1/T}},
 
-so that the order of the classes stays, and so does one half at a threshold. A model
-that is too sure of itself has a temperature above one. It maximizes the likelihood of
-rows; those of small classes are scored by rules that have not seen them.
+which keeps the order of the classes, and one half at a threshold. An overconfident
+model has a temperature above one. It maximizes the likelihood of rows; rows of small
+classes are scored by rules fitted without them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from heterolda.statistics.samples import row_hashes
 
 # Squares of numbers beyond this, or below its inverse, may overflow or underflow.
 _EXTREME = 1e140
-# Beyond its limits a curve keeps growing, so that distinct scores have distinct
+# A curve keeps growing beyond its limits, so that distinct scores have distinct
 # probabilities: by this much each time the score doubles, too little to matter.
 _GROWTH = 1e-6
 # Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model is
@@ -46,18 +46,18 @@ _LEAST_LIMIT = 1e-307  # its inverse is finite
 
 # Weight of the wrong row that is added on each side of a rule.
 _WRONG = 0.5
-# Bins of the distances from a threshold, and what counts as infinitely far.
+# Number of bins for distances from a threshold, and distance that counts as infinite.
 _N_BINS = 32
 _FARTHEST = 1e100
-# Least slope of log-odds: where rows show none, distinct scores still rank rows.
+# Smallest slope of log-odds: where rows show none, scores still rank rows.
 _LEAST_SLOPE = 1e-5
 # Iterations of a regression, and the relative step at which it ends.
 _MOST_STEPS, _SETTLED = 100, 1e-6
 _RIDGE = 1e-12  # added to its curvatures
 
 HIGHEST_TEMPERATURE = 1000.0
-# Rows in use: more change the loss by less than 0.0005. With many classes, this many
-# numbers, but no fewer rows of any class than the least.
+# Number of rows in use: more change the loss by less than 0.0005. With many classes,
+# largest number of scores, and smallest number of rows of a class.
 _ENOUGH = 1000
 _MOST_NUMBERS = 1 << 20
 _LEAST = 20
@@ -197,11 +197,11 @@ def fitted_log_odds(scores: Array, codes: Index, weight: Array, pairs: Index) ->
 def _binned(scores: Array, second: Mask, weight: Array) -> Array:
     """Return mean distances and weights of right and wrong rows, by side and distance.
 
-    Bins let all pairs be fitted at once. They are narrow next to the threshold, where
-    it matters, and go on to infinity; the effect is negligible.
+    With bins, all pairs are fitted at once, at a negligible loss: bins are narrow near
+    the threshold, where width matters, and extend to infinity.
     """
     distance = np.minimum(np.abs(scores), _FARTHEST)
-    # The mean of square roots depends less on a few distant rows.
+    # The mean of square roots is less sensitive to a few distant rows.
     unit = (np.sqrt(distance) @ weight / max(weight.sum(), _TINY)) ** 2
     place = distance / (distance + (unit if unit > 0 else 1.0))
     cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
@@ -219,8 +219,8 @@ def _logistic_regressions(
 ) -> tuple[Array, Array]:
     """Return offsets and slopes, not negative, of the log-odds of being right at x.
 
-    This is Newton's method, projected to the quadrant, with shorter steps where the
-    cost would grow.
+    This is Newton's method, projected onto the quadrant; steps that would raise the
+    cost are shortened.
     """
     weight = right + wrong
 
@@ -269,10 +269,9 @@ class Evidence:
         rows: Rows,
         left_out: dict[int, tuple[Array, Array]],
     ) -> Evidence:
-        """Gather scores of some rows of each class.
+        """Gather scores of a sample of rows.
 
-        Left-out rows of some classes, with their weights and scores, replace the other
-        rows of these classes.
+        In classes with left-out rows, their weights and scores replace the sample.
         """
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
@@ -296,8 +295,8 @@ def best_temperature(
 
     It lies between `least` and `HIGHEST_TEMPERATURE`. The derivative of the log
     likelihood by the inverse temperature b is the mean of ``log p_y - E log p``, E by
-    the probabilities at b, which falls with b. With a share of `doubt`, the class of a
-    row could be any, so that b stays bounded if no row is wrong.
+    the probabilities at b, which falls with b. A share `doubt` of each row counts for
+    all classes equally, so that b stays bounded if no row is wrong.
     """
     log_p = np.log(probabilities)
     true = (1 - doubt) * log_p[np.arange(len(log_p)), codes]
@@ -317,7 +316,7 @@ def best_temperature(
 def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
     """Return about `most` rows of positive weight of some classes, in proportion.
 
-    Hashes choose them: order does not matter, and copies stay together.
+    They are chosen by hash, so their order does not matter and copies stay together.
     """
     kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
     totals = np.maximum(rows.totals, _TINY)
@@ -331,8 +330,8 @@ def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
 def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
     """Return the class priors to which probabilities refer.
 
-    Costs multiply the priors of pairs; another criterion has those for which its
-    thresholds are the best, (29). Ratios of several pairs are averaged.
+    Costs multiply the priors of pairs; for other criteria, they are the priors that
+    make the thresholds optimal, (29). Ratios of several pairs are averaged.
     """
     criterion, n = problem.criterion, len(problem.priors)
     if criterion.costs is not None and not problem.one_vs_all:

@@ -21,18 +21,18 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance, tried in this order.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
-# A difference of more standard errors than this is beyond chance.
+# Differences of more standard errors than this are beyond chance.
 _CLEARLY = 3.0
 _LEAST = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Components, and the errors of the quadratic rule on training rows in them."""
+    """Components, and training errors of the quadratic rule in them."""
 
     subspace: Subspace
     added: float  # weight of the pooled covariance that was added; 1 for those of LDA
-    error: float  # with the priors in force
+    error: float  # weighted by the priors
     fisher_error: float  # in the components of LDA
     deviation: float  # standard error of the difference
 
@@ -49,30 +49,30 @@ def try_components(
     progress: Progress,
     rows: Rows,
 ) -> list[Trial]:
-    """Return the components of a method and, if they separate rows badly, others.
+    """Try the components of a method and, if they separate rows badly, others.
 
     `moments` are means, covariances, priors and weights of the classes. Covariances
     are shrunk toward the pooled one, in steps, until the components are no worse than
-    those of linear discriminant analysis, which are the last resort. The first entry
-    is that of the method, the last the one to use: if all are worse, one with nearly
-    the fewest errors.
+    those of linear discriminant analysis, which are the last resort. The first trial
+    is that of the method, the last the one to use. If all are worse, it is one with
+    nearly the fewest errors.
     """
     means, covariances, priors, _ = moments
-    rows = rows.take(rows.by_class[0])  # those of positive weight
+    rows = rows.take(rows.by_class[0])  # of positive weight
     unit = (priors / np.maximum(rows.totals, _LEAST))[rows.codes]
     weights = rows.frequencies * unit
 
     def wrong(subspace: Subspace) -> Mask:
-        """Return which rows the quadratic rule gets wrong."""
+        """Return a mask of the rows that the quadratic rule gets wrong."""
         A = subspace.scalings
         rule = QuadraticRule(subspace.project(means), A.T @ covariances @ A, priors)
         is_wrong: Mask = rule.winners(subspace.project(rows.X)) != rows.codes
         return is_wrong
 
     def tried(subspace: Subspace, added: float) -> Trial:
-        ours = wrong(subspace)
-        variance = (weights * unit) @ (ours != fisher_wrong)
-        errors = weights @ ours, weights @ fisher_wrong
+        is_wrong = wrong(subspace)
+        variance = (weights * unit) @ (is_wrong != fisher_wrong)
+        errors = weights @ is_wrong, weights @ fisher_wrong
         return Trial(subspace, added, *map(float, (*errors, np.sqrt(variance))))
 
     subspace = find_subspace(*moments, n_components, method, progress)
@@ -91,7 +91,7 @@ def try_components(
 
 
 def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> None:
-    """Warn that the model misleads beyond chance."""
+    """Warn if the components of the model are worse than LDA's beyond chance."""
     first = trials[0]
     excess = first.error - first.fisher_error
     if not first.is_worse or excess <= _CLEARLY * first.deviation:
@@ -100,8 +100,7 @@ def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> 
     warn(
         "the classes are not Gaussian: more training rows are misclassified in the "
         "components of the Gaussian model than in those of linear discriminant "
-        "analysis, toward which guarded_ says how far they were moved. Check "
-        f"{features}, on which the model relies: transform such features, leave them "
-        "out, or use fewer components",
+        "analysis, toward which they were moved (see guarded_). Transform or leave out "
+        f"{features}, on which the model relies, or use fewer components",
         ModelMisfitWarning,
     )

@@ -64,9 +64,9 @@ from heterolda.statistics.wide import in_coordinates, in_span
 from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
-# Covariances of few rows are not put together if there are more numbers in them.
+# Covariances of few rows are not computed if they have more values than this.
 _MOST_NUMBERS = 4_000_000
-# Parameters of the fit that must not change with those of the constructor.
+# Parameters that set_params must not change in a fitted model.
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
@@ -101,8 +101,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Whether to check the model against the rows. If a pair's rule makes over 3 %
         more errors on its rows than Fisher's rule does, the pair uses Fisher's rule
         and `guarded_` is True; a :class:`ModelMisfitWarning` follows if the difference
-        is beyond chance. Where a class has fewer than five rows per feature, rows are
-        left out, and the alternative is linear discriminant analysis of all classes.
+        is beyond chance. A class with fewer than five rows per feature is checked on
+        left-out rows, against linear discriminant analysis of all classes.
         With fewer than two degrees of freedom per feature (see `shrinkage`), scores of
         left-out rows set the thresholds instead. The guard acts only in `fit`, with
         ``solver="global"`` and ``criterion="bayes"``.
@@ -315,7 +315,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return tags
 
     def __getstate__(self):
-        # Copies solve again what predictions have solved.
+        # The rules that predictions have solved are not copied.
         state = super().__getstate__()
         return {**state, "_by_pattern": {}} if "_by_pattern" in state else state
 
@@ -348,7 +348,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return settle(self._solve(stats, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample):
-        """Fit from statistics and a sample of the same rows, as `fit` to all rows."""
+        """Fit from statistics and a sample of the same rows, like `fit` to all rows."""
         self._validate_params()
         needs_no_rows(self)
         stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
@@ -429,7 +429,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
             rules = problem.solve()
             if sample is not None and problem.is_guarded:
                 rules, guarded, left_out = guarded_rules(rules, problem, sample)
-        # Rows filled in by regression are less sure of their class than they look.
+        # Values filled in by regression make the class of a row look too certain.
         complete = stats.estimated_by != "EM"
         if sample is not None and problem.follows_optimum and complete:
             evidence = Evidence.of(rules, problem, sample, left_out)
@@ -451,12 +451,12 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._decide_by(rules, rated.error_rates, rated.risk, evidence)
         if thresholds is not None:  # for other operating points
             self._thresholds = thresholds
-        # What was fitted, whatever set_params says later.
+        # Later calls of set_params do not change these.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
     def _decide_by(self, rules, error_rates, risk, evidence):
-        """Write the attributes of the rules, and what predicts by them."""
+        """Write the attributes of the rules, and the committee that predicts."""
         self.coef_ = rules.coef
         self.intercept_ = rules.intercept
         self.bayes_error_ = rules.error
@@ -470,7 +470,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):
-        """Refuse to predict while `partial_fit` still waits for some class."""
+        """Refuse to predict until `partial_fit` has rows of all classes."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             stats = self.statistics_
@@ -491,13 +491,13 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def covariance_(self):
         """Class covariances after shrinkage, (n_classes, n_features, n_features).
 
-        If they would be large, with fewer rows than features, there is no such
-        attribute: use ``statistics_.covariances()``.
+        With fewer rows than features, large ones are not available as an attribute: use
+        ``statistics_.covariances()``.
         """
         self._check_ready()
         check_has_statistics(self)
         self, stats = host_of(self), self.statistics_
-        # `dir` and the HTML of an estimator ask for all attributes.
+        # `dir` and the HTML of an estimator read all attributes.
         if stats.factors and stats.n_classes * stats.n_features**2 > _MOST_NUMBERS:
             raise AttributeError(
                 f"covariance_ of {stats.n_features} features would be large: use "
@@ -510,7 +510,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def frontier_(self):
         """Return the optimal trade-off of each pair, a sequence of :class:`Frontier`.
 
-        Each is computed on first use. With "ova" and more than two classes there is
+        Each is computed when accessed. With "ova" and more than two classes there is
         none, because the mixture of all other classes is not Gaussian.
         """
         self._check_ready()
@@ -577,7 +577,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return settle(small, device_of(self.coef_, always=True))
 
     def _fitted_with(self):
-        """Return the parameters of the fit, whatever set_params says since."""
+        """Return the parameters of the fit, ignoring later calls of set_params."""
         multiclass = MULTICLASS[int(self.pairs_[0, 0] < 0)]
         priors = None if self.priors is None else self.priors_
         return self._settings | {"multiclass": multiclass, "priors": priors}
@@ -591,7 +591,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 def solved_again(model, parameters, stats=None, guarded=None):
     """Return a copy of a fitted model with other parameters, solved without rows.
 
-    What rows chose stays: shrinkage, temperature, the `guarded` pairs, if given, and
+    Choices made by rows are kept: shrinkage, temperature, any `guarded` pairs, and
     thresholds, unless the statistics are new.
     """
     thresholds = getattr(model, "_thresholds", None) if stats is None else None
@@ -612,7 +612,7 @@ def solved_again(model, parameters, stats=None, guarded=None):
 
 
 class Frontiers(Sequence):
-    """Frontiers of all pairs, each computed on use."""
+    """Frontiers of all pairs, each computed when accessed."""
 
     def __init__(self, model):
         self._model = model

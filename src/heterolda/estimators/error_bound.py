@@ -80,7 +80,7 @@ def smallest_rank(n: int, max_error: float, confidence: float) -> int:
 
 
 def rows_needed(max_error: float, confidence: float) -> float:
-    """Return how many rows are needed for their largest score to bound the error."""
+    """Return the number of rows whose largest score bounds the error rate."""
     with np.errstate(over="ignore"):
         n = max(1.0, np.ceil(np.log1p(-confidence) / np.log1p(-max_error)) - 1)
     for _ in range(2):  # the quotient is rounded

@@ -1,4 +1,4 @@
-"""The record of a fit: its data, and how accurate the model was."""
+"""Record of a fit: its data, and the accuracy of the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Paired differences of more standard errors than this are taken to be real.
+# Paired differences of more standard errors than this count as real.
 STANDARD_ERRORS = 2.0
 
 
@@ -119,7 +119,7 @@ class Category:
     """A categorical column, encoded as features of zeros and ones.
 
     Each of its `levels` has a feature, which is 1 in the rows of that level. In rows of
-    the reference level all of them are 0: a feature of its own would be one minus the
+    the reference level all of them are 0: a separate feature would be one minus the
     others and make the covariances singular.
 
     Parameters
@@ -153,15 +153,15 @@ class Category:
     @property
     def features(self) -> list[str]:
         """Names of the features."""
-        own = [*self.levels, *([] if self.other is None else [self.other])]
-        return [f"{self.column}={level}" for level in own]
+        levels = [*self.levels, *([] if self.other is None else [self.other])]
+        return [f"{self.column}={level}" for level in levels]
 
     @cached_property
     def place_of(self) -> dict[str, int]:
         """Return the feature index of each level in the fit; -1 for the reference."""
         merged = dict.fromkeys(self.merged, self.place_of_unseen)
-        own = {level: place for place, level in enumerate(self.levels)}
-        return {self.reference: -1, **merged, **own}
+        places = {level: place for place, level in enumerate(self.levels)}
+        return {self.reference: -1, **merged, **places}
 
     @property
     def place_of_unseen(self) -> int:
@@ -174,8 +174,8 @@ class Category:
         quoted = [dumps(level, ensure_ascii=False) for level in self.levels]
         words = [f"1 if {self.column} is {level}, else 0" for level in quoted]
         if self.other is not None:
-            known = *quoted, dumps(self.reference, ensure_ascii=False)
-            words.append(f"0 if {self.column} is one of {', '.join(known)}, else 1")
+            levels = *quoted, dumps(self.reference, ensure_ascii=False)
+            words.append(f"0 if {self.column} is one of {', '.join(levels)}, else 1")
         return words
 
     @property
@@ -257,7 +257,7 @@ def raw_columns(
 def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
     """Return whether a model is known to come from fewer rows than features.
 
-    Then any labels can be separated, and errors under the model mean nothing.
+    Any labels can then be separated, and errors under the model mean nothing.
     `statistics` may be None.
     """
     record = getattr(model, "fit_record_", None)

@@ -1,4 +1,4 @@
-"""Class statistics for an estimator: from rows, from chunks, or given."""
+"""Class statistics for an estimator: of rows, of chunks, or passed by a user."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -24,12 +24,12 @@ from heterolda.statistics.rows import Rows, validated
 from heterolda.statistics.samples import most_rows
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
-# Rows on a device with no more numbers than this are fitted on the host.
+# Rows on a device with at most this many values are fitted on the host.
 FEW_NUMBERS = 1 << 17
 
 
 def check_statistics(statistics) -> ClassStatistics:
-    """Return a copy of class statistics from a user; TypeError for anything else."""
+    """Return a copy of class statistics; raise TypeError for anything else."""
     if not isinstance(statistics, ClassStatistics):
         raise TypeError(
             "statistics must be a ClassStatistics object, got "
@@ -41,7 +41,7 @@ def check_statistics(statistics) -> ClassStatistics:
 def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows in memory, and the rows, for `fit`.
 
-    Both are in NumPy. If many rows are on a device, the rows are a sample.
+    Both are in NumPy. Of many rows on a device, only a sample is returned.
     """
     if _belongs_on_host(estimator, X):
         X, y, sample_weight = on_host(X, y, sample_weight)
@@ -79,7 +79,7 @@ def rows_in_memory(estimator, X, y, sample_weight) -> Rows:
 
 
 def _belongs_on_host(estimator, X) -> bool:
-    """Return whether rows on a device, if they are, are few or must be in NumPy."""
+    """Return whether rows are on a device but should be fitted in NumPy."""
     device = device_of(X)
     if device is None or X.ndim != 2:
         return device is not None
@@ -117,8 +117,8 @@ def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
 def with_chunk(estimator, X, y, sample_weight, decay, labels=None) -> ClassStatistics:
     """Return the decayed sum of earlier chunks plus a new one, for `partial_fit`.
 
-    At the first call the estimator learns the number and names of the features. There
-    are entries for all `labels`, if they are given.
+    The first call sets the number and names of the features. If `labels` are given, the
+    result has an entry for each.
     """
     if decay is not None:
         check_decay("decay", decay)
@@ -142,7 +142,7 @@ def _chunk(estimator, X, y, sample_weight, *, first: bool) -> ClassStatistics:
     """Return the statistics of a chunk of rows."""
     lazy = lazy_backend(X)
     if lazy is not None:
-        if not first:  # says what is wrong before it goes through the data
+        if not first:  # fails before it reads all data
             validate_data(estimator, lazy.sample(X), reset=False)
         return lazy.statistics_and_sample(X, y, sample_weight)[0]
     rows = validated(X, y, sample_weight, estimator=estimator, first=first, sums=True)
@@ -165,7 +165,7 @@ def forget_fit(estimator) -> None:
 
 
 def check_has_statistics(estimator, what="this") -> None:
-    """Refuse what a model from a file without statistics cannot do."""
+    """Refuse what a model loaded without statistics cannot do."""
     if not hasattr(estimator, "statistics_"):
         raise NotFittedError(
             "this model was loaded from a file without class statistics, which "

@@ -30,7 +30,7 @@ from heterolda.statistics.rows import Rows
 # A rule gives way to its rival if it makes this share more errors. A smaller share is
 # mostly chance, and not worth giving up the optimum of the model for.
 MORE = 0.03
-# Of fits to Gaussian classes, the share that may draw a warning.
+# Share of fits to Gaussian classes that may draw a warning.
 _CHANCE = 0.02
 _ROUNDING = 1e-12
 
@@ -40,7 +40,7 @@ ScoresByClass = dict[int, tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Errors on rows of the rules of all pairs, and of their rivals."""
+    """Errors on rows, of the rules of all pairs and of their rivals."""
 
     guarded: Mask  # pairs whose rival is better
     errors: Array  # of the model's rule and its rival, (2, n_pairs)
@@ -51,8 +51,8 @@ class Verdict:
 def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdict:
     """Compare rules with their rivals on rows.
 
-    Pairs whose covariances borrow from other classes are not compared: what they have
-    borrowed has seen the rows.
+    Pairs whose covariances borrow from other classes are not compared: the pooled
+    covariance was estimated from the rows.
     """
     first, second = problem.pairs.T  # -1 stands for all others
     compared = rules.status != Status.SEPARABLE
@@ -83,9 +83,9 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
 def guarded_rules(
     rules: Rules, problem: PairProblem, rows: Rows
 ) -> tuple[Rules, Mask, ScoresByClass]:
-    """Replace rules that rows contradict by their rivals.
+    """Replace rules that rows contradict with their rivals.
 
-    Also return the pairs concerned, and the scores of left-out rows by the new rules.
+    Also return a mask of these pairs, and scores of left-out rows by the new rules.
     """
     verdict = compare_with_rivals(rules, problem, rows)
     _warn_of_misfit(problem, verdict, rules)
@@ -117,7 +117,7 @@ def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
 def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> None:
     """Warn of rules that are worse than their rivals by more than chance.
 
-    With Gaussian classes, a few fits in a hundred draw a warning, of all their pairs.
+    At most 2 % of fits to Gaussian classes draw a warning, for any number of pairs.
     """
     excess = verdict.errors[0] - verdict.errors[1]
     limit = ndtri(1 - _CHANCE / len(excess)) * verdict.deviation
@@ -128,10 +128,10 @@ def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> Non
     normal = normal if span is None else span.basis @ normal
     features = leading_features(problem.features, normal)
     warn(
-        "the classes are not Gaussian: for the pairs of guarded_, the best rule of the "
+        "the classes are not Gaussian: for the pairs in guarded_, the best rule of the "
         "Gaussian model makes more errors on the rows than the rule for equal "
-        f"covariances, which they now use. Check {features}, on which the model "
-        "relies: transform such features, leave them out, or use recommended()",
+        f"covariances, which replaces it. Transform or leave out {features}, on which "
+        "the model relies, or use recommended()",
         ModelMisfitWarning,
     )
 
@@ -141,7 +141,7 @@ def scores_by_class(
 ) -> ScoresByClass:
     """Return, for each class, the weights of its rows and their scores by all rules.
 
-    Rules of its own class are fitted without the row. Where a matrix is singular
+    Rules of the class of a row are fitted without it. Where a matrix is singular
     without the row, the row counts as wrong.
     """
     classes: ScoresByClass = {}
@@ -160,7 +160,7 @@ def scores_by_class(
 
 
 def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
-    """Return Fisher's rules, not shrunk, or LDA's where a class has few rows."""
+    """Return Fisher's rules, unshrunk, or LDA's where a class has few rows."""
     if problem.one_vs_all:
         return rules.fisher
     few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
@@ -176,7 +176,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
 
 
 def _few(rules: Rules, problem: PairProblem) -> Mask:
-    """Return which classes have few rows per direction, and can be left out of."""
+    """Return a mask of the classes whose errors are counted on left-out rows."""
     weights = problem.moments.weights
     if problem.stats.estimated_by or problem.one_vs_all or rules.rank is None:
         return np.zeros(len(weights), bool)
@@ -196,8 +196,8 @@ def _with_errors(
         pair, place = np.nonzero(moments.pairs == k)
         w = coef[pair]
         variances[pair, place] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
-    least = NO_SPREAD * np.abs(D)[:, None]
-    deviations = np.sqrt(np.maximum(variances, least**2))
+    floor = NO_SPREAD * np.abs(D)[:, None]
+    deviations = np.sqrt(np.maximum(variances, floor**2))
     with np.errstate(divide="ignore", invalid="ignore"):
         error = bayes_error(t, D, *deviations.T, *priors.T)
     trivial = ~coef.any(axis=1)
@@ -224,15 +224,15 @@ def _left_out(
     few: Mask,
     compared: Mask,
 ) -> dict[int, tuple[Array, Array, Array]]:
-    """Return weights of left-out rows of small classes, and their scores by both.
+    """Return weights of left-out rows of small classes, and scores by rivals and rules.
 
-    Scores by rivals come first. The rival of a pair that is not compared is its rule.
+    The rival of a pair that is not compared is its rule.
     """
-    pairs, own = problem.pairs, (rules.coef, rules.intercept)
-    places = few[pairs]
+    pairs, places = problem.pairs, few[problem.pairs]
     without = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
     pooled = compared & places.any(axis=1)
-    by_rules = scores_by_class(without.of_arcs(rules, places), *own, pairs)
+    own = without.of_arcs(rules, places)
+    by_rules = scores_by_class(own, rules.coef, rules.intercept, pairs)
     by_rivals = scores_by_class(without.of_lda(places), *rivals, pairs)
     return {
         k: (weights, np.where(pooled, by_rivals[k][1], scores), scores)
@@ -247,15 +247,15 @@ def _count_left_out(
     compared: Mask,
     counts: Array,
 ) -> Array:
-    """Add errors on left-out rows to the counts; return those of both by votes."""
+    """Add errors on left-out rows to the counts; return errors of both by votes."""
     pairs, n_classes = problem.pairs, len(problem.priors)
     votes = vote_weights(rules.error, n_classes, problem.settings.voting)
     errors = np.zeros(2)
     for k, (weights, by_rivals, by_rules) in left_out.items():
         both = by_rules, by_rivals
         pair, place = np.nonzero((pairs == k) & compared[:, None])
-        wrong, also = ((scores[:, pair] > 0) != (place == 1) for scores in both)
-        sums = weights @ wrong, weights @ also, weights @ (wrong != also)
+        wrong, rival = ((scores[:, pair] > 0) != (place == 1) for scores in both)
+        sums = weights @ wrong, weights @ rival, weights @ (wrong != rival)
         counts[pair, place] = np.transpose(sums)
         share = problem.priors[k] * weights / max(weights.sum(), 1.0)
         lost = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
@@ -268,13 +268,12 @@ def _errors_of_one_vs_all(
 ) -> tuple[Array, Array]:
     """Return errors of both rules of each class, and variances of their difference."""
     rows = rows.take(np.flatnonzero(rows.frequencies))
-    own = rows.codes[:, None] == problem.pairs[:, 1]
-    wrong, also = (
-        (linear_scores(rows.X, coef.T, intercept) > 0) != own
+    is_member = rows.codes[:, None] == problem.pairs[:, 1]
+    wrong, rival_wrong = (
+        (linear_scores(rows.X, coef.T, intercept) > 0) != is_member
         for coef, intercept in ((rules.coef, rules.intercept), rivals)
     )
     share = (problem.priors / rows.totals)[rows.codes]
     weights = rows.frequencies * share
-    return np.array([weights @ wrong, weights @ also]), weights * share @ (
-        wrong != also
-    )
+    variance = weights * share @ (wrong != rival_wrong)
+    return np.array([weights @ wrong, weights @ rival_wrong]), variance

@@ -29,7 +29,7 @@ _TINY = float(np.finfo(float).tiny)
 
 
 class NotJudgedError(ValueError):
-    """Raised if there is no held-out accuracy, such as if a fold cannot be fitted."""
+    """Report that there is no held-out accuracy, for instance if a fit fails."""
 
 
 def held_out(
@@ -42,8 +42,8 @@ def held_out(
 ) -> tuple[Judgement, Array]:
     """Refit a classifier and LDA without each fold, and compare them on its rows.
 
-    LDA of rows with missing values has the moments that EM finds. The second result
-    says which rows either predicts right.
+    With missing values, LDA uses the moments found by EM. Also return masks of the rows
+    that the model and LDA predict correctly.
     """
     fit = partial(_refitted, model)
     n_folds = min(n_folds, len(np.unique(row_hashes(X))))  # copies stay together
@@ -58,7 +58,7 @@ def held_out(
 def right_in_folds(
     fit, X, y, sample_weight, n_folds: int, progress: Progress = silent
 ) -> Array:
-    """Return which rows classifiers predict right that were fitted without their fold.
+    """Return masks of the held-out rows that classifiers predict correctly.
 
     `fit` takes rows, labels and weights and returns the classifiers. A row whose class
     is absent without its fold counts as wrong.
@@ -67,7 +67,7 @@ def right_in_folds(
     weight = np.asarray(weight, np.float64)
     folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
     right = []
-    for k in np.unique(folds).tolist():  # all, but for very few rows
+    for k in np.unique(folds).tolist():  # fewer than n_folds for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
         with _errors_name_fold(k), no_warnings():
@@ -94,9 +94,9 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
         train = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
         with _errors_name_fold(k), no_warnings():
             stats = stats.without_empty_classes()
-            again = _for_classes(model, np.isin(model.classes_, stats.classes))
-            again._fit_sampled(stats, train)
-            rivals = again, PooledLDA(stats, again.priors)
+            refitted = _for_classes(model, np.isin(model.classes_, stats.classes))
+            refitted._fit_sampled(stats, train)
+            rivals = refitted, PooledLDA(stats, refitted.priors)
             right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]
     total = sum(stats.weights.sum() for stats in parts)
     method = f"{len(parts)}-fold cross-validation"
@@ -107,7 +107,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
 def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
     """Return the fold of each row, independent of the order and units of the data.
 
-    The rows of a class are dealt out in turn by their distance from its mean, in
+    The rows of a class are dealt in the order of their distance from its mean, in
     deviations of the features; copies of a row stay together.
     """
     distances = np.empty(len(codes))
@@ -125,7 +125,7 @@ def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
 def distances_from_mean(X, weight: Array) -> Array:
     """Return squared distances of rows from their mean, in deviations of the features.
 
-    Missing values do not count.
+    Missing values are ignored.
     """
     if issparse(X):
         squares, total = X.multiply(X).tocsr(), max(weight.sum(), _TINY)
@@ -145,31 +145,31 @@ def _refitted(model, X, y, weight: Array):
     """Return the classifier and LDA, fitted to some rows."""
     weight = None if (weight == 1).all() else weight
     classes = np.unique(y)
-    again = _for_classes(model, np.isin(model.classes_, classes))
-    again.fit(X, y, sample_weight=weight)
-    inner = again
+    refitted = _for_classes(model, np.isin(model.classes_, classes))
+    refitted.fit(X, y, sample_weight=weight)
+    inner = refitted
     while getattr(inner, "estimator", None) is not None:
         inner = inner.estimator
     priors = getattr(inner, "priors", None)
     if has_missing_values(X):
         settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
         lda = GaussianLinearDiscriminant(**settings, priors=priors)
-        fitted = getattr(again, "estimator_", again)
-        return again, lda.fit_statistics(fitted.statistics_)
+        fitted = getattr(refitted, "estimator_", refitted)
+        return refitted, lda.fit_statistics(fitted.statistics_)
     stats = ClassStatistics.from_rows(Rows(X, coded_labels(y)[1], weight, classes))
-    return again, PooledLDA(stats, priors)
+    return refitted, PooledLDA(stats, priors)
 
 
 def _for_classes(model, present):
     """Return an unfitted copy for the classes that are present."""
-    again = clone(model)
+    copy = clone(model)
     if not present.all() and hasattr(model, "priors_"):
-        if not (again.priors is None or isinstance(again.priors, str)):
-            again.priors = model.priors_[present]
-        if again.costs is not None:
-            costs = check_costs(again.costs, model.classes_)
-            again.costs = costs[np.ix_(present, present)]
-    return again
+        if not (copy.priors is None or isinstance(copy.priors, str)):
+            copy.priors = model.priors_[present]
+        if copy.costs is not None:
+            costs = check_costs(copy.costs, model.classes_)
+            copy.costs = costs[np.ix_(present, present)]
+    return copy
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from heterolda.solvers import all_pairs
 class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     r"""Improve any linear classifier by searching for fewer training errors.
 
-    Algorithm 2 of [1]_, for data that are not normal. It starts from the rule
+    This is Algorithm 2 of [1]_, for data that are not normal. It starts from the rule
     :math:`v = (w_0, w)` of a linear classifier. Each iteration moves to the neighbor
     :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if it has no fewer
     than the current rule. The result is the best rule seen. More than two classes are
@@ -47,8 +47,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         `GaussianLinearDiscriminant()`. With more than two classes, any other classifier
         is fitted to each pair of classes. A fitted classifier wrapped in
         :class:`~sklearn.frozen.FrozenEstimator` is used as it is; the rule of two
-        classes is then the difference of their scores. Its priors affect
-        its own fit only; to change the cost of errors, use `class_weight`.
+        classes is then the difference of their scores. Priors affect only the fit of
+        the classifier; to change the cost of errors, use `class_weight`.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000

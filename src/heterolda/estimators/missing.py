@@ -38,13 +38,13 @@ from heterolda.solvers.left_out import arc_weights
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 
-# Patterns of one call that get their own optimum: as many as take a few seconds, by the
-# number of pairs times the cube of the number of features (of _FEW at least).
+# One call solves as many patterns as take a few seconds, by the number of pairs times
+# the cube of the number of features (at least _FEW), within limits on their number.
 _WORK, _FEW = 5e8, 12
 _LEAST, _MOST = 20, 2000
-# Share of the variances that is added before a matrix is inverted.
+# Share of the variances added before a matrix is inverted.
 _LEAST_VARIANCE = 1e-10
-# Number of coefficients that are gathered at a time.
+# Number of coefficients gathered at a time.
 _BLOCK_SIZE = 1 << 20
 
 
@@ -71,7 +71,7 @@ def restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:
 
 
 def chosen_features(features, n_features: int, names) -> Mask:
-    """Return a mask of features that are given by a mask, their indices or names."""
+    """Return a mask of features given by a mask, by indices or by names."""
     chosen = np.asarray(features)
     mask = np.zeros(n_features, bool)
     if chosen.ndim == 1 and chosen.dtype == bool and len(chosen) == n_features:
@@ -82,11 +82,11 @@ def chosen_features(features, n_features: int, names) -> Mask:
     elif chosen.ndim == 1 and names is not None and np.isin(chosen, names).all():
         mask = np.isin(names, chosen)
     if not mask.any():
-        known = "" if names is None else f", of {listed(names)}"
+        choices = "" if names is None else f", of {listed(names)}"
         raise ParameterError(
             "features",
             f"must be a mask of {n_features} features, not all False, or indices or "
-            f"names of features{known}, got {features!r:.80}",
+            f"names of features{choices}, got {features!r:.80}",
         )
     return mask
 
@@ -94,8 +94,8 @@ def chosen_features(features, n_features: int, names) -> Mask:
 def predict_incomplete(model, X: Array, method: str):
     """Apply a method of a model's committee to incomplete rows.
 
-    The most frequent patterns get their own rules. So do all patterns of a model whose
-    threshold bounds an error rate: its scores must not depend on the batch.
+    The optimum is solved for the most frequent patterns, or for all if the threshold of
+    the model bounds an error rate: its scores must not depend on the batch.
     """
     check_has_statistics(model, "the prediction of rows with missing values")
     fitted, threshold = getattr(model, "_moved_from", (model, 0.0))
@@ -106,9 +106,9 @@ def predict_incomplete(model, X: Array, method: str):
         return_counts=True,
     )
     n_pairs, d = model.coef_.shape
-    n_own = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
+    n_solved = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
     if fitted is not model or model.statistics_.factors is not None:
-        n_own = len(bits)
+        n_solved = len(bits)
     order = np.argsort(-counts, kind="stable")
     patterns = np.unpackbits(bits[order], axis=1, count=d).astype(bool)
     of_row = np.argsort(order)[of_row.ravel()]
@@ -116,8 +116,8 @@ def predict_incomplete(model, X: Array, method: str):
     ends = np.append(0, np.cumsum(counts[order]))
     step = max(1, _BLOCK_SIZE // (n_pairs * d))
     results = []
-    for start, stop in pairwise([0, *range(n_own, len(bits), step), len(bits)]):
-        rules_of = _by_conditional_means if start else _own_rules
+    for start, stop in pairwise([0, *range(n_solved, len(bits), step), len(bits)]):
+        rules_of = _by_conditional_means if start else _solved_rules
         rules = rules_of(fitted, patterns[start:stop]).less(threshold)
         chosen = rows[ends[start] : ends[stop]]
         for part in np.array_split(chosen, -(-len(chosen) // step)):
@@ -147,7 +147,7 @@ def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
     return getattr(committee, method)(scores)
 
 
-def _own_rules(model, patterns: Mask) -> Rules:
+def _solved_rules(model, patterns: Mask) -> Rules:
     """Return the optima of observed features, with zeros for the others."""
     cache = model._by_pattern
     if len(cache) > 10 * _MOST:
@@ -155,15 +155,15 @@ def _own_rules(model, patterns: Mask) -> Rules:
     rules = []
     for mask in patterns:
         key = np.packbits(mask).tobytes()
-        own = cache.get(key)  # another thread may clear them
-        if own is None:
+        solved = cache.get(key)  # another thread may clear the cache
+        if solved is None:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit has given them
-                own = model._for_features(mask)._committee.planes
-            coef = np.zeros((len(own.coef), len(mask)))
-            coef[:, mask] = own.coef[:, : mask.sum()]
-            own = cache[key] = replace(own, coef=coef)
-        rules.append(own)
+                warnings.simplefilter("ignore")  # the fit has already warned
+                solved = model._for_features(mask)._committee.planes
+            coef = np.zeros((len(solved.coef), len(mask)))
+            coef[:, mask] = solved.coef[:, : mask.sum()]
+            solved = cache[key] = replace(solved, coef=coef)
+        rules.append(solved)
     return Rules.concatenate(rules)
 
 
@@ -184,11 +184,11 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
     # Along each normal, this is a problem with one feature.
     mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
-    none = ~(variance > 0).all(axis=2, keepdims=True)
+    undefined = ~(variance > 0).all(axis=2, keepdims=True)
     each = np.tile(pairs, (n, 1))
     moments = Moments(
-        np.where(none, 0.0, mean).reshape(-1, 1),
-        np.where(none, 1.0, variance).reshape(-1, 1, 1),
+        np.where(undefined, 0.0, mean).reshape(-1, 1),
+        np.where(undefined, 1.0, variance).reshape(-1, 1, 1),
         whole.priors[each].ravel(),
         weights[each].ravel(),
         np.arange(each.size).reshape(-1, 2),
@@ -211,8 +211,8 @@ def _conditional(c: Array, cov: Array, patterns: Mask) -> Array:
     """
     variances = np.diag(cov)
     unit = np.sqrt(np.where(variances > 0, variances, 1.0))
-    least = _LEAST_VARIANCE * np.eye(len(c))
-    inverse = np.linalg.inv(cov / np.outer(unit, unit) + least)
+    ridge = _LEAST_VARIANCE * np.eye(len(c))
+    inverse = np.linalg.inv(cov / np.outer(unit, unit) + ridge)
     c, coef = c * unit, np.empty(patterns.shape)
     n_missing = (~patterns).sum(axis=1)
     for m in np.unique(n_missing):

@@ -40,7 +40,7 @@ from heterolda.statistics.wide import Span
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
-# With fewer rows of a class than this for each feature, the guard leaves rows out.
+# In classes with fewer rows per feature than this, the guard leaves rows out.
 ROWS_PER_FEATURE = 5
 
 
@@ -48,7 +48,7 @@ ROWS_PER_FEATURE = 5
 class PairProblem:
     """Pairs of Gaussian classes, and the criterion for their rules."""
 
-    settings: Any  # the discriminant, of which only parameters are read
+    settings: Any  # the discriminant; only its parameters are read
     features: ClassStatistics
     span: Span | None  # coordinates of few rows with many features
     stats: ClassStatistics  # in these coordinates, if there are any
@@ -57,7 +57,7 @@ class PairProblem:
     criterion: Criterion
     priors: Array  # of the classes
     pairs: Index  # classes of each pair, (n_pairs, 2); (-1, k) for one against all
-    moments: Moments  # of the classes; one-vs-all: and of all others of each
+    moments: Moments  # of the classes; in one-vs-all, also of all others
 
     @classmethod
     def of(
@@ -67,7 +67,7 @@ class PairProblem:
         chosen: Shrinkage | None = None,
         span: Span | None = None,
     ) -> PairProblem:
-        """Return the problem of a discriminant; `chosen` is by held-out rows."""
+        """Return the problem of a discriminant; `chosen` is from held-out rows."""
         stats = features if span is None else span.statistics
         k, classes, weights = stats.n_classes, stats.classes, stats.weights
         criterion = _criterion_of(model, classes)
@@ -77,14 +77,14 @@ class PairProblem:
         if model.multiclass == "ova" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
-            both = against_all_others(stats.means, cov, priors, weights)
-            moments = Moments(*both, solved)
+            parts = against_all_others(stats.means, cov, priors, weights)
+            moments = Moments(*parts, solved)
         else:
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
             moments = Moments(stats.means, cov, priors, weights, pairs, shares)
-        made = chosen, shrinkage, criterion, priors, pairs, moments
-        return cls(model, features, span, stats, *made)
+        parts = chosen, shrinkage, criterion, priors, pairs, moments
+        return cls(model, features, span, stats, *parts)
 
     @property
     def one_vs_all(self) -> bool:
@@ -104,7 +104,7 @@ class PairProblem:
 
     @property
     def borrows(self) -> Mask:
-        """Return which classes have too few rows for a covariance of their own."""
+        """Return a mask of the classes with too few rows for a separate covariance."""
         return self.stats.pooled_shares(None) > 0
 
     @property
@@ -114,7 +114,7 @@ class PairProblem:
 
     @property
     def is_guarded(self) -> bool:
-        """Return whether rules are compared with others on rows."""
+        """Return whether rules are compared with their rivals on rows."""
         return isinstance(self.criterion.solver, Global) and not self.has_few_rows
 
     @property
@@ -154,8 +154,8 @@ class PairProblem:
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
     """Return one-vs-all rules in which trivial ones have the scores of Fisher's rule.
 
-    A trivial rule has one score for all rows, so the order of the labels would decide
-    among several of them. Their errors and risks are kept.
+    A trivial rule gives all rows one score, so the order of the labels would decide
+    among several such rules. Errors and risks are kept.
     """
     trivial = np.flatnonzero(rules.trivial)
     if not len(trivial):

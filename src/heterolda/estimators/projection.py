@@ -241,10 +241,7 @@ class HeteroscedasticProjection(
         return settle(self._solve(statistics, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample, progress=silent):
-        """Fit from statistics and a sample of the same rows, not in memory as a whole.
-
-        The result is that of `fit` to all rows.
-        """
+        """Fit from statistics and a sample of the same rows, like `fit` to all rows."""
         self._validate_params()
         stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
         rows = sample.rows(stats.classes)
@@ -277,15 +274,15 @@ class HeteroscedasticProjection(
             check_has_statistics(self)
         statistics = with_chunk(self, X, y, sample_weight, decay)
         any_number = self.priors is None or isinstance(self.priors, str)
-        least = 2 if any_number else len(self.priors)
-        waits = statistics.n_classes < least
-        waits |= bool(too_small(statistics.weights, self.shrinkage).any())
+        n_classes = 2 if any_number else len(self.priors)
+        lacks_rows = statistics.n_classes < n_classes
+        lacks_rows |= bool(too_small(statistics.weights, self.shrinkage).any())
         try:
-            if not waits:
+            if not lacks_rows:
                 self._solve(statistics)
         except TooFewDirectionsError:  # later chunks may have more
-            waits = True
-        if waits:
+            lacks_rows = True
+        if lacks_rows:
             forget_fit(self)
         keep_statistics(self, statistics)
         return settle(self, device_of(X))
@@ -318,16 +315,16 @@ class HeteroscedasticProjection(
             warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
-        how = self.n_components, self.method, progress
+        args = self.n_components, self.method, progress
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
             if span is not None:  # any components separate so few rows
-                subspace = find_subspace(*moments, *how, coordinates=stats.coordinates)
+                subspace = find_subspace(*moments, *args, coordinates=stats.coordinates)
                 subspace = subspace.in_features(span, statistics, priors)
             elif rows is None or not self.guard or self.method == "fisher":
-                subspace = find_subspace(*moments, *how)
+                subspace = find_subspace(*moments, *args)
             else:
-                trials = try_components(moments, *how, sampled(rows))
+                trials = try_components(moments, *args, sampled(rows))
                 warn_of_bad_components(statistics, trials)
                 subspace, guarded = trials[-1].subspace, trials[-1].added
         self.priors_ = priors
@@ -374,7 +371,7 @@ class HeteroscedasticProjection(
             if device is not None and not all_finite(parts[-1]):
                 row = not_finite_row(block)
                 if row is not None:
-                    _complete_rows(self, row)  # says what is wrong
+                    _complete_rows(self, row)  # raises the error
         return in_format_of(X, xp.concat(parts))
 
     def inverse_transform(self, X):
@@ -428,7 +425,7 @@ class HeteroscedasticProjection(
 
 
 def _complete_rows(projection, X):
-    """Return rows to project, which must have all features."""
+    """Return validated rows to project; refuse missing values."""
     with missing_values_as(None, way=""):
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         return validate_more_rows(projection, X, **checks)

@@ -38,7 +38,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     ----------
     width : float in (0, 1] or "cv", default="cv"
         Width of the Gaussians, relative to their class. With "cv", the rule is the mean
-        of those candidates that make nearly the fewest errors on held-out rows; see
+        of the candidates that make nearly the fewest errors on held-out rows; see
         Notes.
     transformation : {"auto", None}, default="auto"
         "auto" transforms features that are not Gaussian within the classes, by Yeo and
@@ -64,7 +64,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         regression, its `error` on held-out rows, the `standard_error` of that error,
         and its `weight` in the mean.
     held_out_error_ : float
-        Estimated error rate on new rows: each row is held out, and predicted by the
+        Estimated error rate on new rows: each row is held out and predicted by the
         candidates that the other folds would choose. NaN if no row can be held out.
     smoothed_error_ : ndarray of shape (n_pairs,)
         Smoothed error of the rule of each pair, averaged over the widths in the mean.
@@ -232,7 +232,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         ]
         widths = [row for row in self.path_ if row["width"]]
         best = min(widths, key=lambda row: (row["error"], -row["width"]))
-        self.width_ = best["width"]  # the largest of equals
+        self.width_ = best["width"]  # the largest if several tie
         self.held_out_error_ = choice.estimate
         probable = choice.temperature, choice.log_odds
         self._committee = committee_of(rules, pairs, "weighted", *probable)

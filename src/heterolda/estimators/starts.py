@@ -32,11 +32,10 @@ def fit_start(
 ) -> tuple[Any, Array, Array]:
     """Fit a clone of a linear classifier, and return it and its rules for all pairs.
 
-    A discriminant of ours is fitted to all classes one-vs-one; any other classifier is
-    fitted to each pair of classes. A `FrozenEstimator` is taken as it is. The costs of
-    errors multiply the priors of a classifier that has priors, and the sample weights
-    of any other. The rules are normals and offsets; a positive score means the second
-    class of the pair.
+    A `GaussianLinearDiscriminant` is fitted to all classes one-vs-one, any other
+    classifier to each pair of classes. A `FrozenEstimator` is used as it is. The costs
+    of errors multiply the priors of a classifier or, if it has none, sample weights.
+    The rules are normals and offsets; a positive score means the second class.
     """
     if not is_classifier(unfrozen(estimator)):
         raise TypeError(
@@ -85,10 +84,10 @@ def _frozen_rules(
             f"{rows.classes.tolist()}: the search needs samples of the same classes"
         )
     rules = _read_rules(host, rows.X.shape[1], len(fitted))
-    own: Any = getattr(estimator, "feature_names_in_", names)
-    if names is not None and not np.array_equal(own, names):
+    fitted_names: Any = getattr(estimator, "feature_names_in_", names)
+    if names is not None and not np.array_equal(fitted_names, names):
         raise ValueError(
-            f"estimator was fitted to features {list(own)}, but X has "
+            f"estimator was fitted to features {list(fitted_names)}, but X has "
             f"{list(names)}: pass the same columns in the same order"
         )
     return rules
@@ -97,7 +96,7 @@ def _frozen_rules(
 def _of_pair(
     estimator: Any, rows: Rows, costs: Array | None, pair: list[int]
 ) -> tuple[Any, Rows, Array | None]:
-    """Return a clone, rows and costs of two classes, which become 0 and 1 of more."""
+    """Return a clone, rows and costs of two classes, relabeled 0 and 1 if of more."""
     model = clone(estimator)
     if len(rows.classes) == 2:
         return model, rows, costs
@@ -158,10 +157,10 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     if pairs is not None and np.array_equal(pairs, all_pairs(n_classes)):
         return coef, intercept
     if pairs is None and hasattr(unfrozen(estimator), "support_vectors_"):
-        # Of libsvm: scores of its pairs are positive for the first class.
+        # In libsvm, a positive score means the first class of a pair.
         return -coef, -intercept
     if pairs is None and len(coef) == n_classes:
-        # The class of the largest score wins; so does the larger score of two.
+        # The class with the larger score wins.
         return coef[second] - coef[first], intercept[second] - intercept[first]
     raise ValueError(
         f"estimator {name} has {len(coef)} rules for {n_classes} classes, which cannot "
@@ -171,6 +170,6 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
 
 
 def unfrozen(estimator: Any) -> Any:
-    """Return what is in a `FrozenEstimator`."""
+    """Return the estimator inside a `FrozenEstimator`, and any other unchanged."""
     frozen = isinstance(estimator, FrozenEstimator)
     return estimator.estimator if frozen else estimator

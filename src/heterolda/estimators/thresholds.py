@@ -24,7 +24,7 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Smallest weight of a class whose scores have a variance of their own.
 _LEAST = 5.0
-# Smallest deviation of scores, in units of that under the model, which is too small.
+# Smallest deviation of scores, in units of the deviation under the model.
 _LEAST_DEVIATION = 0.1
 # Distance of means, in deviations, if left-out rows show none.
 _NO_DISTANCE = 0.05
@@ -48,7 +48,7 @@ class Thresholds:
     rules: Rules  # for equal priors
     means: Array  # of the first and the second class, (n_pairs, 2)
     deviations: Array
-    known: Mask  # pairs with a row to leave out of both classes, and more to fit to
+    estimated: Mask  # pairs with left-out rows of both classes, and others to fit to
 
     @classmethod
     def of(
@@ -57,14 +57,14 @@ class Thresholds:
         """Solve pairs for equal priors, and leave rows out of their rules.
 
         Priors, costs and criterion then set only the threshold. Also return the rules
-        for those of the problem, and scores of left-out rows by them.
+        with the thresholds of the problem, and their scores of left-out rows.
         """
         equal = replace(problem.moments, shares=np.ones(problem.pairs.shape))
         rules = solve(equal, Global())
-        without, shape = problem.left_out(rows), problem.pairs.shape
+        left_out, shape = problem.left_out(rows), problem.pairs.shape
         totals, counts, means, sums = np.zeros((4, *shape))
         records = []
-        for record in without.of_arcs(rules, np.ones(shape, bool)):
+        for record in left_out.of_arcs(rules, np.ones(shape, bool)):
             score = record.score / np.sqrt(record.distance)
             records.append(replace(record, score=score))
             w = np.where(np.isnan(score), 0.0, record.rows.frequencies)
@@ -80,8 +80,8 @@ class Thresholds:
         both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
         squares = np.where(enough, sums / freedom, both)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
-        known: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
-        thresholds = cls(rules, means, deviations, known)
+        estimated: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
+        thresholds = cls(rules, means, deviations, estimated)
         moved = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)
         unit = _unit(rules)
         shift = (moved.intercept - rules.intercept)[:, None]
@@ -100,9 +100,9 @@ class Thresholds:
         rules = self.rules
         usable = (rules.status != Status.SEPARABLE) & ~rules.trivial
         # With a class of one row, no rule is known to beat the likelier class.
-        blind = usable & ~self.known
-        error = np.where(blind, priors.min(axis=1), rules.error)
-        gap = np.where(blind, np.nan, rules.gap)
+        no_gain = usable & ~self.estimated
+        error = np.where(no_gain, priors.min(axis=1), rules.error)
+        gap = np.where(no_gain, np.nan, rules.gap)
         rules = replace(rules, error=error, gap=gap)
         t, deviations, error = self._thresholds(solver, priors)
         unit, distance = _unit(rules), self._distance
@@ -110,13 +110,13 @@ class Thresholds:
         moved = replace(
             rules,
             intercept=rules.intercept - unit[:, 0] * cut,
-            # Means of the score from the threshold: t below that of the second class.
+            # Mean scores; the threshold is t below that of the second class.
             means=unit * np.column_stack([t - distance, t]),
             deviations=unit * deviations,
             error=error,
             gap=np.full(len(error), np.nan),
         )
-        pairs = np.flatnonzero(usable & self.known)
+        pairs = np.flatnonzero(usable & self.estimated)
         return rules.replaced(pairs, moved.take(pairs))
 
     @property
@@ -139,7 +139,7 @@ class Thresholds:
             log_tau = np.log(priors[:, 1]) - np.log(priors[:, 0])
             t = best_threshold(distance, deviations[:, 0], deviations[:, 1], log_tau)
             error = bayes_error(t, distance, *deviations.T, *priors.T)
-            # With unequal deviations there may be no threshold better than none at all.
+            # With unequal deviations, every threshold may be worse than none.
             useless = ~(error < priors.min(axis=1))[:, None]
             pooled = np.sqrt((deviations**2).mean(axis=1, keepdims=True))
             deviations = np.where(useless, pooled, deviations)

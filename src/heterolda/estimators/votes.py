@@ -1,4 +1,4 @@
-"""From the scores of the rules to decisions and probabilities.
+"""Decisions and probabilities from the scores of the rules.
 
 `Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
 winning classes and class probabilities that agree with each other. A row gets the same
@@ -36,7 +36,7 @@ from heterolda.solvers.rules import Rules
 
 @dataclass(frozen=True)
 class Committee(ABC):
-    """Rules that decide together; pickles hold the temperature in place of rows."""
+    """Rules that decide together; pickles store the temperature instead of rows."""
 
     planes: Rules
     # The temperature that divides log probabilities, or rows to find it from.
@@ -59,7 +59,7 @@ class Committee(ABC):
         if isinstance(rows, float):
             return rows
         p = replace(self, evidence=1.0).probabilities(rows.scores)
-        # Less than one would be worse for small sets.
+        # Temperatures below one are worse for small data sets.
         return best_temperature(p, rows.codes, rows.weights, 1.0)
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any) -> Any:
@@ -185,7 +185,7 @@ def committee_of(
     evidence: Evidence | float = 1.0,
     log_odds: Curve | None = None,
 ) -> Committee:
-    """Return how the rules of pairs decide together."""
+    """Return the committee of the rules of pairs."""
     given: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}
     if len(pairs) == 1:
         return Binary(rules, **given)
@@ -209,7 +209,7 @@ def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
 def tempered(probabilities: Any, temperature: float) -> Any:
     """Return positive probabilities whose logarithms are divided by a temperature.
 
-    One above 1 brings them closer to each other.
+    A temperature above 1 brings them closer together.
     """
     xp, p = xp_of(probabilities), probabilities
     if temperature == 1:
@@ -223,7 +223,7 @@ def swap_largest_to_winner(probabilities: Any, winner: Any) -> Any:
     """Return probabilities with each row's largest swapped to the winning class."""
     xp, p = xp_of(probabilities), probabilities
     leader = xp.argmax(p, axis=1)
-    if is_numpy(p):  # in place: few rows are concerned
+    if is_numpy(p):  # in place, since few rows change
         rows = np.flatnonzero(leader != winner)
         one, two = (rows, leader[rows]), (rows, winner[rows])
         p[one], p[two] = p[two], p[one]
@@ -236,7 +236,7 @@ def swap_largest_to_winner(probabilities: Any, winner: Any) -> Any:
 
 
 def logarithms(probabilities: Any) -> Any:
-    """Return logarithms of probabilities, the largest where theirs is."""
+    """Return logarithms of probabilities, with the same argmax."""
     xp = xp_of(probabilities)
     return set_apart(xp.log(probabilities), xp.argmax(probabilities, axis=1))
 
@@ -247,9 +247,9 @@ def set_apart(values: Any, winner: Any) -> Any:
     beaten = xp.argmax(values, axis=1) != winner
     if not bool(xp.any(beaten)):
         return values
-    most = xp.max(values, axis=1, keepdims=True)
-    more = xp.nextafter(most, xp.full_like(most, xp.inf))
-    return xp.where(beaten[:, None] & _marked(values, winner), more, values)
+    largest = xp.max(values, axis=1, keepdims=True)
+    larger = xp.nextafter(largest, xp.full_like(largest, xp.inf))
+    return xp.where(beaten[:, None] & _marked(values, winner), larger, values)
 
 
 def _marked(values: Any, column: Any) -> Any:
@@ -258,7 +258,7 @@ def _marked(values: Any, column: Any) -> Any:
 
 
 def in_format_of(X: Any, values: Any) -> Any:
-    """Return values in single precision if X is, kept finite; else as they are."""
+    """Return values in single precision if X is, clipped to stay finite."""
     xp = xp_of(values)
     if X.dtype != xp.float32:
         return values
@@ -267,7 +267,7 @@ def in_format_of(X: Any, values: Any) -> Any:
 
 
 def rounded(values: Any, X: Any) -> Any:
-    """Return decision values or probabilities in the format of X, for the same classes.
+    """Return decision values or probabilities in the format of X, with equal winners.
 
     Positive values stay positive, and the largest stays the largest.
     """

@@ -26,8 +26,8 @@ from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Distance of neighboring numbers, in standard deviations, that draws no warning.
 _MOST_ROUNDING = 0.01
-# Distance of the means, in deviations of both classes, that counts as several.
-_SEVERAL = 2.0
+# Distance of the means, in deviations of both classes, that draws a warning.
+_LARGE_DISTANCE = 2.0
 # Entries of a direction below this share of the largest are rounding errors.
 _NO_PART = 1e-10
 # Error of a rule so small that there is nothing to gain.
@@ -37,7 +37,7 @@ _MOST_FEATURES = 3
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line, outside the package and scikit-learn."""
+    """Warn at the user's line of code, outside the package and scikit-learn."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and _is_inside(frame):
         frame, level = frame.f_back, level + 1
@@ -50,7 +50,7 @@ def _is_inside(frame: FrameType) -> bool:
 
 
 def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
-    """Warn of few rows, lost digits, trivial rules, and directions of no variance."""
+    """Warn of few rows, lost digits, trivial rules, and missing variance."""
     if problem.settings.shrinkage is None and problem.chosen is None:
         warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
     elif problem.settings.shrinkage is None:
@@ -101,9 +101,10 @@ def warn_of_small_classes(
 
 def warn_of_coarse_features(stats: ClassStatistics) -> None:
     """Warn of features that have lost their digits to rounding."""
-    own = stats.weights > 1
-    variances = stats.squares[own] / (stats.weights[own] - 1)[:, None]
-    coarse = np.spacing(np.abs(stats.means[own])) > _MOST_ROUNDING * np.sqrt(variances)
+    several = stats.weights > 1
+    variances = stats.squares[several] / (stats.weights[several] - 1)[:, None]
+    spacing = np.spacing(np.abs(stats.means[several]))
+    coarse = spacing > _MOST_ROUNDING * np.sqrt(variances)
     features = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(features):
         warn(
@@ -114,7 +115,7 @@ def warn_of_coarse_features(stats: ClassStatistics) -> None:
 
 
 def warn_of_plug_in() -> None:
-    """Warn that errors under the model are not those of rows."""
+    """Warn that errors under the model say little about new rows."""
     warn(
         "with fewer rows than features any labels can be separated: error rates and "
         "thresholds under the fitted model mean little; use cross-validation",
@@ -191,7 +192,7 @@ def _ignored(
 ) -> Iterator[tuple[int, str]]:
     """Yield pairs whose means differ along an ignored direction, and its features.
 
-    Rows, if there are any, have the deviations that moments lost.
+    Rows, if given, show the deviations that are lost in moments.
     """
     moments, dropped = problem.moments, rules.dropped
     if dropped is None or problem.stats.coordinates is not None:
@@ -206,12 +207,12 @@ def _ignored(
             distance = abs(float(w @ (moments.means[i] - moments.means[j])))
         else:
             distance = _distance(rows, problem.pairs[k], w)
-        if distance > _SEVERAL:
+        if distance > _LARGE_DISTANCE:
             yield k, f"features {listed(np.flatnonzero(part > 0.1 * part.max()))}"
 
 
 def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
-    """Yield pairs without a certificate whose means differ where rounding blurs."""
+    """Yield uncertified pairs whose means differ in directions lost to rounding."""
     if problem.follows_optimum and not problem.has_few_rows:
         pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
         if len(pairs):

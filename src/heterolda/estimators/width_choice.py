@@ -26,17 +26,17 @@ from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows
 from heterolda.statistics.wide import Span, in_coordinates
 
-# Number of folds: the smaller one with this many rows in all and per coefficient, where
-# rules hardly miss a third of the rows. With very many rows, the last fold is never
-# held out.
+# Number of folds: fewer with this many rows in total and per coefficient, since rules
+# then hardly need the held-out third. With very many rows, the last fold is never held
+# out.
 _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
-# The rules of candidates within this many standard errors of the fewest errors are
-# averaged; features stay as they are only if that saves errors by more than this many.
+# Candidates within this many standard errors of the fewest errors are averaged;
+# features stay untransformed only if that saves more than this many standard errors.
 _NEAR = 1.0
 _CLEARLY_FEWER = 0.5
 _ROUNDING = 1e-12
-# Least temperature, and weight of a row of any class that is added to those held out.
+# Lowest temperature, and weight of a row of unknown class added to the held-out rows.
 _LEAST_TEMPERATURE = 0.1
 _WRONG = 0.5
 
@@ -45,11 +45,11 @@ Shape = PowerTransformation | None  # None leaves features as they are
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates, and how they are fitted."""
+    """Candidate rules, and how to fit them."""
 
-    discriminant: Any  # unfitted, of the optimum for Gaussian classes; with priors
+    discriminant: Any  # unfitted, for the optimum of Gaussian classes; with priors
     widths: tuple[float, ...]  # a path, decreasing from 1
-    n_skipped: int = 0  # widths at the start of the path that are no candidates
+    n_skipped: int = 0  # widths at the start of the path that are not candidates
     ridges: tuple[float, ...] = ()  # penalties of logistic rules, decreasing
 
     @property
@@ -70,9 +70,9 @@ class Candidates:
     def problem(
         self, rows: Rows, chosen: Shrinkage | None = None
     ) -> tuple[PairProblem, Rows, Span | None]:
-        """Return the problem of rows, and them in its coordinates, with their span.
+        """Return the problem of rows, the rows in its coordinates, and their span.
 
-        Unless the shrinkage that rows choose is given, they choose it.
+        The rows choose the shrinkage, unless `chosen` is given.
         """
         amount, stats = self.discriminant.shrinkage, ClassStatistics.from_rows(rows)
         inside, span, coordinates = in_coordinates(stats, amount, rows)
@@ -116,8 +116,8 @@ def choose(
 ) -> Choice:
     """Choose among candidates by their errors on held-out rows.
 
-    With `transforms`, power transformations compete with features as they are; powers
-    are found without the held-out rows. The amount of shrinkage is that of all rows.
+    With `transforms`, power transformations compete with untransformed features; powers
+    are estimated without the held-out rows. Shrinkage is chosen by all rows.
     """
     fold_of_all = held_out_folds(rows)
     whole = shapes_of(rows) if transforms else (None, None)
@@ -151,7 +151,7 @@ def choose(
     ]
 
     def decide(f: int) -> tuple[int, Index, Mask]:
-        """Return what the rows of other folds choose, and the errors of their rule."""
+        """Return the choice of the rows of other folds, and the errors of its rule."""
         counted = fold != f if (fold != f).any() else fold == f
         chosen = [contest.near_best(counted) for contest in contests]
         wrong = [one.wrong(c) for one, c in zip(contests, chosen, strict=True)]
@@ -159,7 +159,7 @@ def choose(
         k = 0 if plain_wins else len(contests) - 1
         return k, chosen[k], wrong[k]
 
-    # Each fold is predicted by what the others choose: the smallest of several errors
+    # Each fold is predicted by the choice of the others: the smallest of several errors
     # would be optimistic.
     weight = out.frequencies * cost
     lost = sum(weight[decide(f)[2] & (fold == f)].sum() for f in range(n_folds))
@@ -174,8 +174,8 @@ def choose(
 def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
     """Return transformations of features without powers and with powers.
 
-    Without powers, only outliers are moved closer. With no more rows than features,
-    there is no transformation.
+    Without powers, only outliers are clipped. With no more rows than features, there is
+    no transformation.
     """
     if rows.totals.sum() <= rows.X.shape[1]:
         return None, None
@@ -190,16 +190,16 @@ def transformed(rows: Rows, shape: Shape) -> Rows:
 
 
 def held_out_folds(rows: Rows) -> Index:
-    """Return the fold of each row; rows of very small classes, in -1, always stay."""
+    """Return the fold of each row, or -1 for rows that are never held out."""
     counts, needed = rows.frequencies, len(rows.classes) * (rows.X.shape[1] + 1)
     many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_EACH * needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
     fold = deal(rows.X, rows.codes, counts, n_folds)
     for k, total in enumerate(rows.totals):
-        own = rows.codes == k
-        parts = np.bincount(fold[own], counts[own], minlength=n_folds)
-        if total - parts.max() <= 1:
-            fold[own] = -1
+        members = rows.codes == k
+        parts = np.bincount(fold[members], counts[members], minlength=n_folds)
+        if total - parts.max() <= 1:  # too small to do without a fold
+            fold[members] = -1
     if many and rows.totals.sum() >= _VERY_MANY_ROWS:
         fold[fold == n_folds - 1] = -1
     held = fold >= 0
@@ -211,7 +211,7 @@ def held_out_folds(rows: Rows) -> Index:
 class _Contest:
     """Candidates fitted without each fold, for one transformation."""
 
-    rows: Rows  # those held out, as they are transformed without their fold
+    rows: Rows  # held out, and transformed as estimated without their fold
     fold: Index
     cost: Array  # of an error at each row
     paths: list[Path]  # rules of all candidates, by fold
@@ -240,13 +240,13 @@ class _Contest:
         for f, path in enumerate(self.paths):
             rows = self.fold == f
             coef, intercept, error = path.mean(chosen)
-            own = linear_scores(self.rows.X[rows], coef.T, intercept)
-            votes = count_votes(own, vote_weights(error, k, "weighted"))
-            scores[rows], winners[rows] = own, winners_of_votes(votes, own)
+            values = linear_scores(self.rows.X[rows], coef.T, intercept)
+            votes = count_votes(values, vote_weights(error, k, "weighted"))
+            scores[rows], winners[rows] = values, winners_of_votes(votes, values)
         return scores, winners
 
     def wrong(self, chosen: Index) -> Mask:
-        """Return the rows that the mean of chosen candidates gets wrong."""
+        """Return a mask of the rows that the mean of chosen candidates gets wrong."""
         wrong: Mask = self.predict(chosen)[1] != self.rows.codes
         return wrong
 
