@@ -89,12 +89,14 @@ def test_rows_with_missing_values_are_judged_by_em_for_both(make_classes, rng):
 def test_small_classes_count_as_wrong_or_cannot_be_judged(make_classes):
     X, y = make_classes(3, n=60)
     few = np.append(np.flatnonzero(y != 2), np.flatnonzero(y == 2)[0])
-    for settings in ({}, {"priors": [0.3, 0.3, 0.4], "costs": 1 - np.eye(3)}):
+    for settings in ({}, {"priors": [1, 1e-30, 1e-30], "costs": 1 - np.eye(3)}):
         with pytest.warns(SmallClassWarning):
             model = GLD(**settings).fit(X[few], y[few])
         _, right = held_out(model, X[few], y[few])
         assert not right[:, -1].any()
-        assert right[:, :-1].mean() > 0.5
+        assert right[:, y[few] == 0].mean() > 0.5
+        # The priors are those given in the fold without the third class, too.
+        assert right[:, y[few] == 1].any() == (not settings)
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
     model = GLD(shrinkage=0).fit(X[few], y[few])

@@ -344,6 +344,9 @@ def test_estimators(rng, name, change):
     if not hasattr(model, "transform"):
         found = found[:, np.argsort(np.argsort(c.labels))]
     assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    if name == "smoothed":
+        paths = [[list(row.values())[2:] for row in m.path_] for m in (other, plain)]
+        assert_allclose(*paths, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["default", "chernoff"])

@@ -95,6 +95,7 @@ def test_missing_labels_of_any_form_are_counted():
     for labels in (
         *(np.where(TEXT == "c", x, TEXT) for x in (None, np.nan, pd.NA, pd.NaT)),
         numbers.astype(float),
+        numbers.astype(float).astype("M8[s]"),
         [np.nan if x == "c" else x for x in TEXT],
         np.ma.array(TEXT, mask=TEXT == "c"),
         HOLES[:, None],
