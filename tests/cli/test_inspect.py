@@ -12,7 +12,6 @@ from helpers.cli import make_frame, names, rows_of, succeed
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
-    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
@@ -192,14 +191,6 @@ def test_an_export_says_how_it_is_used(frame, path, tmp_path):
     out = tmp_path / "rule.onnx"
     shown = succeed("export", path, "--out", out, "--dtype", "float64")
     assert "input X of float64, outputs label and probabilities" in shown
-    projection = HeteroscedasticProjection(2).fit(frame[FEATURES], frame["kind"])
-    heterolda.save(projection, tmp_path / "projection.json")
-    shown = succeed("export", tmp_path / "projection.json", "-o", out)
-    assert "input X of float32, output components" in shown
-    session = pytest.importorskip("onnxruntime").InferenceSession(out.read_bytes())
-    X = frame[FEATURES].astype(np.float32)
-    (components,) = session.run(None, {"X": X.to_numpy()})
-    np.testing.assert_allclose(components, projection.transform(X), atol=1e-4)
 
 
 def test_data_sets_can_be_written(tmp_path, monkeypatch):

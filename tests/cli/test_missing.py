@@ -82,9 +82,6 @@ def test_predictions_are_those_of_the_model(frame, paths, tmp_path):
     assert table["prediction"].tolist() == model.predict(frame[FEATURES]).tolist()
     chances = table[[f"probability_{k}" for k in model.classes_]]
     assert_allclose(chances, model.predict_proba(frame[FEATURES]), atol=1e-9)
-    for missing, empty in (("keep", n_incomplete), ("drop", 0)):
-        succeed("predict", path, data, "--missing", missing, "-o", out)
-        assert pd.read_csv(out)["prediction"].isna().sum() == empty
     result = invoke("predict", path, data, "--missing", "error", "-o", out)
     assert "is missing: fill it in, keep such rows with --missing em" in result.stderr
     assert_allclose(accuracy(path, data), model.score(*labeled(frame)), atol=1e-9)

@@ -12,7 +12,6 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
-    MissingRowsWarning,
 )
 from heterolda.data import fit_batches, gathering, statistics_from_batches
 from heterolda.data.gathering import gather
@@ -98,15 +97,6 @@ def test_weights_are_repetitions(frame):
     gathered = gather(Table(frame, "kind", FEATURES, (), "share", "em"))
     total = gathered.statistics.weights.sum()
     assert gathered.sample.weight.sum() == pytest.approx(total)
-
-
-def test_rows_without_label_or_weight_are_left_out(frame):
-    frame.loc[[3, 8], "kind"] = None
-    frame.loc[[8, 9], "times"] = np.nan
-    kept = in_memory(frame.drop([3, 8, 9]), "times")
-    settings = EM | {"sample_weight": "times"}
-    with pytest.warns(MissingRowsWarning, match="3 of 400 rows have no label or"):
-        assert_same(statistics_from_batches(frame, "kind", **settings), kept)
 
 
 def test_requests_that_cannot_be_met(frame, tmp_path, monkeypatch):

@@ -14,16 +14,13 @@ from helpers.exported import (
     MODELS,
     SINGLE,
     certain,
-    certain_if_transformed,
     data,
     errors_in_double,
     errors_in_single,
     fitted,
     random_rows,
-    rows_for_transformed,
     run_graph,
     scaled,
-    transformed,
 )
 from heterolda import (
     BoundedErrorClassifier,
@@ -67,17 +64,6 @@ def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, graphs, 
     label, p = ReferenceEvaluator(graphs(name, "float64")).run(None, {"X": X[:20]})
     np.testing.assert_array_equal(label, model.predict(X[:20]))
     np.testing.assert_allclose(p, expected[:20], rtol=1e-9, atol=1e-300)
-
-
-def test_probabilities_of_transformed_features(rng):
-    model = transformed(4)
-    for dtype, tolerance in (("float64", 1e-11), ("float32", 1e-6)):
-        X = rows_for_transformed(model, 2000, rng).astype(dtype)
-        p = run_graph(to_onnx(model, dtype=dtype), X)[1]
-        clear = certain_if_transformed(model, X.astype(np.float64), tolerance)
-        assert clear.mean() > 0.98
-        expected = model.predict_proba(X.astype(np.float64))[clear]
-        np.testing.assert_allclose(p[clear], expected, atol=10 * tolerance)
 
 
 @pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])

@@ -15,7 +15,6 @@ from heterolda import (
     ErrorCurveDisplay,
     FrontierDisplay,
     GaussianLinearDiscriminant,
-    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     ProjectionDisplay,
     compare,
@@ -47,14 +46,6 @@ def test_report_says_why_there_is_no_test_of_covariances(rows, monkeypatch):
     assert "are singular" in str(wide)
     for text in map(str, (wide, heteroscedasticity_report(*rows))):
         assert "fewer rows than features any labels" in text
-
-
-def test_map_has_the_covariances_of_the_components(rows):
-    projection = HeteroscedasticProjection(method="chernoff").fit(*rows)
-    shown = ClassMapDisplay.from_estimator(projection, *rows)
-    A = projection.scalings_[:, :2]
-    cov = A.T @ projection.statistics_.covariances("auto") @ A
-    assert_allclose(shown.covariances, cov, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
