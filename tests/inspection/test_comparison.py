@@ -167,7 +167,7 @@ def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
     found = compare(twin, y, models={"QDA": None}, cv=3)
     assert not found.failures
     assert found.accuracy[0] > 0.4
-    assert "QDA: the covariance of some class is singular" in found.notes[0]
+    assert "QDA: the covariance of a class is singular" in found.notes[0]
     assert compare(X, y, models={"QDA": None}, cv=3).notes == ()
 
 
@@ -202,7 +202,7 @@ def test_progress_ends_with_all(four):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"models": {"mine": None}}, "'mine' is none of them"),
+        ({"models": {"mine": None}}, "which 'mine' is not"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
     ],

@@ -1,4 +1,4 @@
-"""Models and data in words and pictures; `heterolda` has these names, too."""
+"""Describe models and data in text and pictures; `heterolda` exports these names."""
 
 from heterolda.inspection.box import BoxTest
 from heterolda.inspection.comparison import Comparison, compare

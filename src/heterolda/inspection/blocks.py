@@ -1,4 +1,4 @@
-"""Blocks of words, tables and pictures, and how a terminal and a page show them."""
+"""Blocks of text, tables and pictures, and how to show them on terminals and pages."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from typing import Any
 from heterolda.foundations.wording import Markup, count, html_table, percent, text_table
 from heterolda.inspection.displays.base import pyplot
 
-_WIDTH = 86  # of lines, which may be indented by two
+_WIDTH = 86  # of lines before an indent of two
 
 
 @dataclass(frozen=True)
 class Heading:
-    """Begins a section."""
+    """The heading of a section."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Sentences, each on a line of its own; in small letters if they are notes."""
+    """Sentences on separate lines, in small print if they are notes."""
 
     lines: Sequence[str]
     small: bool = False
@@ -39,19 +39,19 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text, named by the first cell of the head; `bars` show shares."""
+    """Rows of text; the first cell of the head names them."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
     title: str = ""
-    most: int | None = None  # rows of a terminal; a page has room for twice as many
+    most: int | None = None  # rows on a terminal; a page shows twice as many
     bars: bool = False  # the second cell of each row is a share
-    folded: bool = False  # on a page: opens when its title is pressed
+    folded: bool = False  # on a page, opens at a click on its title
 
     def shown(self, *, on_page: bool) -> tuple[list[list[str]], str]:
-        """Return the cells that fit, and how much is left out."""
-        most = (self.most or len(self.rows)) * (2 if on_page else 1)
-        rows, others = self.rows[:most], self.rows[most:]
+        """Return the cells to show, and a line on what is left out."""
+        n_shown = (self.most or len(self.rows)) * (2 if on_page else 1)
+        rows, others = self.rows[:n_shown], self.rows[n_shown:]
         cells = [list(map(str, row)) for row in rows]
         more = f"and {count(len(others), f'more {self.head[0]}')}" if others else ""
         if self.bars:
@@ -64,11 +64,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture: `draw` is given a figure of matplotlib; a terminal leaves it out."""
+    """A picture, which `draw` draws on a matplotlib figure; terminals leave it out."""
 
     draw: Callable[[Any], Any]
     caption: str
-    about: str = ""  # the subject, for those who listen
+    about: str = ""  # the subject, for screen readers
     size: tuple[float, float] = 6.4, 4.4
     place: str = "pictures"  # next to others, or "map" or "wide"
 
@@ -90,7 +90,7 @@ class Shown:
 
 
 def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
-    """Return lines for a terminal; what follows a heading is indented, and wrapped."""
+    """Return lines for a terminal; blocks after a heading are indented and wrapped."""
     lines: list[str] = []
     indent, apart = "", False
     for block in blocks:
@@ -129,7 +129,7 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def to_page(title: str, name: str, blocks: Iterable[Block]) -> str:
-    """Return a page that needs no network; headings begin its sections."""
+    """Return a self-contained HTML page; headings begin its sections."""
     sections: list[list[Block]] = [[]]
     for block in blocks:
         if isinstance(block, Heading):
@@ -147,7 +147,7 @@ def to_page(title: str, name: str, blocks: Iterable[Block]) -> str:
 
 
 def _section(blocks: Sequence[Block]) -> str:
-    """Return blocks as HTML, pictures that follow each other side by side."""
+    """Return blocks as HTML, with consecutive pictures side by side."""
     parts: list[str] = []
     for place, group in groupby(blocks, lambda block: getattr(block, "place", "")):
         content = "\n".join(map(_block, group))
@@ -197,7 +197,7 @@ def _bar(share: float, largest: float) -> Markup:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a name of which long words may wrap where their parts end."""
+    """Return a name whose long words may wrap after punctuation."""
 
     def with_breaks(word: re.Match[str]) -> str:
         return re.sub(r"[_./:+-]+(?=\w)", r"\g<0><wbr>", word[0])
@@ -206,13 +206,13 @@ def _breakable(name: str) -> Markup:
 
 
 def _picture(figure: Figure) -> str:
-    """Return what is drawn, as an address that holds the picture."""
+    """Draw a figure, and return it as a data URL."""
     plt: Any = pyplot()  # type: ignore[no-untyped-call]
-    # The same model makes the same page.
+    # Equal models give equal pages.
     settings = {"svg.hashsalt": "heterolda", "svg.fonttype": "path", "font.size": 11}
     with plt.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of glyphs that a font lacks
-        # Not one of pyplot's, which would open a window and stay in memory.
+        # A figure of pyplot would open a window and stay in memory.
         canvas = plt.Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
         buffer = io.BytesIO()

@@ -20,7 +20,8 @@ class BoxTest:
     m : float
         The statistic M.
     chi2 : float
-        M (1 - C): approximately chi-squared if covariances are equal and data normal.
+        M (1 - C), approximately chi-squared if the covariances are equal and the data
+        normal.
     df : int
         Degrees of freedom.
     p_value : float
@@ -77,9 +78,9 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
 
 
 def is_singular(covariances: Array, weights: Array, d: int) -> Mask:
-    """Return which classes have singular covariances, in any units of the d features.
+    """Return which classes have singular covariances, whatever the units.
 
-    Covariances may be in fewer coordinates if no class has more than d rows.
+    Covariances may be in fewer than d coordinates if no class has more than d rows.
     """
     unknown = [np.isnan(_log_determinant(cov)) for cov in covariances]
     return np.asarray((weights <= d) | unknown)

@@ -1,4 +1,4 @@
-"""Evaluate each classifier of a comparison on rows held out."""
+"""Evaluate each classifier of a comparison on held-out rows."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 from heterolda.inspection.scoring import log_losses
 
-# Where a covariance is singular QDA has this much of the identity, on standardized
-# features. On five data sets the accuracy is at most 3 points below that with 0.001,
-# and the log loss lower; 0.1 loses up to 13 points.
+# Regularization of QDA on standardized features if a covariance is singular. On five
+# data sets its accuracy is at most 3 points below that with 0.001, and its log loss is
+# lower; 0.1 loses up to 13 points.
 _REG_PARAM = 0.01
 _SINGULAR = (
-    "the covariance of some class is singular, so it was run on standardized features "
+    "the covariance of a class is singular, so it was run on standardized features "
     f"with reg_param={_REG_PARAM}"
 )
 
 
-def _seven() -> dict[str, Any]:
+def _defaults() -> dict[str, Any]:
     """Return the models that are compared by default."""
     return {
         "LDA": LinearDiscriminantAnalysis(),
@@ -52,21 +52,21 @@ def _seven() -> dict[str, Any]:
 
 
 def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return classifiers by name, with those of the seven where None is given."""
-    ours = _seven()
+    """Return classifiers by name, replacing None with the default of that name."""
+    defaults = _defaults()
     if models is None:
-        return ours
+        return defaults
     if not isinstance(models, Mapping) or not models:
         raise ParameterError(
             "models", f"must be a dict of classifiers by name, got {models!r:.50}"
         )
     chosen = {}
     for name, given in models.items():
-        model = ours.get(name) if given is None else given
+        model = defaults.get(name) if given is None else given
         if model is None:
             raise ParameterError(
                 "models",
-                f": None stands for one of {list(ours)}, and {name!r} is none of them",
+                f": None stands for one of {list(defaults)}, which {name!r} is not",
             )
         if isinstance(model, type) or not hasattr(model, "predict"):
             raise ParameterError(
@@ -80,10 +80,7 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Predicted class indices and log losses of all rows, by one model.
-
-    They are -1 and NaN where there are none.
-    """
+    """Predicted class indices and log losses of one model, -1 and NaN if missing."""
 
     predictions: Index
     log_loss: Array
@@ -101,18 +98,18 @@ def evaluate(
 ) -> HeldOut:
     """Fit a model without each fold in turn, and predict that fold.
 
-    Rows of fold -1 are never held out. `report` is called with the share that is done.
-    What the model raises is its failure, and ends the evaluation.
+    Rows of fold -1 are never held out. `report` is called with the share of the work
+    done. An exception of the model ends the evaluation as its failure.
     """
     predictions, loss = np.full(len(X), -1), np.full(len(X), np.nan)
     seconds, failure = [], None
     classes, codes = np.unique(labels, return_inverse=True)
-    numbers = np.unique(folds[folds >= 0])
+    fold_numbers = np.unique(folds[folds >= 0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
-        for k in numbers:
+        for k in fold_numbers:
             held = folds == k
             try:
                 begin = time.perf_counter()
@@ -125,14 +122,14 @@ def evaluate(
                 failure = f"{type(error).__name__}: {error}"
                 predictions[:], loss[:] = -1, np.nan
                 break
-            report(len(seconds) / len(numbers))
-    # The first message of each kind of warning.
+            report(len(seconds) / len(fold_numbers))
+    # The first message of each category.
     messages = {warning.category: str(warning.message) for warning in caught[::-1]}
     notes = tuple(messages.values())[::-1]
     is_plain_qda = type(model) is QuadraticDiscriminantAnalysis and not model.reg_param
-    # A warning, and in newer versions of scikit-learn an error.
-    said = " ".join([failure or "", *notes])
-    if is_plain_qda and ("not full rank" in said or "collinear" in said):
+    # Newer versions of scikit-learn raise an error instead of a warning.
+    text = " ".join([failure or "", *notes])
+    if is_plain_qda and ("not full rank" in text or "collinear" in text):
         qda = QuadraticDiscriminantAnalysis(reg_param=_REG_PARAM)
         result = evaluate(
             make_pipeline(StandardScaler(), qda), X, labels, folds, report
@@ -145,11 +142,11 @@ def evaluate(
 def _predict(
     fitted: Any, X: Array, truth: Index, classes: NDArray[Any]
 ) -> tuple[Index, Array]:
-    """Return class indices of held-out rows, and the log loss at each."""
+    """Return the predicted class indices and the log losses of held-out rows."""
     labels = fitted.predict(X)
     predictions = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if np.any(classes[predictions] != labels):
-        raise ValueError("it predicts what is not a class: is it a classifier?")
+        raise ValueError("it predicts labels that are not classes: is it a classifier?")
     if not hasattr(fitted, "predict_proba"):
         return predictions, np.full(len(X), np.nan)
     chances = fitted.predict_proba(X)[np.arange(len(X)), truth]

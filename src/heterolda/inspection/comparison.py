@@ -1,4 +1,4 @@
-"""Several classifiers on the same folds, and which of them to use."""
+"""Compare several classifiers on the same folds."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Comparison(Shown):
         \sqrt{\frac1{n (n - 1)} \sum_i (v_i - \bar v)^2}.
 
     For the difference from the best model, :math:`v_i` is the difference of the two
-    models' values. Rows that both models decide alike cancel, so the difference is
-    known far better than either accuracy.
+    models' values. Rows for which both models predict the same class cancel, so the
+    difference is far more precise than either accuracy.
 
     Attributes
     ----------
@@ -63,20 +63,20 @@ class Comparison(Shown):
     rows : ndarray of shape (n_rows,)
         Indices of the rows that were held out, as often as their weights say.
     folds : ndarray of shape (n_rows,)
-        The fold that held out each of them.
+        The fold in which each row was held out.
     truth : ndarray of shape (n_rows,)
-        Their class indices.
+        True class indices.
     predictions : ndarray of shape (n_models, n_rows)
-        Class indices that the models predict; -1 for a model that failed.
+        Predicted class indices; -1 for a model that failed.
     log_loss : ndarray of shape (n_models,)
         Mean of minus the logarithm of the true class's probability; NaN for a model
         without probabilities.
     fit_seconds : ndarray of shape (n_models,)
         Mean time of one fit.
     failures : dict
-        Why models failed, by name.
+        Reasons why models failed, by name.
     notes : tuple of str
-        Warnings of the models, and rows on which no model was evaluated.
+        Warnings of the models, and a note on rows that were never held out.
 
     Examples
     --------
@@ -124,17 +124,17 @@ class Comparison(Shown):
 
     @property
     def best(self) -> str | None:
-        """Return the model with the highest accuracy; the first, if several tie."""
+        """Return the model with the highest accuracy; the first of several that tie."""
         return self.names[self._best] if self._finished.any() else None
 
     @property
     def best_by_log_loss(self) -> str | None:
-        """Return the model with the lowest log loss; or None."""
+        """Return the model with the lowest log loss, or None."""
         return self._lowest_log_loss(self._finished)
 
     @property
     def as_good(self) -> tuple[str, ...]:
-        """Return the models within one standard error of the best, and the best.
+        """Return the best model and all models within one standard error of it.
 
         The standard error is that of the difference from the best.
         """
@@ -142,7 +142,7 @@ class Comparison(Shown):
 
     @property
     def choice(self) -> str | None:
-        """Return the model with the lowest log loss among those as good as the best."""
+        """Return the model of `as_good` with the lowest log loss."""
         return self._lowest_log_loss(self._as_good) or self.best
 
     @property
@@ -157,10 +157,10 @@ class Comparison(Shown):
             text += f"; best by log loss: {by_loss} ({loss:.4f})"
         others = ", ".join(name for name in self.as_good if name != best)
         if others:
-            why = "of these it has the lowest log loss"
+            why = "of these models it has the lowest log loss"
             if np.isnan(self.log_loss[self.names.index(choice)]):
-                why = "none of these predicts probabilities"
-            text += f". As good as {best} on these data: {others}. Use {choice}: {why}."
+                why = "none of these models predicts probabilities"
+            text += f". Equally good on these data: {others}. Use {choice}: {why}."
         else:
             text += f". No other model is within one standard error of {best}."
             text += f" Use {choice}."
@@ -184,25 +184,25 @@ class Comparison(Shown):
 
     @property
     def _best(self) -> int:
-        """Return the place of the most accurate model."""
+        """Return the index of the most accurate model."""
         return int(np.argmax(np.where(self._finished, self.accuracy, -1.0)))
 
     @property
     def _as_good(self) -> NDArray[np.bool_]:
-        """Return which models are as good as the best."""
-        # A single row that only the best gets right is one standard error, but for
-        # rounding. Of models that failed, the difference is NaN.
+        """Return which models are within one standard error of the best."""
+        # A single row that only the best gets right is one standard error up to
+        # rounding. The difference is NaN for models that failed.
         return np.asarray(self.difference >= -self.difference_error * (1 + 1e-9))
 
     def _lowest_log_loss(self, mask: NDArray[np.bool_]) -> str | None:
-        """Return the model of a mask with the lowest log loss, if any has one."""
+        """Return the model of a mask with the lowest log loss, or None."""
         loss = np.where(mask & np.isfinite(self.log_loss), self.log_loss, np.inf)
         k = int(loss.argmin())
         return self.names[k] if np.isfinite(loss[k]) else None
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
-        """Index, label and share of the class with most of the rows."""
+        """Index, label and share of the largest class."""
         counts = np.bincount(self.truth)
         k = int(counts.argmax())
         return k, self.classes.tolist()[k], float(counts[k] / counts.sum())
@@ -263,7 +263,7 @@ class Comparison(Shown):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the accuracies, and how far the models are from the best.
+        """Draw the accuracies and the differences from the best model.
 
         Parameters
         ----------
@@ -297,8 +297,8 @@ def compare(
 
     Every row is held out once, and every model is evaluated on rows that neither its
     fit nor its tuning has seen. All models within one standard error of the best
-    accuracy count as equally good; of these, the one with the lowest log loss is
-    recommended, whoever made it.
+    accuracy count as equally good, and the one of them with the lowest log loss is
+    recommended.
 
     Parameters
     ----------
@@ -317,24 +317,24 @@ def compare(
         - "GLD with shrinkage": the same with ``shrinkage="cv"``;
         - "logistic regression" and
         - "linear SVM", both on standardized features;
-        - "recommended()": :func:`recommended`, which chooses by cross-validation of
-          its own;
-        - "QDA": quadratic discriminant analysis, whose boundaries are curved. Where the
-          covariance of some class is singular it is run on standardized features with
+        - "recommended()": :func:`recommended`, which chooses by cross-validation within
+          the training rows;
+        - "QDA": quadratic discriminant analysis, whose boundaries are curved. If the
+          covariance of a class is singular, it is run on standardized features with
           ``reg_param=0.01``, and a note says so.
     cv : int, default=10
         Number of folds. Each class is spread evenly over them, by the distance of its
         rows from their mean, and equal rows of a class go to the same fold. Classes too
         small to keep two rows for training are never held out, and a note names them.
     progress : callable or None, default=None
-        Called when a model begins and after each of its folds, with the name of the
-        model and the share of the work that is done; ``progress=print`` will do.
+        Called before each model and after each of its folds, with the name of the model
+        and the share of the work done, for example ``progress=print``.
 
     Returns
     -------
     Comparison
-        ``print`` shows a table and a recommendation, as do notebooks; `plot` draws,
-        `to_frame` gives a DataFrame.
+        ``print`` and notebooks show a table and a recommendation; `plot` draws a chart,
+        and `to_frame` returns a DataFrame.
 
     Notes
     -----
@@ -406,9 +406,9 @@ def compare(
 
 
 def _assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
-    """Return the fold that holds out each row; -1 for classes too small for that.
+    """Return the fold that holds out each row; -1 for classes that are too small.
 
-    Two rows of a class at least are left whichever fold is held out.
+    At least two rows of a class must remain, whichever fold is held out.
     """
     folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
     for k in range(int(codes.max()) + 1):

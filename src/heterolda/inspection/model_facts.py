@@ -1,4 +1,4 @@
-"""Gather what a fitted model says about itself, for its text and its page."""
+"""Gather facts about a fitted model for its description and its page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def discriminant_of(model: Any) -> Any:
 
 
 def feature_names(model: Any) -> list[str]:
-    """Return names of the features, made up if the model has none."""
+    """Return the names of the features, x0, x1, ... if the model has none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = [f"x{j}" for j in range(model.n_features_in_)]
@@ -59,10 +59,9 @@ class ModelFacts:
         self.settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
-        # By what features are transformed before rules and statistics see them.
+        # Of the features that rules and statistics refer to.
         self.transformation = getattr(model, "transformation_", None)
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
-        # About the data of the fit and the accuracy of the model.
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
         # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
@@ -76,9 +75,9 @@ class ModelFacts:
 
     @property
     def n_rows(self) -> float:
-        """Number of rows of the fit or their weight, with those held out."""
-        aside = 0 if self.bound is None else self.bound.n_rows
-        return float(self.discriminant.statistics_.weights.sum()) + aside
+        """Number or weight of the rows of the fit, including rows held out."""
+        held_out = 0 if self.bound is None else self.bound.n_rows
+        return float(self.discriminant.statistics_.weights.sum()) + held_out
 
     @property
     def sentence(self) -> str:
@@ -106,7 +105,7 @@ class ModelFacts:
         return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
 
     def search_lines(self) -> list[str]:
-        """Say what the search has gained, or which widths are used."""
+        """Return the gain of the search, or the widths that are used."""
         model = self.model
         if isinstance(model, SmoothedLinearDiscriminant):
             used = [row for row in model.path_ if row["weight"] > 0]
@@ -135,7 +134,9 @@ class ModelFacts:
         if record is None:
             return []
         if record.marks:
-            rule = "" if self.takes_missing else ": the model cannot decide such rows"
+            rule = (
+                "" if self.takes_missing else "; the model does not predict such rows"
+            )
             marks = ", ".join(record.marks)
             lines.append(f"These also count as missing values: {marks}{rule}.")
         if record.categories:
@@ -159,16 +160,16 @@ class ModelFacts:
         return order
 
     def missed(self, k: int) -> list[str]:
-        """Return the share of each class that rule k assigns to the other one."""
+        """Return the share of each class that rule k assigns to the other class."""
         rates = self.discriminant.error_rates_[k].tolist()
         pairs = zip(rates, self.pairs[k], strict=True)
         return [f"{percent(rate)} of {label}" for rate, label in pairs]
 
     @cached_property
     def lda_values(self) -> Array | None:
-        """Errors or risks of LDA; None where they are no comparison."""
-        other_aim = self.settings["criterion"] != "bayes" or self.bound is not None
-        if other_aim or self.statistics is None or self.has_few_rows:
+        """Errors or risks of LDA; None if they are not comparable."""
+        differs = self.settings["criterion"] != "bayes" or self.bound is not None
+        if differs or self.statistics is None or self.has_few_rows:
             return None
         # Parameters may have been set after the fit.
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
@@ -179,10 +180,10 @@ class ModelFacts:
         values: Array = lda.risk_
         return values
 
-    def chosen_pairs(self, labels: tuple[str, str] | None, most: int) -> list[int]:
-        """Return the rule of two labels, in any order, or the worst rules."""
+    def chosen_pairs(self, labels: tuple[str, str] | None, max_pairs: int) -> list[int]:
+        """Return the rule of two labels, in either order, or the worst rules."""
         if labels is None:
-            return self.worst_first[:most]
+            return self.worst_first[:max_pairs]
         chosen = [k for k, pair in enumerate(self.pairs) if set(pair) == set(labels)]
         if not chosen:
             raise ParameterError(
@@ -193,9 +194,9 @@ class ModelFacts:
         return chosen
 
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
-        """Return accuracies on held-out rows, LDA's too, and which of them to use.
+        """Return the held-out accuracies of the model and LDA, and which one to use.
 
-        Only the bound if they are not known; `lda` says how to get LDA.
+        The bound comes first, if there is one; `lda` says how to get LDA.
         """
         lines, bound = [], self.bound
         if bound is not None:
@@ -219,12 +220,12 @@ class ModelFacts:
         stats = self.statistics
         if stats is not None:
             shares = stats.weights / stats.weights.sum()
-            # With other priors than the shares of the rows, accuracy is not the aim.
+            # With priors other than the class shares, accuracy is not the aim.
             stats = stats if np.allclose(self.discriminant.priors_, shares) else None
         return [*lines, verdict_sentence(judgement, stats, lda=lda)]
 
     def notes(self) -> list[str]:
-        """Return what to know before believing the figures of the model."""
+        """Return caveats about the figures of the model."""
         flags = getattr(self.discriminant, "guarded_", ())
         notes = guarded_note([self.pairs[k] for k in np.flatnonzero(flags)])
         if self.transformation is not None:
@@ -240,17 +241,17 @@ class ModelFacts:
 
     @cached_property
     def deviations(self) -> Array | None:
-        """Deviations of the features within each pair; None if they are not known."""
+        """Deviations of the features within each pair, or None."""
         if self.statistics is None:
             return None
         return pooled_deviations(self.statistics, self.model.pairs_)
 
     @cached_property
     def feature_shares(self) -> Array:
-        """Return the weight of each feature in each rule, in shares that sum to one.
+        """Return the weight of each feature in each rule; weights sum to one.
 
-        A weight is the coefficient times the deviation, if known, in absolute value.
-        A rule that always gives the same answer has zeros.
+        Weights are proportional to the absolute coefficient times the deviation, if
+        known. They are zero for a rule that always gives the same answer.
         """
         scale = 1.0 if self.deviations is None else self.deviations
         sizes = np.abs(self.model.coef_ * scale)

@@ -1,4 +1,4 @@
-"""Describe a model in words, tables and pictures: on a terminal, and as a page."""
+"""Describe a model in text, tables and pictures, on a terminal and as a page."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.projection_text import map_figure
 from heterolda.inspection.sentences import IF_NORMAL
 
-_MOST = 10  # features of a rule, and pairs
-_MOST_CLASSES = 12
-# Bounds on the error rate of one class for which the table shows the other.
+_MAX_ROWS = 10  # of a table of features or pairs
+_MAX_CLASSES = 12
+# Bounds on the error rate of one class in the table of the trade-off.
 _BOUNDS = (0.05, 0.01, 0.001)
-# Pairs of classes times the cube of the number of features, for which a map is drawn:
-# some ten seconds.
-_MOST_WORK = 1e9
+# Pairs of classes times the cube of the number of features in a map: about 10 seconds.
+_MAX_WORK = 1e9
 _NO_STATISTICS = (
-    "There are no class statistics, so weights are those of the features as they are, "
-    "and there are no pictures nor other operating points."
+    "There are no class statistics, so weights do not account for the scale of the "
+    "features, and there are no pictures or other operating points."
 )
 _ABOUT_FEATURES = (
     "The weight of a feature is its share of the coefficients, each times the standard "
@@ -47,19 +46,19 @@ _ABOUT_FEATURES = (
 _MISSED = "Missed: rows of a class that the rule assigns to the other."
 _GAP = "Gap: no linear rule is better by more than this share (proven)."
 _CAPTIONS = {
-    ProjectionDisplay: "Both classes along the direction in which the rule measures: "
-    "densities times priors, the threshold, and the misclassified shares.",
-    FrontierDisplay: "The optimal trade-off between the two error rates, and the place "
-    "of this rule on it.",
+    ProjectionDisplay: "Both classes along the normal of the rule: densities times "
+    "priors, the threshold, and the misclassified shares.",
+    FrontierDisplay: "The optimal trade-off between the two error rates, and where "
+    "this rule is on it.",
     ErrorCurveDisplay: "The error of all admissible rules, and the rules that the "
     "methods find.",
-    BoundaryDisplay: "The plane across the boundary: the classes as ellipses of one "
-    "and two standard deviations, and the rules.",
+    BoundaryDisplay: "A plane across the boundary: the rules, and the classes as "
+    "ellipses of one and two standard deviations.",
 }
 
 
 def describe_fit(facts: ModelFacts, name: str, accuracy: list[str]) -> list[str]:
-    """Return lines on what was fitted: accuracy on held-out rows, classes, pairs."""
+    """Return lines of text on a fit: held-out accuracy, classes and pairs."""
     record: Any = facts.record
     rows, features = count(record.n_rows, "row"), count(len(facts.features), "feature")
     classes = f"{count(len(facts.classes), 'class')} in {record.target!r}"
@@ -75,17 +74,14 @@ def describe_fit(facts: ModelFacts, name: str, accuracy: list[str]) -> list[str]
 
 
 def describe_model(facts: ModelFacts, name: str, pairs: Sequence[int]) -> list[str]:
-    """Return a model and the rules of selected pairs in words."""
+    """Return lines of text on a model and the rules of selected pairs."""
     return to_lines(_blocks(facts, pairs, f"{name}: "))
 
 
 def write_card(
     facts: ModelFacts, name: str, path: str | os.PathLike[str], pairs: Sequence[int]
 ) -> None:
-    """Write the page of a model, with a section and pictures for selected pairs.
-
-    The page needs nothing else, and no network.
-    """
+    """Write a self-contained page of a model, with a section for each selected pair."""
     with written_whole(path) as file:  # before the work, to fail early
         blocks = _blocks(facts, pairs, on_page=True)
         file.write(to_page(f"{name}: model card", name, blocks).encode())
@@ -94,7 +90,7 @@ def write_card(
 def _blocks(
     facts: ModelFacts, pairs: Sequence[int], name: str = "", *, on_page: bool = False
 ) -> Iterator[Block]:
-    """Yield what there is to say of a model and of the rules of selected pairs.
+    """Yield the blocks of a model and of the rules of selected pairs.
 
     A page also has pictures and the optimal trade-off of each pair.
     """
@@ -117,17 +113,17 @@ def _blocks(
         means = shares.sum(axis=0) / max(np.count_nonzero(shares.any(axis=1)), 1)
         order = np.argsort(-means, kind="stable")
         table = [(facts.features[j], float(means[j])) for j in order]
-        yield Table(["feature", "weight"], table, most=_MOST, bars=True)
+        yield Table(["feature", "weight"], table, most=_MAX_ROWS, bars=True)
     if not facts.has_few_rows and facts.discriminant is not None:
         yield Heading("Rules")
         yield from _pairs(facts)
-    n, every = len(pairs), len(facts.pairs)
-    if n < every:
-        order_words = ", the worst first" if n > 1 else ""
-        yield Paragraph([f"Below: {n} of {every} rules{order_words}."], small=True)
+    n, n_rules = len(pairs), len(facts.pairs)
+    if n < n_rules:
+        order_words = ", worst first" if n > 1 else ""
+        yield Paragraph([f"Below: {n} of {n_rules} rules{order_words}."], small=True)
     for k in pairs:
         yield from _rule(facts, k)
-        # What follows is of the model, which knows pairs of classes only.
+        # Trade-off and pictures exist only for pairs of classes.
         has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
         if on_page and has_model and not facts.has_few_rows:
             yield _tradeoff(facts, k)
@@ -135,14 +131,14 @@ def _blocks(
 
 
 def _classes(facts: ModelFacts) -> Table:
-    """Return the classes with their rows and priors."""
+    """Return a table of the classes with their rows and priors."""
     columns = {"class": facts.classes}
     if facts.statistics is not None:
         columns["rows"] = [amount(w) for w in facts.statistics.weights.tolist()]
     if facts.discriminant is not None:
         columns["prior"] = [percent(p) for p in facts.discriminant.priors_.tolist()]
     rows = list(zip(*columns.values(), strict=True))
-    return Table(list(columns), rows, most=_MOST_CLASSES)
+    return Table(list(columns), rows, most=_MAX_CLASSES)
 
 
 def _map(facts: ModelFacts) -> Iterator[Block]:
@@ -150,7 +146,7 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
     k, d = len(facts.classes), len(facts.features)
     if facts.statistics is None or facts.has_few_rows or k < 3:
         return
-    if k * (k - 1) / 2 * d**3 > _MOST_WORK:
+    if k * (k - 1) / 2 * d**3 > _MAX_WORK:
         return
     kind: Any = HeteroscedasticProjection
     projection = kind(2, priors=facts.discriminant.priors_)
@@ -159,12 +155,12 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
     except ValueError:  # there are no two components
         return
     yield map_figure(projection, None, None)
-    own = "The model itself decides by the rules below, which use all features."
-    yield Paragraph([own], small=True)
+    note = "The model itself decides by the rules below, which use all features."
+    yield Paragraph([note], small=True)
 
 
 def _pairs(facts: ModelFacts) -> list[Block]:
-    """Return the errors of the pairs under the model, compared with LDA's."""
+    """Return the errors of the pairs under the model, compared with those of LDA."""
     if facts.has_few_rows:
         return []
 
@@ -188,7 +184,7 @@ def _pairs(facts: ModelFacts) -> list[Block]:
     before = " before the refinement," if facts.is_refined else ""
     title = f"{kind.capitalize()}s{before} {IF_NORMAL}, worst pairs first"
     rows = list(zip(*columns.values(), strict=True))
-    return [Table(list(columns), rows, title, _MOST), Paragraph([about])]
+    return [Table(list(columns), rows, title, _MAX_ROWS), Paragraph([about])]
 
 
 def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
@@ -217,7 +213,7 @@ def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
 
 
 def _coefficients(facts: ModelFacts, k: int) -> Table:
-    """Return the features of a rule, the largest share first."""
+    """Return the features of a rule, largest share first."""
     head = ["feature", "weight", "coefficient", "std. dev.", "higher values favor"]
     head += ["power"] * (facts.transformation is not None)
     coef, shares = facts.model.coef_[k], facts.feature_shares[k]
@@ -229,7 +225,7 @@ def _coefficients(facts: ModelFacts, k: int) -> Table:
         rows.append([name, share, f"{coef[j]:.6g}", deviation, favored])
         if facts.transformation is not None:
             rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
-    return Table(head, rows, most=_MOST, bars=True)
+    return Table(head, rows, most=_MAX_ROWS, bars=True)
 
 
 def _tradeoff(facts: ModelFacts, k: int) -> Table:
@@ -250,8 +246,8 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
     }
     if not facts.is_refined:
         model = facts.discriminant
-        own = [*model.error_rates_[k].tolist(), float(model.bayes_error_[k])]
-        figures = {"this rule": own} | figures
+        this_rule = [*model.error_rates_[k].tolist(), float(model.bayes_error_[k])]
+        figures = {"this rule": this_rule} | figures
     rows = [[name, *map(percent, values)] for name, values in figures.items()]
     head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]
     title = "Other error rates to choose from, if the classes were exactly normal"

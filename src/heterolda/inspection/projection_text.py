@@ -1,4 +1,4 @@
-"""A projection in words and as a page with the map of the classes."""
+"""Describe a projection in text, and on a page with the map of the classes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from heterolda.inspection.model_facts import feature_names
 from heterolda.inspection.sentences import FEW_ROWS, IF_NORMAL
 from heterolda.statistics.class_statistics import ClassStatistics
 
-_MOST_COMPONENTS = 5  # whose features are listed
-_MOST_FEATURES = 5
+_MAX_COMPONENTS = 5  # with a list of features
+_MAX_FEATURES = 5
 _ABOUT = (
     "A component is the sum of scaling times feature, less a constant. Weights are "
     "shares of the scalings, each times the standard deviation of its feature."
@@ -33,14 +33,14 @@ _ABOUT = (
 
 
 def describe_projection(projection: Any, name: str, target: str) -> list[str]:
-    """Return the components of a projection in words."""
+    """Return lines of text on the components of a projection."""
     return to_lines(_blocks(projection, f"{name}: ", f" in {target!r}"))
 
 
 def write_map_page(
     projection: Any, X: Any, y: Any, path: str | os.PathLike[str], name: str
 ) -> None:
-    """Write the page of a fitted projection, which needs nothing else and no network.
+    """Write a self-contained page of a fitted projection.
 
     X and y are rows and labels to show on the map, or None; `name` is that of the data.
     """
@@ -72,7 +72,7 @@ def map_figure(projection: Any, X: Any, y: Any) -> Figure:
 
 
 def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
-    """Return what there is to say of a projection."""
+    """Return the blocks of a projection."""
     stats, shares = projection.statistics_, projection.explained_
     rows, features = stats.weights.sum(), stats.n_features
     together = [percent(share) for share in np.cumsum(shares)]
@@ -107,16 +107,15 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
 
 
 def _features(projection: Any) -> list[Block]:
-    """Return for each component the features with the largest shares.
+    """Return a table of the features with the largest shares for each component.
 
-    A share is that of the coefficient times the standard deviation of the feature in
-    all rows, in absolute value. A feature that varies between classes only, perhaps
-    because it gives the label away, is seen so.
+    Shares are of the absolute scaling times the standard deviation of the feature in
+    all rows, to reveal a feature that varies only between classes.
     """
     names, deviations = feature_names(projection), _deviations(projection.statistics_)
     n = projection.scalings_.shape[1]
     blocks: list[Block] = []
-    for k, scalings in enumerate(projection.scalings_.T[:_MOST_COMPONENTS]):
+    for k, scalings in enumerate(projection.scalings_.T[:_MAX_COMPONENTS]):
         sizes = np.abs(scalings * deviations)
         shares = sizes / sizes.sum()
         rows = [
@@ -125,9 +124,9 @@ def _features(projection: Any) -> list[Block]:
         ]
         head = ["feature", "weight", "scaling", "deviation"]
         title = f"Component {k + 1}"
-        blocks.append(Table(head, rows, title, _MOST_FEATURES, bars=True))
-    if n > _MOST_COMPONENTS:
-        blocks.append(Paragraph([f"And {n - _MOST_COMPONENTS} more components."]))
+        blocks.append(Table(head, rows, title, _MAX_FEATURES, bars=True))
+    if n > _MAX_COMPONENTS:
+        blocks.append(Paragraph([f"And {n - _MAX_COMPONENTS} more components."]))
     return blocks
 
 

@@ -43,14 +43,14 @@ from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import in_span
 
-# Samples per feature below which the chi-squared approximation of Box's M rejects
-# equal covariances too often: at the 5 % level in about 24 % of cases with 10 features
-# and 12 samples per class; measured with normal data, two to six classes.
+# With fewer samples per feature Box's M rejects equal covariances too often: at the 5 %
+# level in about 24 % of cases with 10 features and 12 samples per class, measured on
+# normal data with two to six classes.
 _SAMPLES_PER_FEATURE = 3
 _CAVEAT = (
-    "Box's M assumes normal data: heavy tails make it reject covariances that are "
-    "equal, and with many samples it detects differences that do not matter. What "
-    "matters is how many errors a better rule avoids."
+    "Box's M assumes normal data: with heavy tails it rejects equal covariances, and "
+    "with many samples it detects differences that do not matter. What matters is how "
+    "many errors a better rule avoids."
 )
 _MOST_PAIRS = 10
 
@@ -70,19 +70,19 @@ class HeteroscedasticityReport(Shown):
     pair_box : list of BoxTest
         The same test for each pair.
     ratio : ndarray of shape (n_pairs, 2)
-        Least and largest ratio of the variance of the first class to that of the
-        second, over all directions: the eigenvalues of the pencil. Equal covariances
-        have 1 and 1.
+        Smallest and largest ratio of the variance of the first class to that of the
+        second, over all directions: eigenvalues of the pencil. Both are 1 if the
+        covariances are equal.
     lda_error : ndarray of shape (n_pairs,)
         Error of linear discriminant analysis of the pair if the classes were exactly
-        normal: computed from means and covariances, not counted on rows.
+        normal, computed from means and covariances.
     best_error : ndarray of shape (n_pairs,)
         The same error of the best linear rule.
     singular : ndarray of bool of shape (n_classes,)
         Classes with singular covariances, for which there is no test.
     judgement : Judgement or None
-        Of rows: held-out accuracy of :class:`GaussianLinearDiscriminant` and of
-        linear discriminant analysis. None if only statistics were given.
+        Held-out accuracy of :class:`GaussianLinearDiscriminant` and of linear
+        discriminant analysis. None if only statistics were given.
     guarded : ndarray of bool of shape (n_pairs,)
         Pairs for which the guard uses the rule for equal covariances.
 
@@ -138,10 +138,10 @@ class HeteroscedasticityReport(Shown):
 
     @property
     def verdict(self) -> str:
-        """Return the gain over linear discriminant analysis, in words.
+        """Return the gain over linear discriminant analysis as text.
 
-        It is measured on held-out rows if there are rows, and otherwise computed from
-        the model.
+        It is measured on held-out rows if there are rows, otherwise computed from the
+        model.
         """
         return to_text([Paragraph(self._verdict_lines())])
 
@@ -158,7 +158,7 @@ class HeteroscedasticityReport(Shown):
         ]
 
     def _table(self) -> Table:
-        """Return the pairs, most to gain first."""
+        """Return the pairs, largest gain first."""
         head = ["pair", "Box's M", "variance ratio", "LDA", "best"]
         labels, rows = self.statistics.classes.tolist(), []
         for k in np.argsort(-self.excess, kind="stable"):
@@ -167,11 +167,11 @@ class HeteroscedasticityReport(Shown):
             row = [f"{labels[i]}, {labels[j]}", str(self.pair_box[k]), ratios]
             errors = self.lda_error[k], self.best_error[k], self.excess[k]
             rows.append([*row, *(f"{error:.4f}" for error in errors)])
-        title = f"LDA, best, fewer: errors {IF_NORMAL}, most to gain first"
+        title = f"LDA, best, fewer: errors {IF_NORMAL}, largest gain first"
         return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
 
     def _test_lines(self) -> list[str]:
-        """Return what Box's M says, or why it says nothing."""
+        """Return the result of Box's M, or why there is none."""
         stats = self.statistics
         if self.singular.any():
             return [
@@ -197,7 +197,7 @@ class HeteroscedasticityReport(Shown):
         return lines
 
     def _verdict_lines(self) -> list[str]:
-        """Return the verdict of held-out rows, or of the model."""
+        """Return the verdict from held-out rows, or from the model."""
         if self.judgement is not None:
             model = GaussianLinearDiscriminant.__name__
             decision = verdict_sentence(self.judgement, self.statistics, model)
@@ -223,8 +223,8 @@ def heteroscedasticity_report(
 ) -> HeteroscedasticityReport:
     """Report whether unequal covariances matter for these data.
 
-    It compares linear discriminant analysis with the best linear rule, on rows that
-    each was not fitted to, and says which one to use.
+    It compares linear discriminant analysis with the best linear rule on held-out rows,
+    and says which one to use.
 
     Parameters
     ----------
@@ -237,13 +237,13 @@ def heteroscedasticity_report(
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors, as of :class:`GaussianLinearDiscriminant`.
     shrinkage : float in [0, 1], two of them, "auto" or None, default=None
-        For all but Box's M, as for :meth:`ClassStatistics.covariances`.
+        As for :meth:`ClassStatistics.covariances`; Box's M does not use it.
 
     Returns
     -------
     HeteroscedasticityReport
-        ``print`` shows a table of the pairs, most to gain first, and a verdict: given
-        rows, held-out errors decide. The text says so if classes have fewer than 3
+        ``print`` shows a table of the pairs, largest gain first, and a verdict, from
+        held-out errors if rows were given. Notes name the classes with fewer than 3
         samples per feature, where Box's M rejects too often, or fewer than 5, where
         errors of the model are too low.
 
@@ -259,7 +259,7 @@ def heteroscedasticity_report(
     Held-out accuracy (10-fold cross-validation, 150 rows): 98.00 %; LDA on the same
     rows: 98.00 %.
     These rows do not separate the two: the difference is 0.0 points, with a standard
-    error of 0.0 points. Either will do; LDA is the simpler.
+    error of 0.0 points. Either will do; LDA is simpler.
 
     Statistics alone give the figures of the model:
 
@@ -282,7 +282,7 @@ def heteroscedasticity_report(
     weights, d = stats.weights, stats.n_features
     inner, _ = in_span(stats, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
-    raw = inner.scatters / freedom[:, None, None]  # nothing borrowed or shrunk
+    raw = inner.scatters / freedom[:, None, None]  # without shrinkage
     chosen = getattr(model, "shrinkage_", None)
     cov = Shrinkage.of(inner, shrinkage, chosen).covariances(inner)
     pairs = np.column_stack(np.triu_indices(len(weights), 1))
@@ -306,7 +306,7 @@ def heteroscedasticity_report(
 def _fitted(
     X: Any, y: Any, sample_weight: Any, priors: Priors, shrinkage: Amount
 ) -> tuple[GaussianLinearDiscriminant, Judgement | None]:
-    """Return the model of the rows, and its accuracy on held-out ones, if known."""
+    """Fit a model to rows, and return it with its held-out accuracy or None."""
     X, y, sample_weight = on_host(X, y, sample_weight)
     model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
     way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
@@ -317,12 +317,12 @@ def _fitted(
     weight = check_frequencies(sample_weight, len(labels))
     try:
         return model, held_out(model, X, labels, weight)[0]
-    except NotJudgedError:  # some class is too small to hold rows out
+    except NotJudgedError:  # a class is too small to hold rows out
         return model, None
 
 
 def _ratios(means: Array, cov: Array, weights: Array) -> Array:
-    """Return the least and the largest ratio of the variances of two classes."""
+    """Return the smallest and the largest ratio of the variances of two classes."""
     even = np.full((1, 2), 0.5)
     pencil = Pencil.from_moments(means[None], cov[None], even, weights[None])
     used = pencil.basis[0].any(axis=0)

@@ -1,4 +1,4 @@
-"""Evaluate probabilities on rows of known class, added up batch by batch."""
+"""Evaluate predicted probabilities on labeled rows, batch by batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from heterolda.foundations.wording import amount, count, percent
 from heterolda.inspection.blocks import Block, Paragraph, Table, to_lines
 
 N_BINS = 10
-_MOST_CLASSES = 12
-_MOST_CONFUSIONS = 10
+_MAX_CLASSES = 12
+_MAX_CONFUSIONS = 10
 
 
 def log_losses(chances: Array) -> Array:
@@ -27,12 +27,12 @@ class Scores:
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes = classes
-        self.n_rows = 0  # whatever their weights
-        self._n_positive = 0
-        # Weight of the rows of each class (first index) by what was predicted.
+        self.n_rows = 0
+        self._n_positive = 0  # rows of positive weight
+        # Weight of rows by true class (first index) and predicted class.
         self.confusion = np.zeros((len(classes), len(classes)))
-        # By the probability of the predicted class, in equal steps from 0 to 1:
-        # weight, sum of these probabilities, weight of the rows predicted right.
+        # In equal bins of the probability of the predicted class: weight, weighted sum
+        # of these probabilities, weight of the rows predicted correctly.
         self.bins = np.zeros((3, N_BINS))
         self._loss = 0.0
 
@@ -42,15 +42,15 @@ class Scores:
         """Add rows, given the index of the true class and the class probabilities."""
         w = np.ones(len(truth)) if weight is None else weight
         winner = probabilities.argmax(axis=1)
-        every = np.arange(len(truth))
+        rows = np.arange(len(truth))
         self.n_rows += len(truth)
         self._n_positive += int(np.count_nonzero(w))
         np.add.at(self.confusion, (truth, winner), w)
-        confidence = probabilities[every, winner]
+        confidence = probabilities[rows, winner]
         place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         sums = np.column_stack([w, w * confidence, w * (winner == truth)])
         np.add.at(self.bins.T, place, sums)
-        self._loss += float(w @ log_losses(probabilities[every, truth]))
+        self._loss += float(w @ log_losses(probabilities[rows, truth]))
 
     @property
     def weight(self) -> float:
@@ -59,7 +59,7 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows that are predicted right."""
+        """Share of the rows that are predicted correctly."""
         return float(self.confusion.trace() / self.weight)
 
     @property
@@ -76,12 +76,12 @@ class Scores:
         return float((center - reach) / scale), float((center + reach) / scale)
 
     def record(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and dictionaries, for JSON.
+        """Return all figures as numbers, lists and dictionaries, for JSON.
 
-        Classes without rows have no recall, and those never predicted no precision;
-        the balanced accuracy is the mean of the recalls that there are. The
-        calibration error is the mean distance, over the bins, of the probability from
-        the share of rows predicted right.
+        Recall is None for classes without rows, and precision for classes that are
+        never predicted; balanced accuracy is the mean of the other recalls. The
+        calibration error is the mean distance, over the bins, between the probability
+        and the share of rows predicted correctly.
         """
         n_right = self.confusion.diagonal()
         recall = _shares(n_right, self.confusion.sum(axis=1))
@@ -113,7 +113,7 @@ class Scores:
 
 
 def _shares(parts: Array, wholes: Array) -> list[float | None]:
-    """Return quotients, with None for those of nothing."""
+    """Return quotients; None where the divisor is zero."""
     pairs = zip(parts.tolist(), wholes.tolist(), strict=True)
     return [part / whole if whole else None for part, whole in pairs]
 
@@ -121,7 +121,7 @@ def _shares(parts: Array, wholes: Array) -> list[float | None]:
 def describe_scores(
     scores: Scores, name: str, bound: ErrorBound | None = None
 ) -> list[str]:
-    """Return an evaluation as lines of text, perhaps of a bounded error rate."""
+    """Return lines of text on an evaluation, and on a bound if there is one."""
     low, high = scores.accuracy_interval
     record = scores.record()
     calibration_error = 100 * record["expected_calibration_error"]
@@ -164,18 +164,18 @@ def describe_scores(
 
 
 def _confusion(scores: Scores, recalls: list[float | None]) -> Table:
-    """Return the confusion matrix, or the most frequent confusions of many classes."""
+    """Return the confusion matrix, or for many classes the most frequent confusions."""
     labels = [str(label) for label in scores.classes.tolist()]
     right = ["-" if share is None else f"{100 * share:.1f} %" for share in recalls]
     counts = [[amount(value) for value in row] for row in scores.confusion.tolist()]
-    if len(labels) <= _MOST_CLASSES:
+    if len(labels) <= _MAX_CLASSES:
         table = zip(labels, counts, right, strict=True)
         rows = [[label, *row, share] for label, row, share in table]
         return Table(
             ["", *labels, "right"], rows, "Rows of each class by predicted class:"
         )
     wrong = scores.confusion * (1 - np.eye(len(labels)))
-    worst = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    worst = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_CONFUSIONS]
     rows = [
         [labels[i], labels[j], counts[i][j], right[i]]
         for i, j in (divmod(int(place), len(labels)) for place in worst)

@@ -1,4 +1,4 @@
-"""Share sentences among the report, the text and the card of a model."""
+"""Sentences that the report, the description and the card of a model share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from heterolda.estimators.pair_problem import ROWS_PER_FEATURE
 from heterolda.foundations.wording import count, named, names_text, points
 from heterolda.statistics.class_statistics import ClassStatistics
 
-# Marks a figure of the model, as opposed to one of rows.
+# Qualifies figures that are computed from the model.
 IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
 FEW_ROWS = (
     "With fewer rows than features any labels can be separated, so errors and pictures "
@@ -20,7 +20,7 @@ FEW_ROWS = (
 
 
 def accuracy_sentence(judgement: Judgement) -> str:
-    """Say how accurate the model and LDA are on held-out rows."""
+    """Return the accuracies of the model and LDA on held-out rows."""
     rows = count(judgement.n_rows, "row")
     return (
         f"Held-out accuracy ({judgement.method}, {rows}): "
@@ -35,14 +35,14 @@ def verdict_sentence(
     model: str = "this model",
     lda: str = "LDA",
 ) -> str:
-    """Say which of the two to use, or that a constant answer is as good.
+    """Return which of the two to use, and whether a constant answer is as accurate.
 
-    `stats` are those of the rows; None if accuracy is not what the model aims at.
+    `stats` are of the rows, or None if the model does not aim at accuracy.
     """
     by = points(abs(judgement.difference))
     error = f"with a standard error of {points(judgement.standard_error)}"
     neither = ""
-    # If some of the rows were not held out the shares of the classes are others.
+    # If some rows were not held out, the class shares differ.
     if stats is not None and np.isclose(judgement.n_rows, stats.weights.sum()):
         k = int(stats.weights.argmax())
         label, share = stats.classes.tolist()[k], stats.weights[k] / judgement.n_rows
@@ -56,12 +56,12 @@ def verdict_sentence(
     apart = f"the difference is {by}"
     if judgement.difference:
         apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
-    end = neither or f"Either will do; {lda} is the simpler."
+    end = neither or f"Either will do; {lda} is simpler."
     return f"These rows do not separate the two: {apart}, {error}. {end}"
 
 
 def guarded_note(pairs: Sequence[Sequence[object]]) -> list[str]:
-    """Say which pairs of labels use LDA's rule because of the guard, if any do."""
+    """Return a note on the pairs of labels for which the guard uses LDA's rule."""
     if not pairs:
         return []
     names = names_text([f"{first} or {second}" for first, second in pairs], 5)
@@ -72,7 +72,7 @@ def guarded_note(pairs: Sequence[Sequence[object]]) -> list[str]:
 
 
 def few_rows_note(stats: ClassStatistics) -> list[str]:
-    """Say what figures of the model are worth with few rows, if there are few."""
+    """Return a note if figures of the model are unreliable because of few rows."""
     weights, d = stats.weights, stats.n_features
     if weights.sum() < d:
         return [FEW_ROWS]

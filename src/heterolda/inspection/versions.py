@@ -20,9 +20,8 @@ _VARIABLES = (
 def show_versions() -> None:
     """Print the versions of heterolda and its dependencies, for bug reports.
 
-    It also prints which kernels are in use ("compiled", or "NumPy" with the reason),
-    the environment variables that matter, and what scikit-learn's function of the same
-    name prints.
+    It also prints the kernels in use ("compiled", or "NumPy" with the reason), the
+    relevant environment variables, and the output of `sklearn.show_versions`.
 
     Examples
     --------

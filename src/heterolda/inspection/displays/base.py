@@ -1,4 +1,4 @@
-"""Share axes, rows to show and the choice of a pair among the displays."""
+"""Base classes of the displays, and what they share."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from heterolda.subspaces import QuadraticRule
 
 COLORS = "#2a6fbb", "#d1602b"
 INK = "0.15"
-# Of thin lines and their keys: shows on white as on black, and when inverted.
+# For thin lines: visible on white and black, and when inverted.
 GREY = "0.5"
-_MOST_POINTS = 2000  # of more rows a picture shows a sample
-_REACH = 2.8  # deviations of classes that a plane shows
+_MAX_POINTS = 2000  # of a picture
+_REACH = 2.8  # deviations around the means in a plane
 
 
 def pyplot():
@@ -39,7 +39,7 @@ def pyplot():
 
 
 def limits_of(means, covariances):
-    """Return limits of both axes that show classes in the plane, as two rows."""
+    """Return the limits of both axes for classes in the plane, as two rows."""
     reach = _REACH * np.sqrt(np.einsum("kii->ki", covariances))
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
     margin = 0.03 * (high - low) + 1e-9 * (high - low).max()
@@ -65,7 +65,7 @@ def quadratic_grid(means, covariances, priors, limits, n):
 
 
 class Display:
-    """Draw a picture; a display adds `_draw`, which draws on given axes."""
+    """Base class of displays; a subclass defines `_draw`, which draws on axes."""
 
     _size = 6.4, 4.6
 
@@ -90,9 +90,9 @@ class Display:
 
 
 class PairDisplay(Display):
-    """Draw one pair of classes of a discriminant.
+    """Base class of displays of one pair of classes of a discriminant.
 
-    A display adds `_measure`, which sets its attributes for a pair, and `_draw`.
+    A subclass defines `_measure`, which sets its attributes for a pair, and `_draw`.
     """
 
     _note = ""  # a second line of the title
@@ -106,11 +106,11 @@ class PairDisplay(Display):
         estimator : GaussianLinearDiscriminant
             Fitted.
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Rows to show besides the model.
+            Rows to show in addition to the model.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         pair : tuple of two labels or None, default=None
-            The pair of classes; the one of largest error by default.
+            The pair of classes; by default the pair with the largest error.
         ax : matplotlib axes or None, default=None
             Where to draw; a new figure by default.
 
@@ -140,7 +140,7 @@ class PairDisplay(Display):
         return display.plot(ax=ax)
 
     def _finish(self, ax, more="", *, loc=None, **settings):
-        """Write the title, the legend and what else `Axes.set` takes."""
+        """Add the title, the legend and settings for `Axes.set`."""
         first, second = self.classes
         ax.set(title=f"{first} or {second}{more}{self._note}", **settings)
         if ax.get_legend_handles_labels()[0]:
@@ -148,7 +148,7 @@ class PairDisplay(Display):
 
 
 def check_kind(estimator, *kinds):
-    """Refuse to draw other estimators, and those not fitted."""
+    """Reject other estimators and unfitted ones."""
     if not isinstance(estimator, kinds):
         names = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(
@@ -161,8 +161,7 @@ def check_kind(estimator, *kinds):
 def error_name(estimator, k):
     """Return the name of the error of pair k.
 
-    With few rows it is that of left-out scores, by default; other solvers never have a
-    gap.
+    With few rows the default solver reports the error of left-out scores, without gap.
     """
     chosen = has_few_rows(estimator) and estimator.shrinkage_ is not None
     solver = resolve_solver(estimator._settings["solver"])
@@ -191,8 +190,8 @@ def check_rows(estimator, X, y):
     return X, y
 
 
-def thin(rows, most=_MOST_POINTS):
-    """Return rows for a picture: all, or a sample that is the same each time."""
-    if len(rows) <= most:
+def thin(rows, max_rows=_MAX_POINTS):
+    """Return all rows, or a fixed sample of them."""
+    if len(rows) <= max_rows:
         return rows
-    return rows[np.random.default_rng(0).choice(len(rows), most, replace=False)]
+    return rows[np.random.default_rng(0).choice(len(rows), max_rows, replace=False)]

@@ -1,4 +1,4 @@
-"""Rules in the plane of the discriminant and of the widest direction within it."""
+"""Display rules in the plane of the normal and the widest direction across it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class BoundaryDisplay(PairDisplay):
     the rule and by the principal direction of the pooled covariance orthogonal to it,
     in units of the pooled deviations of the features. Rows and ellipses (one and two
     standard deviations) are projected onto it, and the quadratic boundary is that of
-    the projected classes; other rules are drawn where they cut the plane. So with more
-    than two features only the rule of the discriminant itself divides the projected
+    the projected classes; other rules are drawn where they cut the plane. With more
+    than two features, only the rule of the discriminant itself divides the projected
     rows exactly as it divides the rows.
 
     Given training rows, the display adds the rule that the paper's Algorithm 2 finds
-    from that rule. Rules that do not cut the plane are left out, and LDA where it
+    from that rule. Rules that do not cut the plane are left out, and so is LDA if it
     always gives the same answer.
 
     Attributes
@@ -115,7 +115,7 @@ class BoundaryDisplay(PairDisplay):
             self.points = [(part - origin) @ axes for part in shown]
         self.priors, self.means = pencil.priors[0], (pencil.means[0] - origin) @ axes
         self.covariances = axes.T @ pencil.covariances[0] @ axes
-        # The line in which each hyperplane cuts the plane.
+        # The line where each hyperplane cuts the plane.
         self.rules = {
             name: (*(w @ inside), w @ origin + w0)
             for name, (w, w0) in hyperplanes.items()
@@ -155,7 +155,7 @@ class BoundaryDisplay(PairDisplay):
 
 
 def _plane(pencil, coef):
-    """Return units of the features, and two axes of the plane in these units."""
+    """Return units for the features, and two axes of the plane in these units."""
     cov, weights = pencil.covariances[0], pencil.weights[0]
     pooled = np.tensordot(weights / weights.sum(), cov, axes=1)
     variance = np.diag(pooled)
@@ -164,6 +164,6 @@ def _plane(pencil, coef):
     normal = normal / np.linalg.norm(normal)
     others = np.eye(len(coef)) - np.outer(normal, normal)
     within = others @ (pooled / np.outer(scale, scale)) @ others
-    # The normal itself comes last, also where nothing else varies.
+    # Make the normal the narrowest direction, even if nothing else varies.
     widest = np.linalg.eigh(within - np.outer(normal, normal))[1][:, -1]
     return scale, np.column_stack([normal, widest])

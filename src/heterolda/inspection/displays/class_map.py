@@ -1,4 +1,4 @@
-"""All classes at once, in two components."""
+"""Display all classes in two components."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from heterolda.inspection.displays.base import (
 )
 from heterolda.statistics.wide import in_span
 
-# Eight colors that differ by 23 in CIELAB at least, also with red-green blindness, and
-# are neither pale nor dark, so that they show on white, on black and inverted.
+# Eight colors that differ by at least 23 in CIELAB, even with red-green blindness, and
+# are visible on white, on black and inverted.
 _COLORS = (
     "#2a6fbb",
     "#d1602b",
@@ -34,11 +34,11 @@ _COLORS = (
     "#647e5a",
 )
 _MARKERS = "os^Dvp*<"
-_MOST_IN_ALL = 5000  # points of all classes together
-_MANY = 1000  # points that are drawn as pixels in files of vectors
+_MAX_POINTS = 5000  # of all classes together
+_MANY_POINTS = 1000  # drawn as pixels in vector files
 _HALF = np.sqrt(2 * np.log(2))  # deviations of the ellipse that holds half of a class
 _GRID = 401  # points of each axis at which the rule is evaluated
-_LONGEST = 18  # characters of a name
+_MAX_NAME = 18  # characters
 
 
 class ClassMapDisplay(Display):
@@ -46,8 +46,8 @@ class ClassMapDisplay(Display):
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
     name on top. The pale regions are those of the quadratic rule of the projected
-    classes: where a class has the largest density times prior. Of many rows the map
-    shows a sample of about 5000, with as many of rare classes as of frequent ones.
+    classes: where a class has the largest density times prior. If there are many rows,
+    the map shows about 5000, and as many of rare classes as of frequent ones.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ClassMapDisplay(Display):
             Fitted. The map shows the first components of a projection; for a
             discriminant it fits a projection to its class statistics.
         X : array-like of shape (n_samples, n_features) or None, default=None
-            Rows to show besides the model.
+            Rows to show in addition to the model.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         ax : matplotlib axes or None, default=None
@@ -121,8 +121,8 @@ class ClassMapDisplay(Display):
         display.points = None
         X, y = check_rows(estimator, X, y)
         if X is not None:
-            most = max(1, _MOST_IN_ALL // len(estimator.classes_))
-            parts = [thin(X[y == label], most) for label in estimator.classes_]
+            max_rows = max(1, _MAX_POINTS // len(estimator.classes_))
+            parts = [thin(X[y == label], max_rows) for label in estimator.classes_]
             display.points = [(rows - estimator.mean_) @ axes for rows in parts]
         stats, span = in_span(estimator.statistics_, estimator.shrinkage)
         along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
@@ -145,11 +145,11 @@ class ClassMapDisplay(Display):
         style |= {"extent": limits.ravel(), "cmap": ListedColormap(colors)}
         style |= {"vmin": 0, "vmax": len(colors) - 1, "alpha": 0.2, "zorder": 0}
         ax.imshow(winners, **style)
-        many = self.points is not None and sum(map(len, self.points)) > _MANY
+        many = self.points is not None and sum(map(len, self.points)) > _MANY_POINTS
         ink, ground = pyplot().rcParams["text.color"], ax.get_facecolor()
         for k, color in enumerate(colors):
             if self.points is not None and len(self.points[k]):
-                # Of classes with the same color the markers differ.
+                # Classes of the same color have different markers.
                 use = places[k] + places[:k].count(places[k])
                 marker = _MARKERS[use % len(_MARKERS)]
                 style = {"marker": marker, "s": 9, "alpha": 0.55, "linewidths": 0}
@@ -161,7 +161,7 @@ class ClassMapDisplay(Display):
             # At its highest point, where ellipses around the same mean differ.
             top = cov[:, 1] / np.sqrt(cov[1, 1]) if cov[1, 1] > 0 else np.zeros(2)
             ax.annotate(
-                printable(str(self.classes[k]), _LONGEST),
+                printable(str(self.classes[k]), _MAX_NAME),
                 mean + _HALF * top,
                 ha="center",
                 va="center",
@@ -180,7 +180,7 @@ class ClassMapDisplay(Display):
 
 
 def _places_of_colors(means):
-    """Return which color each class has; those that share one are far apart."""
+    """Return the color of each class; classes that share a color are far apart."""
     places = []
     for k, mean in enumerate(means):
         nearest = np.full(len(_COLORS), np.inf)

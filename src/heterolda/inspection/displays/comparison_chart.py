@@ -1,4 +1,4 @@
-"""A picture of models on held-out rows: how good, and how far behind the best."""
+"""Chart of the held-out accuracies of models and their distances from the best."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from heterolda.inspection.displays.base import COLORS, GREY, INK, pyplot
 
 
 def draw_comparison(comparison, ax=None):
-    """Draw a `Comparison`; see there.
+    """Draw a `Comparison`.
 
-    The thin bars of a model extend one standard error of its difference from the best:
-    if they reach the line of the best, the model is as good on these data.
+    Thin bars extend one standard error of the difference from the best model. A model
+    whose bar reaches the line of the best is equally good on these data.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -26,7 +26,7 @@ def draw_comparison(comparison, ax=None):
     accuracy = 100 * comparison.accuracy
     drawn = np.isfinite(accuracy)
     for k in places[~drawn]:
-        across = ax.get_yaxis_transform()  # a share of the width, the place of a model
+        across = ax.get_yaxis_transform()  # x is a share of the width
         ax.text(0.02, k, "failed", transform=across, va="center", color=GREY)
     if not drawn.any():
         return ax
@@ -42,9 +42,9 @@ def draw_comparison(comparison, ax=None):
     style["label"] = "difference from the best ± one standard error"
     ax.errorbar(accuracy[others], places[others], xerr=paired[others], **style)
     ax.plot(accuracy[drawn], places[drawn], "o", color=COLORS[0], ms=7)
-    label = "recommended: the lowest log loss of the models as good as the best"
+    label = "recommended: the lowest log loss of the equally good models"
     ax.plot(accuracy[chosen], places[chosen], "o", color=COLORS[1], ms=7, label=label)
-    # The legend is below the axes at a distance that does not grow with them.
+    # The legend is at a fixed distance below the axes.
     below = ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
     style = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below, "frameon": False}
     ax.legend(loc="upper center", fontsize="small", **style)

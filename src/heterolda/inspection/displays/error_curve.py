@@ -1,4 +1,4 @@
-"""The error along the arc of admissible rules."""
+"""Display the error along the arc of admissible rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ErrorCurveDisplay(PairDisplay):
     """Error over the whole arc of admissible rules of a pair of classes.
 
     It also shows every local minimum, the rules that three methods find, and the proven
-    bound: no linear rule has an error below it. It needs no rows, and shows none.
+    lower bound of the error of any linear rule. It shows no rows.
 
     Attributes
     ----------
@@ -56,15 +56,15 @@ class ErrorCurveDisplay(PairDisplay):
         frontier = estimator.frontier_[k]
         pencil, arc = frontier.pencil, frontier.arc
         p1, p2 = pencil.priors[0]
-        # Evenly spaced in theta, and evenly spaced in the error rates.
+        # Points evenly spaced in theta, and points evenly spaced in the error rates.
         low, high = frontier.theta_range
         inner = np.linspace(low, high, 802)[1:-1]
         x = np.sort(np.append(frontier._positions(inner), frontier._curve(400)))
         e1, e2 = frontier._rates(x)
-        least = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
-        r1, r2 = frontier._rates(least)
+        minima = _local_minima(arc, x[1:-1] if not frontier.separable else x[:0])
+        r1, r2 = frontier._rates(minima)
         self.theta, self.error = frontier._angles(x), p1 * e1 + p2 * e2
-        self.minima = np.column_stack([frontier._angles(least), p1 * r1 + p2 * r2])
+        self.minima = np.column_stack([frontier._angles(minima), p1 * r1 + p2 * r2])
         self.landings = {}
         for name, solver in _METHODS.items():
             rules = SOLVERS[solver].solve(pencil, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""The optimal linear ROC curve."""
+"""Display the optimal linear ROC curve."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from heterolda.inspection.displays.base import (
     error_name,
 )
 
-# Rows whose scores under all rules of the curve are formed together.
-_BLOCK = 2048
+_BLOCK = 2048  # rows scored at a time
 
 
 class FrontierDisplay(PairDisplay):
@@ -23,8 +22,7 @@ class FrontierDisplay(PairDisplay):
     The second class is the positive one. Given test rows of both classes, a second
     curve shows the rates of the same rules on these rows. Where the two differ, the
     classes are not normal, or there are too few rows. The rule of the estimator is on
-    the curve, also with costs or a bound; found by another solver, it usually lies
-    below.
+    the curve, even with costs or a bound, unless another solver found it.
 
     Attributes
     ----------
@@ -65,7 +63,7 @@ class FrontierDisplay(PairDisplay):
                     "both classes of the pair, or none"
                 )
             rules = frontier._rules(x[1:-1])
-            # At the ends all rows are of one class.
+            # At the ends all rows are assigned to one class.
             self.empirical = [
                 np.concatenate([[0.0], _positive_shares(part, *rules), [1.0]])
                 for part in rows
@@ -102,7 +100,7 @@ class FrontierDisplay(PairDisplay):
 
 
 def _positive_shares(rows, coef, intercept):
-    """Return the share of the rows that each rule gives to the second class."""
+    """Return the share of the rows that each rule assigns to the second class."""
     counts = np.zeros(len(intercept))
     for part in np.array_split(rows, len(rows) // _BLOCK + 1):
         counts += np.count_nonzero(part @ coef.T + intercept > 0, axis=0)

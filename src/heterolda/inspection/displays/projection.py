@@ -1,4 +1,4 @@
-"""Two classes along the normal of their hyperplane."""
+"""Display two classes along the normal of their hyperplane."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import COLORS, INK, PairDisplay, error_name
 
-_REACH = 3.5  # deviations that are shown
-_TALLEST = 6.0  # times the lower peak: a higher one is cut off, or hides all else
+_REACH = 3.5  # deviations around the means
+_MAX_HEIGHT = 6.0  # times the lower peak; a higher one is cut off
 
 
 class ProjectionDisplay(PairDisplay):
@@ -73,7 +73,7 @@ class ProjectionDisplay(PairDisplay):
         means, deviations = self.means / unit, self.deviations / unit
         low = min(*(means - _REACH * deviations), 0)
         high = max(*(means + _REACH * deviations), 0)
-        # Enough points for the narrower of the two.
+        # Enough points for the narrower class.
         around = means + deviations * np.linspace(-6, 6, 400)[:, None]
         x = np.unique([0.0, low, high, *around.ravel()])
         x = x[(low <= x) & (x <= high)]
@@ -94,7 +94,7 @@ class ProjectionDisplay(PairDisplay):
             style = {"color": color, "alpha": 0.65, "lw": 0, "zorder": 3}
             ax.fill_between(x[wrong], density[wrong], **style)
         ax.axvline(0, color=INK, lw=1.2)
-        top = 1.3 * min(tallest, _TALLEST * peaks.min())  # with room for the legend
+        top = 1.3 * min(tallest, _MAX_HEIGHT * peaks.min())  # with room for the legend
         self._finish(
             ax,
             f": {self.error}",
