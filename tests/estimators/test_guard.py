@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from helpers.problems import arc_score, lda_score, shrunk_moments
 from heterolda import ClassStatistics, ModelMisfitWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
@@ -65,29 +66,20 @@ def naive_errors(X, y, weight, model, k, few):
     b = (w @ s.means[i] - w0) / (w @ S1 @ w)
     a = (w0 - w @ s.means[j]) / (w @ S2 @ w)
     share = (w0 - w @ s.means[j]) / (w @ (s.means[i] - s.means[j]))
-    wrong = np.zeros((2, len(X)), bool)
+    wrong, shares = np.zeros((2, len(X)), bool), (0, 0, s.weights - 1, s.squares[0])
     for row in np.flatnonzero((y == i) | (y == j)):
         less = weight.copy()
         less[row] *= not few[y[row]]
-        m, T = [], []
-        for c in range(len(s.classes)):
-            rows, part = X[y == c], less[y == c]
-            m.append(np.average(rows, axis=0, weights=part))
-            T.append(((rows - m[c]).T * part) @ (rows - m[c]))
-        C1, C2 = (T[c] / (s.weights[c] - 1) for c in (i, j))
-        u = np.linalg.solve(a * C2 + b * C1, m[i] - m[j])
-        first = u @ (X[row] - m[j]) >= share * (u @ (m[i] - m[j]))
-        wrong[0, row] = first != (y[row] == i)
+        m, C, P = shrunk_moments(X, y, less, *shares)
+        M, kept = a * C[j] + b * C[i], a * S2 + b * S1
+        score, distance = arc_score(X[row], m[i], m[j], M, share)
         # Off the arc there is no such rule, and it is wrong.
-        signs = [np.linalg.slogdet(M)[0] for M in (a * C2 + b * C1, a * S2 + b * S1)]
-        wrong[0, row] |= signs[0] != signs[1] or u @ (m[i] - m[j]) <= 0
-        n1, n2 = less[y == i].sum(), less[y == j].sum()
-        C = (n1 * C1 + n2 * C2) / (n1 + n2)
-        if few[[i, j]].any():
-            C = sum(T) / (s.weights - 1).sum()
-        u = np.linalg.solve(C, m[i] - m[j])
-        first = u @ (X[row] - (m[i] + m[j]) / 2) >= np.log(n2 / n1)
-        wrong[1, row] = first != (y[row] == i)
+        off = np.linalg.slogdet(M)[0] != np.linalg.slogdet(kept)[0] or distance <= 0
+        wrong[0, row] = (score > 0) != (y[row] == j) or off
+        n = np.bincount(y, less)[[i, j]]
+        pooled = P if few[[i, j]].any() else np.average(C[[i, j]], 0, n)
+        score = lda_score(X[row], m[i], m[j], pooled, n[1] / n[0])
+        wrong[1, row] = (score > 0) != (y[row] == j)
     return wrong @ weight / weight[(y == i) | (y == j)].sum()
 
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import heterolda
+from helpers.problems import arc_score, shrunk_moments
 from heterolda import (
     GaussianLinearDiscriminant,
     ModelMisfitWarning,
@@ -35,28 +36,14 @@ def make(d, seed=0, counts=COUNTS):
 
 def naive_scores(X, y, i, j, place, share, to_pooled, to_diagonal):
     """Scores of left-out rows of two classes, in units; divisors and place are kept."""
-    labels, freedom = np.unique(y), len(y) - len(np.unique(y))
-
-    def scatters(kept):
-        means = np.array([X[kept & (y == k)].mean(axis=0) for k in labels])
-        return means, [
-            (X - means[k])[kept & (y == k)].T @ (X - means[k])[kept & (y == k)]
-            for k in labels
-        ]
-
-    diagonal = np.diag(np.diag(sum(scatters(y >= 0)[1]) / freedom))
-    scores = {i: [], j: []}
+    divisors, ones = np.bincount(y) - 1, np.ones(len(y))
+    kept = shrunk_moments(X, y, ones, 0, 0, divisors, ones[:1])[2].diagonal()
+    shares, scores = (to_pooled, to_diagonal, divisors, kept), {i: [], j: []}
     for row in np.flatnonzero((y == i) | (y == j)):
-        m, T = scatters(np.arange(len(y)) != row)
-        P = (1 - to_diagonal) * sum(T) / freedom + to_diagonal * diagonal
-        S = {
-            k: (1 - g) * T[k] / ((y == k).sum() - 1) + g * P
-            for k, g in zip((i, j), to_pooled[[i, j]], strict=True)
-        }
-        b, a = place
-        w = np.linalg.solve(b * S[i] + a * S[j], m[j] - m[i])
-        score = w @ (X[row] - m[j]) + share * (w @ (m[j] - m[i]))
-        scores[y[row]].append(score / np.sqrt(w @ (m[j] - m[i])))
+        m, S, _ = shrunk_moments(X, y, np.arange(len(y)) != row, *shares)
+        mixed = place[0] * S[i] + place[1] * S[j]
+        score, distance = arc_score(X[row], m[i], m[j], mixed, share)
+        scores[y[row]].append(score / np.sqrt(distance))
     return np.array(scores[i]), np.array(scores[j])
 
 

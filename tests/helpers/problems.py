@@ -60,6 +60,30 @@ def error_of_rule(coef, intercept, means, cov, priors):
     return priors[0] * e1 + priors[1] * e2
 
 
+def shrunk_moments(X, y, weight, to_pooled, to_diagonal, divisors, kept):
+    """Means, covariances and the pooled one, given divisors and a target's diagonal."""
+    classes = range(len(divisors))
+    means = np.array([np.average(X[y == k], 0, weight[y == k]) for k in classes])
+    T = [((X - means[k]).T * (weight * (y == k))) @ (X - means[k]) for k in classes]
+    P = (1 - to_diagonal) * sum(T) / divisors.sum() + to_diagonal * np.diag(kept)
+    shares = np.broadcast_to(to_pooled, len(divisors))
+    S = [(1 - g) * T[k] / divisors[k] + g * P for k, g in enumerate(shares)]
+    return means, np.array(S), P
+
+
+def arc_score(x, m1, m2, mixed, share):
+    """Score of a row, whose rule is at a share of the distance, and this distance."""
+    w = np.linalg.solve(mixed, m2 - m1)
+    distance = w @ (m2 - m1)
+    return w @ (x - m2) + share * distance, distance
+
+
+def lda_score(x, m1, m2, pooled, ratio):
+    """Score of a row by linear discriminant analysis, given the ratio of the priors."""
+    w = np.linalg.solve(pooled, m2 - m1)
+    return w @ (x - (m1 + m2) / 2) + np.log(ratio)
+
+
 def is_first(X, v):
     """The rule w.x >= w0, with w.x added up column by column."""
     total = v[1] * X[:, 0]

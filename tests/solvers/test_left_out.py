@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from helpers.problems import arc_score, lda_score, shrunk_moments
 from heterolda import ClassStatistics, Global
 from heterolda.foundations.rounding import VARIANCE_FLOOR
 from heterolda.solvers import Moments, all_pairs, solve
@@ -23,19 +24,6 @@ def rows_of_classes(rng, sizes, d):
     return np.vstack(X), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def moments_of(X, y, weight, to_pooled, to_diagonal, divisors, kept):
-    """Return means and covariances, given the divisors and diagonal of all rows."""
-    means = np.array([np.average(X[y == k], 0, weight[y == k]) for k in range(3)])
-    T = [((X - means[k]).T * (weight * (y == k))) @ (X - means[k]) for k in range(3)]
-    pooled = sum(T) / divisors.sum()
-    P = (1 - to_diagonal) * pooled + to_diagonal * np.diag(kept)
-    S = [
-        (1 - g) * T[k] / divisors[k] + g * P
-        for k, g in enumerate(np.broadcast_to(to_pooled, 3))
-    ]
-    return means, np.array(S), P
-
-
 @pytest.mark.parametrize("frequencies", [False, True])
 @pytest.mark.parametrize("shares", [(0.0, 0.0), (0.3, 0.2), (1.0, 0.5)])
 def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
@@ -44,7 +32,7 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
     total = np.bincount(y, weight)
     stats = ClassStatistics.from_data(X, y, weight)
     kept = np.diag(stats.scatters.sum(axis=0)) / (total - 1).sum()
-    means, S, _ = moments_of(X, y, weight, *shares, total - 1, kept)
+    means, S, _ = shrunk_moments(X, y, weight, *shares, total - 1, kept)
     priors = total / total.sum() if frequencies else np.array([0.5, 0.2, 0.3])
     moments = Moments(means, S, priors, total, all_pairs(3))
     rules = solve(moments, Global())
@@ -64,18 +52,17 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
             own = moments.pairs[p, place]
             for n, row in enumerate(np.flatnonzero(y == own)):
                 less = np.where(np.arange(len(y)) == row, 0.0, weight)
-                m, cov, P = moments_of(X, y, less, *shares, total - 1, kept)
+                m, cov, P = shrunk_moments(X, y, less, *shares, total - 1, kept)
                 i, j = moments.pairs[p]
                 b, a = weights[p]
                 cov = cov + VARIANCE_FLOOR * (S[i] + S[j])
-                w = np.linalg.solve(b * cov[i] + a * cov[j], m[j] - m[i])
-                score = w @ (X[row] - m[j]) + share[p] * (w @ (m[j] - m[i]))
+                mixed = b * cov[i] + a * cov[j]
+                score, distance = arc_score(X[row], m[i], m[j], mixed, share[p])
                 k = np.flatnonzero((arcs.pairs == p) & (arcs.place == place))[0]
                 assert_allclose(arcs.score[k, n], score, rtol=1e-7, atol=1e-7)
-                assert_allclose(arcs.distance[k, n], w @ (m[j] - m[i]), rtol=1e-7)
+                assert_allclose(arcs.distance[k, n], distance, rtol=1e-7)
                 p1, p2 = np.bincount(y, less)[[i, j]] if frequencies else priors[[i, j]]
-                w = np.linalg.solve(P, m[j] - m[i])
-                score = w @ (X[row] - (m[i] + m[j]) / 2) + np.log(p2 / p1)
+                score = lda_score(X[row], m[i], m[j], P, p2 / p1)
                 assert_allclose(pooled.score[k, n], score, rtol=1e-7, atol=1e-8)
 
 
@@ -114,8 +101,6 @@ def test_a_direction_in_which_only_the_row_varies_has_no_part(rng):
     own, others = np.delete(X[:20, :3], 4, axis=0), X[20:, :3]
     b, a = arc_weights(rules)[0]
     M = b * np.cov(own.T) * (18 / 19) + a * np.cov(others.T)
-    delta = others.mean(axis=0) - own.mean(axis=0)
-    w = np.linalg.solve(M, delta)
     share = rules.means[0, 1] / np.diff(rules.means)[0, 0]
-    score = w @ (X[4, :3] - others.mean(axis=0)) + share * (w @ delta)
+    score, _ = arc_score(X[4, :3], own.mean(axis=0), others.mean(axis=0), M, share)
     assert_allclose(scores.score[0, 4], score, rtol=1e-4)
