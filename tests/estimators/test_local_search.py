@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
-from helpers.problems import count_errors, literal_search
+from helpers.problems import count_errors, literal_search, winners_of
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 
 STARTS = [
@@ -30,26 +30,6 @@ def four(make_classes):
     """Four classes that are neither normal nor separable."""
     X, y = make_classes(n_classes=4, n=70, d=3)
     return np.sign(X) * np.abs(X) ** 1.5, np.array(["a", "b", "c", "dd"])[y]
-
-
-def literal_predictions(rules, weights, classes, X):
-    """One-vs-one votes, row by row; ties go to the larger sum of scores."""
-    k = len(classes)
-    labels = []
-    for x in X:
-        votes, scores = np.zeros(k), np.zeros(k)
-        pair = 0
-        for i in range(k):
-            for j in range(i + 1, k):
-                w0, *w = rules[pair]
-                score = w0 - np.dot(w, x)
-                votes[i if score <= 0 else j] += weights[pair]
-                scores[j] += score
-                scores[i] -= score
-                pair += 1
-        tied = np.isclose(votes, votes.max(), rtol=0, atol=1e-9)
-        labels.append(classes[np.argmax(np.where(tied, scores, -np.inf))])
-    return np.array(labels)
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -77,12 +57,14 @@ def test_four_classes_are_the_literal_algorithm(four, own):
         rules.append(truth.v)
         accuracy = 1 - truth.errors / np.count_nonzero(rows)
         weights.append(1 - model.bayes_error_[k] if own else accuracy)
-    truth = literal_predictions(rules, weights, search.classes_, X)
+    w0, *w = np.transpose(rules)
+    scores = w0 - X @ w
+    truth = search.classes_[winners_of(scores, np.array(weights), 4)]
     assert_array_equal(search.predict(X), truth)
     assert_allclose(1 - search._committee.planes.error, weights)
     assert search.n_errors_.dtype.kind == "i"
     equal = search.set_params(voting="majority").fit(X, y)
-    truth = literal_predictions(rules, np.ones(6), search.classes_, X)
+    truth = search.classes_[winners_of(scores, np.ones(6), 4)]
     assert_array_equal(equal.predict(X), truth)
 
 

@@ -48,17 +48,10 @@ def at_once(work, n_threads=16):
         return list(pool.map(task, range(n_threads)))
 
 
-def draw(rng, k, d=3, each=12):
-    """Classes of unequal covariance."""
-    y = np.arange(k * each) % k
-    shapes, centers = rng.normal(size=(k, d, d)), 2 * rng.normal(size=(k, d))
-    return (rng.normal(size=(len(y), 1, d)) @ shapes[y])[:, 0] + centers[y], y
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_many_threads_predict_with_one_model(rng, name):
+def test_many_threads_predict_with_one_model(make_classes, name):
     model, n_classes = MODELS[name]
-    X, y = draw(rng, n_classes)
+    X, y = make_classes(n_classes, n=12)
     model.fit(X, y)
     expected = [getattr(pickle.loads(pickle.dumps(model)), name)(X) for name in METHODS]
     fresh = pickle.loads(pickle.dumps(model))  # without what is computed lazily
@@ -80,8 +73,8 @@ def blas_threads():
     return {p["num_threads"] for p in ours if p["user_api"] == "blas"}
 
 
-def test_fits_at_once_leave_the_process_as_it_was(rng):
-    large, few = draw(rng, 4, d=60, each=80), draw(rng, 4)
+def test_fits_at_once_leave_the_process_as_it_was(make_classes):
+    large, few = make_classes(n=80, d=60), make_classes(n=12)
     before = blas_threads()
 
     def work(number):

@@ -1,6 +1,8 @@
 """Random problems and an independent evaluation of rules, for several test files."""
 
 import warnings
+from fractions import Fraction
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,14 +52,37 @@ def random_pairs(rng, n, d, condition=100.0):
     return means, cov, np.column_stack([p1, 1 - p1]), weights
 
 
+def rates_of_rule(coef, intercept, means, cov):
+    """Error rates of a stored rule, from their definition."""
+    deviations = np.sqrt(np.einsum("i,kij,j->k", coef, cov, coef))
+    return ndtr([1, -1] * (means @ coef + intercept) / deviations)
+
+
 def error_of_rule(coef, intercept, means, cov, priors):
     """Equation (9) for a stored rule; coef = 0 is a constant answer."""
     if not np.any(coef):
         return priors[0] if intercept > 0 else priors[1]
-    mean = means @ coef + intercept
-    deviation = np.sqrt([coef @ cov[0] @ coef, coef @ cov[1] @ coef])
-    e1, e2 = ndtr(mean[0] / deviation[0]), ndtr(-mean[1] / deviation[1])
-    return priors[0] * e1 + priors[1] * e2
+    return priors @ rates_of_rule(coef, intercept, means, cov)
+
+
+def votes_of(scores, weights, n_classes):
+    """Yield the votes for each class, in exact arithmetic, and its sum of scores."""
+    for row in scores.tolist():
+        votes, sums = [Fraction(0)] * n_classes, [0.0] * n_classes
+        pairs = combinations(range(n_classes), 2)
+        for s, w, (i, j) in zip(row, weights.tolist(), pairs, strict=True):
+            votes[j if s > 0 else i] += Fraction(w)
+            sums[j] += s
+            sums[i] -= s
+        yield votes, sums
+
+
+def winners_of(scores, weights, n_classes):
+    """Return winners by votes, then by sums of scores, then by order."""
+    return [
+        max(range(n_classes), key=lambda k: (votes[k], sums[k], -k))
+        for votes, sums in votes_of(scores, weights, n_classes)
+    ]
 
 
 def shrunk_moments(X, y, weight, to_pooled, to_diagonal, divisors, kept):

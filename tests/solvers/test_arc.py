@@ -3,39 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import norm
 
 from helpers.problems import random_pairs
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
-
-
-@pytest.mark.parametrize("d", [1, 8])
-def test_points_equal_the_definition(rng, d):
-    """w, sigma, y and the errors from explicit inverses of a S2 + b S1."""
-    means, cov, priors, weights = random_pairs(rng, 4, d)
-    pencil = Pencil.from_moments(means, cov, priors, weights)
-    arc = Arc.from_pencil(pencil)
-    for k in range(4):
-        x = rng.uniform(-6, 6, 10)
-        pair = np.full(10, k)
-        u, cos, sin = arc.coordinates(pair, x)
-        points = arc.evaluate(pair, x)
-        assert_allclose(cos**2 + sin**2, 1, rtol=1e-12)
-        for j in range(10):
-            matrix = sin[j] * cov[k, 1] + cos[j] * cov[k, 0]
-            assert np.linalg.eigvalsh(matrix)[0] > 0
-            w = np.linalg.solve(matrix, means[k, 0] - means[k, 1])
-            assert_allclose(pencil.basis[k] @ u[j], w, rtol=1e-6, atol=1e-8)
-            s1, s2 = np.sqrt(w @ cov[k, 0] @ w), np.sqrt(w @ cov[k, 1] @ w)
-            assert_allclose(points.y1[j], s1 * cos[j], rtol=1e-7)
-            assert_allclose(points.y2[j], s2 * sin[j], rtol=1e-7, atol=1e-9)
-            # Both expressions of the threshold: w.m1 - b sigma1^2 = w.m2 + a sigma2^2.
-            w0 = w @ means[k, 0] - cos[j] * s1**2
-            assert_allclose(w0, w @ means[k, 1] + sin[j] * s2**2, rtol=1e-6, atol=1e-7)
-            e1 = norm.cdf((w0 - w @ means[k, 0]) / s1)
-            error = np.exp(points.log_error1[j])
-            assert_allclose(error, priors[k, 0] * e1, rtol=1e-6, atol=1e-300)
 
 
 def test_errors_and_ratio_are_monotone_along_the_arc(rng):

@@ -4,38 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from helpers.problems import random_pairs
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import best_threshold
-
-
-@pytest.mark.parametrize("d", [1, 6])
-def test_basis_diagonalizes_both_covariances(rng, d):
-    means, cov, priors, weights = random_pairs(rng, 6, d)
-    pencil = Pencil.from_moments(means, cov, priors, weights)
-    V = pencil.basis
-    eye = np.broadcast_to(np.eye(d), V.shape)
-    assert_allclose(V.mT @ cov.sum(axis=1) @ V, eye, atol=1e-10)
-    assert_allclose(V.mT @ cov[:, 0] @ V, pencil.alpha[:, None] * eye, atol=1e-10)
-    assert_allclose(V.mT @ cov[:, 1] @ V, pencil.beta[:, None] * eye, atol=1e-10)
-    assert_allclose(pencil.alpha + pencil.beta, 1, rtol=1e-14)
-    delta = means[:, 0] - means[:, 1]
-    assert_allclose(pencil.c, (V.mT @ delta[:, :, None])[:, :, 0], atol=1e-10)
-    assert not pencil.separation.any()
-
-
-def test_small_alpha_keeps_its_relative_precision(rng):
-    """Variances that differ by 1e-12 are resolved, not raised to the floor."""
-    d = 4
-    diagonal = np.array([1e-12, 1e-9, 1.0, 3.0])
-    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    cov = np.stack([np.diag(diagonal), np.eye(d)])[None]
-    for R, rtol in ((np.eye(d), 1e-12), (rotation, 2e-2)):
-        means = rng.normal(size=(1, 2, d))
-        pencil = Pencil.from_moments(
-            means, R @ cov @ R.T, np.array([[0.5, 0.5]]), np.ones((1, 2))
-        )
-        assert_allclose(pencil.alpha[0], diagonal / (1 + diagonal), rtol=rtol)
 
 
 def two_features(cov, delta):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from helpers.problems import rates_of_rule
 from heterolda import GaussianLinearDiscriminant, Global, TrivialRuleWarning
 
 COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
@@ -27,11 +27,9 @@ def four(make_classes):
 
 def rates(model, k=0):
     """Return the error rates of a pair under the model, from their definition."""
-    i, j = model.pairs_[k]
-    coef, intercept = model.coef_[k], model.intercept_[k]
-    means, cov = model.statistics_.means, model.statistics_.covariances()
-    scores = means[[i, j]] @ coef + intercept
-    return ndtr([1, -1] * scores / np.sqrt(coef @ cov[[i, j]] @ coef))
+    pair, stats = model.pairs_[k], model.statistics_
+    moments = stats.means[pair], stats.covariances()[pair]
+    return rates_of_rule(model.coef_[k], model.intercept_[k], *moments)
 
 
 REQUESTS = [
