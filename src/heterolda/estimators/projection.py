@@ -426,6 +426,6 @@ class HeteroscedasticProjection(
 
 def _complete_rows(projection, X):
     """Return validated rows to project; refuse missing values."""
-    with missing_values_as(None, way=""):
+    with missing_values_as(None, remedy=""):
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         return validate_more_rows(projection, X, **checks)

@@ -1,8 +1,8 @@
 """Array types, and arrays of libraries other than NumPy with their devices.
 
-Only this file knows how these libraries differ. Functions of rows are written for the
-array API standard: `xp_of` returns the namespace to compute with. Small results are
-copied to the host, as NumPy arrays.
+Only this file knows how these libraries differ. Functions of rows use the array API
+standard: `xp_of` returns the namespace to compute with. Small results are copied to the
+host, as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HOST_PACKAGES = {
 
 
 class Device(NamedTuple):
-    """An array library, by its array API namespace, and one of its devices."""
+    """Array API namespace of a library, and one of its devices."""
 
     xp: Any
     device: Any

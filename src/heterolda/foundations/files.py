@@ -68,7 +68,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = check_target(path)
     special = target.exists() and not target.is_file()
-    # Cut, since the target's name may already have the greatest length allowed.
+    # Cut, because the name of the target may already have the maximum length.
     temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}")
     try:
         with open(target, "wb") if special else _renamed(temporary, target) as file:
@@ -90,7 +90,7 @@ def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
         try:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # else a crash after the rename leaves it empty
+            os.fsync(file.fileno())  # otherwise a crash could leave it empty
             file.close()
             if mode is not None:
                 os.chmod(temporary, mode)

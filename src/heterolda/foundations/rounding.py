@@ -23,7 +23,7 @@ SAME_SUM = 1e-10
 # Error of means and squares after many merges, as a share of the numbers summed: about
 # a hundred roundings.
 MERGED = 2e-14
-# A difference of scatters that is negative by this many such errors is no scatter.
+# A difference of scatters that is negative by this many such errors is invalid.
 IMPOSSIBLE = 1e4
 # Means of a constant feature agree up to a few roundings of their sums.
 SAME_CONSTANT = 16 * EPS
@@ -68,7 +68,7 @@ REGULAR = 1e8
 SOUND_CLASS = 1e-4
 # A class variance indistinguishable from zero is raised to this share of S1 + S2: far
 # above rounding (EPS), and far below what any number of rows could distinguish from
-# zero. The pair with raised variances is the model from then on.
+# zero. The model is then the pair with raised variances.
 VARIANCE_FLOOR = 1e-7
 # Means closer than this many deviations are equal if the difference may be rounding:
 # 1e12 rows could not distinguish it from zero.
@@ -81,7 +81,7 @@ REAL_PART = 1e-8
 # numbers from 1e8 to 1e15, checked with 60 digits, errors were off by 1e-6 from a share
 # of 2.5e-6 on.)
 BLURRED = 2e-6
-# Smallest variance along a direction that can be known, in units of the features.
+# Smallest variance along a direction that can be resolved, in units of the features.
 LEAST_VARIANCE = 1e-15
 # In a class scaled to unit variances, eigenvalues below four EPS per feature are zero,
 # and those from there up to this are nonzero but too small to be resolved.
@@ -105,7 +105,7 @@ LOG_ERROR_ROUNDING = 1e-13
 # rounding error of either.
 NO_GAIN = 1e-12
 # A matrix that leaving out a row shrinks to less than this share in some direction has
-# no variance there: the VARIANCE_FLOOR and rounding are all that is left.
+# no variance there, only the VARIANCE_FLOOR and rounding errors.
 SINGULAR_WITHOUT_ROW = 1e-5
 # Beyond this position on an arc, the distance from its end underflows.
 FARTHEST_POSITION = 700.0

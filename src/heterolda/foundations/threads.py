@@ -30,7 +30,7 @@ def silent(text: str, share: float) -> None:
 
 
 class _Silence:
-    """Ignore warnings from the first thread that enters to the last that leaves."""
+    """Ignore warnings while any thread is inside."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -55,7 +55,7 @@ _LIMITING = Lock()
 
 
 def no_warnings() -> AbstractContextManager[Any]:
-    """Silence warnings from work that the user did not ask for."""
+    """Silence warnings from work that the user did not request."""
     per_thread = getattr(sys.flags, "context_aware_warnings", False)
     return warnings.catch_warnings(action="ignore") if per_thread else _SILENCE
 

@@ -32,7 +32,7 @@ LARGEST_WEIGHT = 1e100  # sums and squares of weights stay finite
 # Integer labels below this are counted, which is four times as fast as sorting.
 _FEW_LABELS = 1 << 12
 # Advice of estimators without a parameter for missing values.
-_OTHER_WAY = "GaussianLinearDiscriminant(missing='em')"
+_REMEDY = "GaussianLinearDiscriminant(missing='em')"
 
 
 def validate_parameters(estimator: Any) -> None:
@@ -69,8 +69,7 @@ def validate_rows(
 ) -> tuple[Any, NDArray[Any]]:
     """Validate training data with scikit-learn; the estimator may be None.
 
-    Sound NumPy arrays, the most common case, skip that: it takes a third of a small
-    fit.
+    Valid NumPy arrays, the most common case, skip this to save a third of a small fit.
     """
     if sound_arrays(X, y) and _has_features(estimator, X.shape[1], reset=reset):
         return X, y
@@ -87,7 +86,7 @@ def validate_rows(
 
 
 def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
-    """Return whether the estimator expects, or from now on, these features."""
+    """Return whether the estimator expects these features, set first if `reset`."""
     if estimator is None:
         return True
     attributes = vars(estimator)
@@ -101,8 +100,8 @@ def _has_features(estimator: Any, n_features: int, *, reset: bool) -> bool:
 def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
     """Validate rows passed to a fitted estimator.
 
-    Plain arrays whose entries the caller checks for NaN skip scikit-learn's checks,
-    which take half of a small prediction.
+    NumPy arrays that the caller checks for NaN skip scikit-learn's checks, which take
+    half of a small prediction.
     """
     plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
     plain = plain and checks.get("ensure_all_finite") is False
@@ -135,7 +134,7 @@ def readable_rows(X: Any) -> Iterator[None]:
 
 @contextmanager
 def missing_values_as(
-    missing: str | None, way: str = _OTHER_WAY
+    missing: str | None, remedy: str = _REMEDY
 ) -> Iterator[dict[str, Any]]:
     """Yield scikit-learn's argument for NaN, and reword its error about NaN."""
     try:
@@ -143,8 +142,8 @@ def missing_values_as(
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
-        use = "missing='em'" if missing else way
-        use = f"use {use}, " if use else ""
+        remedy = "missing='em'" if missing else remedy
+        use = f"use {remedy}, " if remedy else ""
         raise ParameterError(
             "X",
             f"contains NaN, which stands for a missing value: {use}fill "
@@ -201,7 +200,7 @@ def label_array(y: Any, name: str = "y") -> Any:
     # As objects: NumPy turns NaN in a list with text into the text "nan".
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
-        return y  # for scikit-learn to refuse
+        return y  # scikit-learn refuses it
     missing: Mask = np.ma.getmaskarray(y) if np.ma.isMA(y) else np.zeros(1, bool)
     if labels.dtype.kind in "fmM":
         missing = missing | np.isnan(labels)
@@ -383,7 +382,7 @@ def check_labels(
     whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
     plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
     if not plain:
-        with np.errstate(invalid="ignore"):  # of infinite labels, which it refuses
+        with np.errstate(invalid="ignore"):  # it refuses infinite labels
             check_classification_targets(y)
     labels: NDArray[Any]
     if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:

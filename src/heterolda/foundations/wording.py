@@ -34,7 +34,7 @@ def text_table(table: Sequence[Sequence[str]]) -> list[str]:
 
 
 class Markup(str):
-    """Text that already is HTML."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ def html(*parts: str) -> str:
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None
 ) -> Markup:
-    """Return an HTML table of at most `most` rows, and how many more there are."""
+    """Return an HTML table of the first `most` rows, and the number of others."""
     heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
     lines = [
         f'<tr><th scope="row">{_escaped(first)}</th>'
@@ -72,7 +72,7 @@ def html_table(
 
 
 def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
-    """Return the first labels and how many more there are: 'a', 'b' and 1 more."""
+    """Return the first labels and the number of others: 'a', 'b' and 1 more."""
     first = labels[:most]
     first = first if isinstance(first, Sequence) else first.tolist()
     return ", ".join(map(repr, first)) + _more(len(labels) - most)
@@ -94,7 +94,7 @@ def _more(number: int) -> str:
 
 def percent(share: float) -> str:
     """Return a share in percent, with more digits if it is small: 12.3 %, 0.12 %."""
-    value = round(100 * share, 9)  # 0.1 looks the same from above and from below
+    value = round(100 * share, 9)  # so that rounding errors do not show
     if share > 0 and value < 0.0005:
         return "< 0.001 %"
     digits = 1 if value >= 1 or value == 0 else 2 if value >= 0.1 else 3

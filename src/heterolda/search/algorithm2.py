@@ -21,7 +21,7 @@ from heterolda.kernels.algorithm2 import (
     make_block,
 )
 
-# Most values and iterations that the kernel processes between interrupts.
+# Largest number of values and iterations processed between checks for interrupts.
 _NUMBERS_PER_CALL, _ITERATIONS_PER_CALL = 2**26, 1024
 # Unnecessary rows that iterations may touch before rows are sorted again, as a share of
 # all rows: touching these takes about as long as sorting.
@@ -97,11 +97,11 @@ def paper_search(
     start = count_errors(X, first, units, now)
     state = np.array([1, start, start, 0])
     changes = np.zeros(2 * len(now), dtype=np.int64)
-    more = min(1 + _NUMBERS_PER_CALL // X.size, _ITERATIONS_PER_CALL)
+    n_per_call = min(1 + _NUMBERS_PER_CALL // X.size, _ITERATIONS_PER_CALL)
     logs = [np.array([[start], [-1]])]
     while state[ITERATIONS] < max_iter and state[STALLED] < patience and state[FEWEST]:
         n_done = int(state[ITERATIONS])
-        until = min(n_done + more, max_iter)
+        until = min(n_done + n_per_call, max_iter)
         log = np.empty((2, until), dtype=np.int64)
         block.run(now, changes, state, log, step, _LENIENCY, patience, until)
         logs.append(log[:, n_done : state[ITERATIONS]])
@@ -120,7 +120,7 @@ def _best_rule(v: Array, log: Count, step: float) -> Array:
     now = np.array(v, dtype=np.float64).tolist()  # overflow does not warn
     history, moves = log.tolist()
     for winner in moves[1 : history.index(min(history)) + 1]:
-        i, back = divmod(winner, 2)
+        i, is_minus = divmod(winner, 2)
         size = step * abs(now[i])
-        now[i] += -size if back else size
+        now[i] += -size if is_minus else size
     return np.array(now)

@@ -1,4 +1,4 @@
-"""Rules of pairs of classes, with the moments of their scores on rows."""
+"""Rules of pairs of classes, with the moments of their scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heterolda.statistics.rows import Rows
 def scored_rules(
     rows: Rows, coef: Array, intercept: Array, error: Array, n_iter: Index
 ) -> Rules:
-    """Return rules with mean and deviation of their scores in both classes.
+    """Return rules with the means and deviations of their scores in both classes.
 
     The divisor of a variance is the total weight minus one, but at least half of the
     total weight.
@@ -24,14 +24,14 @@ def scored_rules(
     means, deviations = np.empty((2, len(pairs), 2))
     for k in range(len(rows.classes)):
         part = rows.take(np.flatnonzero(rows.codes == k))
-        own, place = np.nonzero(pairs == k)
-        scores = linear_scores(part.X, coef[own].T, intercept[own])
+        index, place = np.nonzero(pairs == k)
+        scores = linear_scores(part.X, coef[index].T, intercept[index])
         weight = part.frequencies
         total = weight.sum()
-        means[own, place] = mean = weight @ scores / total
+        means[index, place] = mean = weight @ scores / total
         with np.errstate(over="ignore"):
             squares = weight @ (scores - mean) ** 2 / max(total - 1, total / 2)
-        deviations[own, place] = np.sqrt(squares)
+        deviations[index, place] = np.sqrt(squares)
     distance = np.abs(means[:, 1] - means[:, 0])[:, None]
     deviations = np.maximum(deviations, NO_SPREAD * distance)
     trivial = ~np.any(coef, axis=1) | np.any(deviations == 0, axis=1)

@@ -1,4 +1,4 @@
-r"""Path of smoothed errors from the Gaussian optimum to fewest training errors.
+r"""Path of smoothed errors from the Gaussian optimum to the fewest training errors.
 
 With a width h in (0, 1], each row x_j of class k becomes a Gaussian with the mean
 m_k + sqrt(1 - h^2) (x_j - m_k) and the covariance h^2 S_k. The mixture has the mean and
@@ -26,14 +26,14 @@ from heterolda.solvers import Moments
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
 
-# Widths of the path. With heavy tails, which make sigma_k large, small ones are best.
+# Widths of the path. Small ones are best for heavy tails, which make sigma_k large.
 WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
 # Relative decrease of the error at which to stop, and steps for each width.
 _SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
 # Added to the variances of a class, in units of the mean covariance.
-_LEAST = 1e-9
+_RIDGE = 1e-9
 
 
 class Path(NamedTuple):
@@ -66,9 +66,9 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
     """Return the rules of all pairs for widths that decrease from 1.
 
     The rows are dense and in the coordinates of the moments; `optimum` has the rules of
-    width 1. Pairs that a direction without variance separates keep their rule, and so
-    do pairs without a direction to start from. Descent is in coordinates in which the
-    mean of the covariances is the identity.
+    width 1. Pairs that are separated by a direction without variance, or have no
+    direction to start from, keep their rule. Descent is in coordinates in which the
+    mean covariance is the identity.
     """
     n_widths = len(widths)
     path = Path(
@@ -80,7 +80,7 @@ def smoothed_rules(rows: Rows, moments: Moments, optimum: Rules, widths: Array) 
     if n_widths > 1:
         basis, inverse = _whitening(moments.covariances)
         Z = [(X - m) @ basis for X, m in zip(class_rows, moments.means, strict=True)]
-        S = basis.T @ moments.covariances @ basis + _LEAST * np.eye(basis.shape[1])
+        S = basis.T @ moments.covariances @ basis + _RIDGE * np.eye(basis.shape[1])
         for pair in np.flatnonzero(optimum.status != Status.SEPARABLE).tolist():
             i, j = moments.pairs[pair]
             start = optimum.coef[pair], optimum.intercept[pair]

@@ -46,14 +46,14 @@ __all__ = [
     "solve_fisher",
 ]
 
-# From this number of features on, BLAS would use threads, which cost more than they
-# gain on the matrices of a pair; it is limited to one. (Our own threads over the pairs
-# gained nothing.)
+# With at least this many features, BLAS would use threads, which cost more than they
+# gain on the matrices of a pair, so it is limited to one. (Threads over pairs gain
+# nothing.)
 _THREADED = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
-# Seconds per pair, divided by the cube of the number of features; and the share of it
-# for every further pair that uses Krylov spaces.
+# Seconds per pair, divided by the cube of the number of features; with Krylov spaces,
+# each further pair takes this share of it.
 _PAIR_SECONDS, _SHARING = 1.5e-9, 0.07
 
 
@@ -107,7 +107,7 @@ def all_pairs(n_classes: int) -> Index:
 
 
 def draws(solver: Solver) -> bool:
-    """Return whether a solver draws random numbers; assumed if it does not say."""
+    """Return whether a solver draws random numbers; True if it does not say."""
     return getattr(solver, "draws", True)
 
 

@@ -36,7 +36,7 @@ with np.errstate(divide="ignore", invalid="ignore"):
 
 
 class _Row:
-    """A row of the table of `ArcPoints`, as an attribute."""
+    """Attribute that reads a row of the table of `ArcPoints`."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -48,7 +48,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class ArcPoints:
-    """Points on arcs, with errors and the quantities that are monotone along them."""
+    """Points on arcs, with errors and quantities that are monotone along arcs."""
 
     table: Array  # (8, m): one row per quantity, so that points are copied in one step
 

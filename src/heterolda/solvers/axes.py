@@ -116,7 +116,7 @@ class PrincipalAxes:
         return rank
 
     def whitening(self) -> Array:
-        """Return a basis in which S1 + S2 is the identity, zero along unreal axes."""
+        """Return a basis in which S1 + S2 is the identity along the real axes."""
         inverse_root = np.zeros_like(self.variances)
         inverse_root[self.real] = self.variances[self.real] ** -0.5
         whitening: Array = self.axes * inverse_root[:, None, :]
@@ -131,7 +131,7 @@ class PrincipalAxes:
         noise = delta.shape[1] * EPS * self.variances[:, -1:]
         deviation = np.sqrt(np.maximum(self.variances, 0) + noise)
         least = REAL_PART * np.max(np.abs(delta), axis=1, keepdims=True)
-        part = self._unreal_part(delta)
+        part = self._part_along_noise(delta)
         part[np.abs(part) <= np.maximum(REAL_SEPARATION * deviation, least)] = 0
         square = np.sum(part**2, axis=1, keepdims=True)
         w: Array = (self.axes @ part[:, :, None])[:, :, 0]
@@ -142,7 +142,7 @@ class PrincipalAxes:
 
         It is scaled to a variance of about one, as far as that is known.
         """
-        part = self._unreal_part(self.units.delta / self.units.scale)
+        part = self._part_along_noise(self.units.delta / self.units.scale)
         variance = np.maximum(self.variances, 0) + EPS
         size = np.sqrt(np.sum(part**2 * variance, axis=1, keepdims=True))
         w: Array = (self.axes @ part[:, :, None])[:, :, 0]
@@ -180,8 +180,8 @@ class PrincipalAxes:
             self.resolution[pairs],
         )
 
-    def _unreal_part(self, delta: Array) -> Array:
-        """Return coordinates of delta along unreal axes, zero up to rounding."""
+    def _part_along_noise(self, delta: Array) -> Array:
+        """Return coordinates of delta along axes that are not real; zero for others."""
         part = (delta[:, None, :] @ self.axes)[:, 0]
         size = self.units.position / self.units.scale + np.abs(delta)
         rounding = ZERO_SUM * (size[:, None, :] @ np.abs(self.axes))[:, 0]

@@ -24,7 +24,7 @@ _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
 _CUT_INTO = 4  # number of pieces that an open piece is cut into
 _NEAREST = 1e-14  # smallest distance of points on the arc, relative to x
 _MOST_ROUNDS = 100
-_MOST_OPEN = 1 << 12  # if more pieces of an arc stay open, its rules hardly differ
+_MOST_OPEN = 1 << 12  # if more pieces of an arc stay open, its errors hardly differ
 _NEGLIGIBLE = 1e-9  # gains below this are not worth another bracket
 
 
@@ -91,7 +91,7 @@ class Global:
         # Unlike the error, its logarithm does not underflow.
         log_error = arc.evaluate(np.arange(len(x)), x).log_error
         log_error = np.where(trivial, np.log(trivial_error), log_error)
-        lower = np.maximum(proven_bound(pieces, len(x)), _least_of_alike(pencil))
+        lower = np.maximum(proven_bound(pieces, len(x)), _bound_if_similar(pencil))
         gap = 0.0 - np.expm1(np.minimum(lower - log_error, 0.0))
         gap[error == 0] = 0.0
         proven = gap <= self.gap
@@ -204,8 +204,8 @@ def _cut_at(
     return Pieces(pair, a, b, bound)
 
 
-def _least_of_alike(pencil: Pencil) -> Array:
-    """Bound the log error of any rule of classes that are nearly the same.
+def _bound_if_similar(pencil: Pencil) -> Array:
+    """Bound the log error of any rule, tightly if the two classes are similar.
 
     No rule has an error below min(p1, p2) (1 - total variation), and Pinsker's
     inequality bounds that by the divergence of class 1 from class 2.

@@ -53,7 +53,7 @@ class _Space:
 
 
 class KrylovSpaces:
-    """Solver of pairs of classes in Krylov subspaces, where these suffice."""
+    """Solver of pairs of classes in Krylov subspaces."""
 
     def __init__(self, covariances: Array, pairs: Index) -> None:
         classes = np.unique(pairs)
@@ -77,7 +77,7 @@ class KrylovSpaces:
     ) -> Rules:
         """Return the rules of a batch; call `directly` for pairs without a subspace.
 
-        Also do so if a rule with y1 or y2 below zero may be best, unless `any_error`.
+        Also call it if a rule with y1 or y2 below zero may be best, unless `any_error`.
         """
         spaces = self._spaces(moments)
         if not spaces:
@@ -95,7 +95,7 @@ class KrylovSpaces:
         return Rules.concatenate([rules.take(valid), full]).take(order)
 
     def _spaces(self, moments: Moments) -> dict[int, _Space]:
-        """Return the subspaces of pairs by index, where few directions suffice."""
+        """Return the subspaces of pairs that need few directions, by index."""
         pairs, means = moments.pairs, moments.means[moments.pairs]
         variances = np.einsum("kii->ki", moments.covariances)[pairs].sum(axis=1)
         units = Units.of(means, variances)

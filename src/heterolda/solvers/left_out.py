@@ -17,7 +17,7 @@ are zero but for rounding, and any t solves M' w' = delta'. The rule then leaves
 direction out: t = -w.y / y.y, in units in which the pooled variances are one, gives the
 shortest w'.
 
-If a class uses a share of the pooled covariance, that loses a multiple of z z', too.
+The pooled covariance, if a class uses a share of it, loses a multiple of z z', too.
 Here delta is the mean of the other class minus that of the class of the row.
 """
 
@@ -69,7 +69,7 @@ class LeftOut:
     moments: Moments
     lda: PooledLDA  # of these classes
     to_pooled: Array  # share of the pooled covariance in that of each class
-    to_diagonal: float  # share of the diagonal, which stays, in the pooled covariance
+    to_diagonal: float  # share of the diagonal, which is kept, in the pooled one
     frequencies: bool  # whether the priors are frequencies, which change with a row
 
     @cached_property

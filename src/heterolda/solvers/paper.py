@@ -98,7 +98,7 @@ class FixedPoint:
                 density = p1 / sigma1 * np.exp(-0.5 * z1**2) / np.sqrt(2 * np.pi)
                 gradient = density * np.linalg.norm(g * u - pencil.c, axis=1)
                 gradient *= np.linalg.norm(u, axis=1)
-                following = pencil.c / g
+                next_u = pencil.c / g
             has_root = np.isfinite(error)
             better = active & has_root
             if self.keep == "best":
@@ -106,11 +106,11 @@ class FixedPoint:
             result[better], threshold[better] = u[better], t[better]
             result_error[better] = error[better]
             converged = has_root & (gradient <= tol)
-            broken = ~has_root | ~np.isfinite(following).all(axis=1)
+            broken = ~has_root | ~np.isfinite(next_u).all(axis=1)
             status[active & broken] = Status.NO_ROOT
             status[active & converged] = Status.CONVERGED
             active &= ~(converged | broken)
-            u = following
+            u = next_u
         return Rules.from_coordinates(
             pencil, result, threshold, result_error, status=status, n_iter=n_iter
         )
@@ -247,8 +247,8 @@ def _best_trial(pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> Rules:
     divides D in the ratio of a sigma2^2 to b sigma1^2 (13); for a regular matrix
     D = a sigma2^2 + b sigma1^2, which makes it w.m1 - b sigma1^2 as in (10), (11).
 
-    `ends` are given coordinates of the first trials. The weights a and b of the rules
-    returned sum to one.
+    `ends` are the coordinates of the first trials, if given. The weights a and b of the
+    returned rules sum to one.
     """
     n_pairs, d = pencil.c.shape
     error, t, u = np.full(n_pairs, np.inf), np.full(n_pairs, np.nan), 0 * pencil.c

@@ -92,7 +92,7 @@ class Pencil:
         moore_penrose: bool = False,
         axes: PrincipalAxes | None = None,
     ) -> Pencil:
-        """Diagonalize a batch of pairs, whose principal axes may be known.
+        """Diagonalize a batch of pairs, using their principal axes if given.
 
         Features are first scaled to unit variance, so that the result does not depend
         on units. With `moore_penrose`, the basis of a singular S1 + S2 spans its range
@@ -146,7 +146,7 @@ class Pencil:
             used = np.any(basis, axis=1)
             floored = np.any(zero & used[:, None], axis=2)
         if resolution.any():
-            least = _least(scaled, basis, resolution)
+            least = _least_resolved(scaled, basis, resolution)
             alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
             beta = np.clip(beta, least[:, 1], 1 - least[:, 0])
         separation[constant & ~units.differs] = 0.0
@@ -244,7 +244,7 @@ class Moments:
 
 
 def _whiten_regular(total: Array, constant: Mask) -> tuple[Array, Mask]:
-    """Return a basis in which regular S1 + S2 are the identity, and a mask of others.
+    """Return a basis in which regular S1 + S2 is the identity, and a mask of others.
 
     It is the transposed inverse of the Cholesky factor, with zero columns for constant
     features.
@@ -315,8 +315,8 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
     return noise
 
 
-def _least(scaled: Array, basis: Array, resolution: Array) -> Array:
-    """Return variances that may be rounding, where they are above the floor."""
+def _least_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
+    """Return the smallest variances that are resolved, where above the floor."""
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
     # Directions beyond the rank repeat the value of the first.
@@ -338,7 +338,7 @@ def _along(c: Array, basis: Array) -> Array:
 def _raised(
     alpha: Array, beta: Array, zero: Mask, low: float, rank: Index
 ) -> tuple[Array, Array]:
-    """Raise zero variances to `low`, and lower those of the other to 1 - `low`."""
+    """Raise zero variances to `low`; lower those of the other class to 1 - `low`."""
 
     def raised(values: Array, zero: Mask, one: Mask) -> Array:
         values = np.where(zero, low, np.where(one, 1 - low, values))

@@ -50,7 +50,7 @@ class Rules:
     status: Index  # a `Status`
     means: Array  # means of the score in the two classes, (n_pairs, 2)
     deviations: Array  # deviations of the score in the two classes
-    # Properties of the pairs, whichever solver was used:
+    # Properties of the pairs, for any solver:
     fisher_coef: Array | None = None  # Fisher's rule
     fisher_intercept: Array | None = None
     rank: Index | None = None  # number of directions in which either class varies
@@ -139,7 +139,7 @@ class Rules:
         return replace(self, intercept=intercept, means=means)
 
     def alone(self) -> Rules:
-        """Return the rules without the other properties of the pairs."""
+        """Return the rules without the properties of the pairs."""
         return replace(
             self,
             fisher_coef=None,

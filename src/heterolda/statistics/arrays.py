@@ -13,7 +13,7 @@ from heterolda.foundations.validation import check_finite, check_labels, label_a
 from heterolda.foundations.wording import listed
 from heterolda.statistics.moments import Scatters, check_range, compressed
 
-# Version of the file format; no other can be read.
+# Version of the file format; no others can be read.
 _FORMAT = 1
 _INCONSISTENT = "its arrays do not fit together"
 

@@ -14,7 +14,7 @@ from heterolda.foundations.wording import listed
 
 
 def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
-    """Return the shares of the pooled covariance, and of its diagonal in it or None."""
+    """Return the share of the pooled covariance, and that of its diagonal or None."""
     if not isinstance(shrinkage, tuple | list):
         return shrinkage, None
     if len(shrinkage) != 2 or not all(
@@ -56,7 +56,7 @@ def pooled_freedom(weights: Array) -> float:
 def against_all_others(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return moments for one-vs-all: of the mixture of other classes, then its own."""
+    """Return one-vs-all moments: of mixtures of other classes, then of classes."""
     others = np.where(np.eye(len(priors)), 0.0, priors)
     share = others / others.sum(axis=1, keepdims=True)
     origin = means.mean(axis=0)  # subtracted, so that a large offset loses no digits

@@ -86,18 +86,18 @@ class IncompleteRows:
         return cls(Z[order], observed[order], codes[order], bounds, weights)
 
     def compacted(self) -> IncompleteRows:
-        """Replace the rows of long patterns by triangular factors."""
+        """Replace the rows of frequent patterns with triangular factors."""
         sizes, first = np.diff(self.bounds), self.bounds[:-1]
         needed = 1 + self.observed[first].sum(axis=1)
-        long = np.flatnonzero(sizes > 2 * needed)
-        if not len(long):
+        frequent = np.flatnonzero(sizes > 2 * needed)
+        if not len(frequent):
             return self
-        short = ~np.repeat(sizes > 2 * needed, sizes)
-        new = np.repeat(first[long], needed[long])
+        kept = ~np.repeat(sizes > 2 * needed, sizes)
+        new = np.repeat(first[frequent], needed[frequent])
         return self._grouped(
-            np.concatenate([self.Z[short], *map(self._factor, long.tolist())]),
-            np.concatenate([self.observed[short], self.observed[new]]),
-            np.append(self.codes[short], self.codes[new]),
+            np.concatenate([self.Z[kept], *map(self._factor, frequent.tolist())]),
+            np.concatenate([self.observed[kept], self.observed[new]]),
+            np.append(self.codes[kept], self.codes[new]),
             self.weights,
         )
 

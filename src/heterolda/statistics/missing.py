@@ -60,8 +60,7 @@ _LONGEST = 1000.0
 _START_VARIANCE = 1e-6
 _TINY = float(np.finfo(float).tiny)
 
-# Rows in parts that fit in memory: a list, or an object that reads them again in each
-# loop.
+# Rows in parts that fit in memory: a list, or an object that rereads them in each loop.
 Passes = Iterable[IncompleteRows]
 
 
@@ -130,7 +129,7 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return deviations of rows from class means, with missing ones as expected.
+    """Return deviations of rows from class means, with expectations if missing.
 
     Also return, for each class, the sum of the covariances of the missing values, and
     the log-likelihood of the observed ones without constants and determinants.
@@ -192,7 +191,7 @@ class Likelihood:
     weights: Array  # of rows with at least one value, (n_classes,)
     origin: Array
     scale: Array  # moments are those of rows minus the origin, in these units
-    more: Array  # number of prior rows added to each class
+    n_prior: Array  # number of prior rows added to each class
     scatters: Array  # scatters of the prior rows, (n_classes, d, d)
     shared: bool = False  # whether all classes share one covariance
 
@@ -217,7 +216,7 @@ class Likelihood:
         if self.shared:
             combined, totals = scatters.sum(axis=0), self.weights.sum()
             value = np.full(len(value), value.sum())
-        totals = totals + self.more
+        totals = totals + self.n_prior
         after = (combined + self.scatters) / totals[:, None, None]
         value = value - 0.5 * totals * np.linalg.slogdet(covariances)[1]
         value -= 0.5 * np.einsum("kij,kij->k", precisions, self.scatters)
@@ -228,7 +227,7 @@ class Likelihood:
         """Return moments, scatters, log-likelihoods, and whether steps converged."""
         d = moments.shape[2]
         gain = _GAIN * d * (d + 3) / 2
-        exact = (self.more == 0) & (not self.shared)
+        exact = (self.n_prior == 0) & (not self.shared)
         values = []
         for _ in range(0, MAX_STEPS, 3):
             first, _, before = self.step(moments)
@@ -237,7 +236,7 @@ class Likelihood:
             step1, step2 = first - moments, second - first
             moves = step1, step2, step2 - step1
             size, last, bend = (self._sizes(move, moments) for move in moves)
-            # Where the likelihood is flat, the variance added keeps the steps going.
+            # Where the likelihood is flat, the added variance keeps steps from ending.
             last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
             rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
             distance = last * rate / (1 - rate)
@@ -286,9 +285,9 @@ def em_moments(
     start = np.concatenate([margins.means[:, None] / scale, diagonal], axis=1)
     incomplete = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
     few = (margins.complete <= d + 1) & incomplete
-    more = np.where(few, float(d), 0.0)
+    n_prior = np.where(few, float(d), 0.0)
     added = (seen * _LEAST_VARIANCE)[:, None, None] * np.eye(d)
-    likelihood = Likelihood(passes, seen, margins.origin, scale, more, added)
+    likelihood = Likelihood(passes, seen, margins.origin, scale, n_prior, added)
     if few.any():
         start[few, 1:] = pooled = _pooled(likelihood, start, margins.complete.sum())
         added[few] += d * pooled
@@ -313,13 +312,13 @@ def em_moments(
 
 
 def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
-    """Return the pooled covariance, shrunk to its diagonal if complete rows are few."""
+    """Return the pooled covariance, shrunk to its diagonal if few rows are complete."""
     d, total = len(likelihood.scale), likelihood.weights.sum()
     identity = np.broadcast_to(np.eye(d), likelihood.scatters.shape)
     rows = float(d) if n_complete <= d + 1 else 0.0
     together = replace(
         likelihood,
-        more=np.full(len(start), rows),
+        n_prior=np.full(len(start), rows),
         scatters=(rows + total * _LEAST_VARIANCE) * identity,
         shared=True,
     )

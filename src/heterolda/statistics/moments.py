@@ -27,12 +27,12 @@ Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 
 # Up to this many features, scatters are faster than factors.
 NARROW = 100
-# Number of (d, d) matrices that a fit holds at its peak: per class, and in addition.
+# Peak number of (d, d) matrices in a fit: per class, and in addition.
 _PER_CLASS, _IN_ADDITION = 4, 8
 # Fits that need no more bytes than this are never refused.
 _SMALL = 1 << 28
 # A sparse column counts as dense in a class if its nonzeros have more than this share
-# of the weight. Products of dense blocks are then faster, too.
+# of the weight. Products of dense blocks are also faster then.
 _DENSE = 0.1
 
 _OVERFLOW = (
@@ -112,7 +112,7 @@ def class_sums(rows: Rows) -> Sums:
     sums = class_moments(X, rows.codes, rows.weights, n_classes)
     with np.errstate(over="ignore", invalid="ignore"):
         overflowed = not np.isfinite(sums.scatters.sum())
-    # Rows of weight zero are in no sum, but must be finite, too.
+    # Rows of weight zero are in no sum, but must also be finite.
     has_zero_weights = rows.weights is not None and not rows.weights.all()
     if on_device and (overflowed or has_zero_weights):
         _refuse_not_finite(X)

@@ -29,7 +29,7 @@ _N_HALVINGS = 10
 _MOST_ROUNDS, _NEARLY = 20, 1 + 1e-9
 _DIGITS = 2
 # Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
-# constant class would choose any power that stretches its surroundings.
+# constant class would favor any power that stretches the scale around it.
 _LEAST_VARIANCE = 1e-4
 # Number of distinct rows from which powers are estimated.
 _MOST_ROWS = 5000
@@ -104,7 +104,7 @@ class PowerTransformation:
 
 
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
-    """Return means and deviations of features, clipped until that changes nothing."""
+    """Return means and deviations of features, clipped until nothing changes."""
     # Scaled to [-1, 1], so that squares cannot overflow.
     low, high = (ends.astype(np.float64) / 2 for ends in (X.min(axis=0), X.max(axis=0)))
     middle, half = low + high, high - low

@@ -1,4 +1,4 @@
-"""The record `Rows` of rows with classes and weights, and its validation."""
+"""Rows with classes and weights, and their validation."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def coded_labels(y: NDArray[Any], *, warn: bool = True) -> tuple[NDArray[Any], I
 
 
 def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the sorted labels of all chunks, as passed now or in an earlier call."""
+    """Return the sorted labels of all chunks, passed in this or an earlier call."""
     if classes is None:
         if earlier is None:
             raise ValueError(
@@ -188,7 +188,7 @@ def frequency_factor(total: float, n_rows: int) -> float:
 
 
 def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
-    """Repeat each row index as often as its weight says; `why` ends the error."""
+    """Repeat each row index by its weight; `why` ends the error message."""
     if weights is None:
         return rows
     counts = np.rint(weights[rows])

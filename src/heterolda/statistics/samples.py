@@ -1,4 +1,4 @@
-"""Samples of the rows of each class that do not depend on the order or on chunks."""
+"""Samples of the rows of each class that do not depend on order or chunks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
 
-# A sample has this many values of each class for each pair it is in, but at least this
-# many distinct rows; and this many rows of all classes in proportion.
+# A sample has this many values for each pair of each class, but at least this many
+# distinct rows of each class; and this many rows of all classes in proportion.
 _NUMBERS = 1 << 20
 _LEAST = 500
 IN_ALL = 20_000
@@ -34,7 +34,7 @@ def most_rows(n_features: int, n_classes: int) -> int:
 
 
 def sampled(rows: Rows) -> Rows:
-    """Return dense rows, with positive weight for at most `most_rows` of each class."""
+    """Return dense rows; at most `most_rows` of each class have positive weight."""
     order, bounds = rows.by_class
     most = most_rows(rows.X.shape[1], len(rows.classes))
     if np.diff(bounds).max(initial=0) > most:
@@ -141,7 +141,7 @@ def as_frequencies(
 
 
 def _in_sample(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
-    """Return a mask of the rows with the smallest hashes of their class, or of all."""
+    """Return a mask of the rows with the smallest hashes, by class or of all."""
     mask = smallest(hashes, IN_ALL)
     codes = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(codes)

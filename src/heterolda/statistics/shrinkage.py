@@ -15,7 +15,7 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
 
-# Candidates, in steps of about a factor of three, within which the likelihood hardly
+# Candidates differ by factors of about three, within which the likelihood hardly
 # changes. STRENGTHS are multiples of the number of features.
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
@@ -42,7 +42,7 @@ class Shrinkage:
     def of(
         cls, statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
     ) -> Shrinkage:
-        """Return the amounts that rows have chosen, or those of the parameter."""
+        """Return the amounts chosen by rows, or else by the parameter."""
         if chosen is None:
             return cls(*statistics.amounts(shrinkage))
         return chosen if chosen.to_pooled.any() else cls(*statistics.amounts(None))
@@ -66,7 +66,7 @@ def is_shrunk(shrinkage: Amount) -> bool:
 
 
 def needs_no_rows(estimator: Any) -> bool:
-    """Return True if moments suffice to fit, or else raise an error with the reason."""
+    """Return True if moments are enough to fit, or raise an error with the reason."""
     if isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv":
         raise ParameterError(
             "shrinkage",
@@ -92,7 +92,7 @@ def chosen_by_rows(
     if shrinkage is None:
         few = freedom > 1 and freedom_per_feature(statistics) < ENOUGH_FREEDOM
         if not few or not np.isclose(rows.totals.sum(), statistics.weights.sum()):
-            return None  # a row of a sample cannot be left out of the statistics
+            return None  # rows of a sample cannot be left out of the statistics
     elif shrinkage != "cv":
         return None
     statistics.covariances()  # refuses classes that are too small
@@ -210,7 +210,7 @@ class _Candidates(NamedTuple):
     lost: Array  # factors of u u' that are subtracted, (n_strengths,)
 
     def log_likelihood(self, z: Array, weight: Array, total: float) -> Array:
-        """Return the weighted sum over rows of a class with that total weight."""
+        """Return the weighted sum over rows of a class of this total weight."""
         removed = np.minimum(weight, 1.0)
         factor = removed * total / (total - removed)
         squares = (z @ self.vectors) ** 2 @ self.precisions

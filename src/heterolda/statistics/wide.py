@@ -71,8 +71,8 @@ class Span:
         differs = ~varies & (units > SAME_CONSTANT * np.abs(means).max(axis=0))
         units[~varies & ~differs] = 1.0
         origin = np.where(varies, means.mean(axis=0), means[0])
-        # The last shift follows from the others. A direction outside of all rows
-        # replaces it.
+        # The last shift follows from the others; a direction outside all rows replaces
+        # it.
         shifts = (means - origin)[:-1]
         outside = np.where(np.arange(len(units)) % 2, 1.0, -1.0)[None] * units
         careful = bare or freedom >= n_varying
@@ -135,7 +135,7 @@ class Span:
 def in_span(
     statistics: ClassStatistics, shrinkage: Any = None
 ) -> tuple[ClassStatistics, Span | None]:
-    """Return statistics in coordinates and their span, or as they are and no span."""
+    """Return statistics in coordinates and their span, or unchanged and None."""
     if statistics.factors is None:
         return statistics, None
     span = Span.of(statistics, shrinkage)
@@ -168,8 +168,8 @@ def _orthonormal(
 ) -> tuple[Array, list[Array]]:
     """Return a basis for rows, in units, and the coordinates of each part in it.
 
-    The last two parts are shifts and a direction outside of all rows. Only the last of
-    the axes along which all else is zero is kept.
+    The last two parts are shifts and a direction outside all rows. Of the axes along
+    which all other rows are zero, only the last is kept.
     """
     bounds = np.cumsum([len(part) for part in parts])
     if not features.any():  # one coordinate that is always zero

@@ -11,8 +11,8 @@ from heterolda.solvers import Global, Moments, solve
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 
-# Iterations of a descent, and of its first part, which every start gets; number of
-# starts that continue; and the operations that all of them may take.
+# Iterations of a descent, and of its first part, from every start; number of starts
+# that continue; and number of operations that all descents may take.
 _MAX_ITER, _FIRST_ITER, _FINALISTS, _WORK = 500, 30, 3, 2e10
 # A descent ends when a step lowers the logarithm of the bound by less than this share,
 # or when its gradient is below the second number.
@@ -174,7 +174,7 @@ def descend(
                 log, slope = bound.log_and_gradient(A)
         except np.linalg.LinAlgError:
             log, slope = np.nan, A
-        if not (np.isfinite(log) and np.isfinite(slope).all()):  # a step too long
+        if not (np.isfinite(log) and np.isfinite(slope).all()):  # step was too long
             return lowest + _PENALTY, np.zeros(start.size)
         lowest = min(lowest, log)
         return log, slope[:, m:].ravel()
@@ -204,7 +204,7 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
     bound = BhattacharyyaBound(classes)
     forward = best_axes(bound, directions, min(n, _BEST_AXES))
     drawn = np.random.default_rng(0).normal(size=(_RANDOM_STARTS, classes.rank, n))
-    # Starts with fewer than n directions are completed by those of Chernoff.
+    # Starts with fewer than n directions are completed with those of `chernoff`.
     return [
         np.linalg.qr(np.column_stack([start, directions]))[0][:, :n]
         for start in (directions[:, :n], means, rules, forward, *drawn)

@@ -34,7 +34,7 @@ _CLOSED_FORMS = {"fisher": fisher, "chernoff": chernoff}
 
 
 class TooFewDirectionsError(ParameterError):
-    """Rows vary in fewer directions than components were requested."""
+    """Report that rows vary in fewer directions than components were requested."""
 
 
 @dataclass(frozen=True)

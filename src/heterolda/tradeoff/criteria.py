@@ -1,4 +1,4 @@
-"""Criteria that rules are optimal for, with costs and bounds, and the risk."""
+"""Optimality criteria of rules, with costs, bounds and risk."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class RatedRules:
     if there are no costs.
     """
 
-    planes: Rules  # errors are those under the priors
+    planes: Rules  # with errors under the priors
     error_rates: Array  # of both classes under the model, (n_pairs, 2)
     risk: Array  # (n_pairs,)
 
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """Criterion that the rules of pairs of classes are optimal for."""
+    """Optimality criterion for the rules of pairs of classes."""
 
     classes: NDArray[Any]
     solver: Solver
@@ -86,7 +86,7 @@ class Criterion:
         return cls(classes, NeymanPearson(*check_max_error(max_error, classes)))
 
     def cost_weighted_priors(self, priors: Array, pairs: Index) -> Array | None:
-        """Return priors times costs, under which least error is least risk.
+        """Return priors times costs, under which the least error is the least risk.
 
         They are positive and have shape (n_pairs, 2); the larger of each pair is one,
         and a tiny number replaces zero. None without costs.

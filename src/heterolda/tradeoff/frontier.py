@@ -40,8 +40,8 @@ class Frontier:
         w = (\sin\theta\, S_2 + \cos\theta\, S_1)^{-1} (m_1 - m_2), \quad
         w_0 = w \cdot m_2 + \sin\theta\, w' S_2 w
 
-    increases with :math:`\theta`, and that of the second decreases. No linear rule is
-    better in both than these (Anderson and Bahadur 1962). They include rules with
+    increases with :math:`\theta`, and that of the second decreases. No other linear
+    rule is better in both (Anderson and Bahadur 1962). They include rules with
     :math:`\sin\theta + \cos\theta < 0`, for which one class has a large error rate.
 
     Attributes
