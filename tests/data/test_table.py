@@ -242,6 +242,9 @@ def test_rows_with_missing_values_are_counted_and_left_out(frame, tmp_path, kind
     refused(tmp_path, r"part-1.*column 'a', row 3 is missing")
     batches = pa.Table.from_pandas(frame[300:]).to_reader(max_chunksize=70)
     refused(batches, "column 'kind', row 401 is missing")
+    frame.loc[800, "a"] = np.inf  # rows that are left out count
+    batches = pa.Table.from_pandas(frame[300:]).to_reader(max_chunksize=70)
+    refused(batches, "column 'a', row 501 is infinite", missing="drop")
 
 
 def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
