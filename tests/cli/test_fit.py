@@ -259,9 +259,15 @@ def test_of_many_rows_the_recommended_model_takes_a_sample(
 ):
     data, path = write(frame, tmp_path / "data.csv"), tmp_path / "m.json"
     monkeypatch.setattr(fitting, "MOST_ROWS", 100)
-    result = invoke("fit", data, *CHOSEN, "--recommended", "--out", path)
-    assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
-    assert heterolda.load(path).estimator_.statistics_.weights.sum() == 100
+    means = []
+    for seed in "001":
+        options = *CHOSEN, "--recommended", "--seed", seed, "--out", path
+        result = invoke("fit", data, *options)
+        assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
+        stats = heterolda.load(path).estimator_.statistics_
+        assert stats.weights.sum() == 100
+        means.append(stats.means.tolist())
+    assert means[0] == means[1] != means[2]
 
 
 def test_warnings_are_plain_notes_and_said_once(rng, tmp_path):

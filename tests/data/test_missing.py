@@ -83,17 +83,19 @@ def test_files_have_the_moments_and_the_model_of_rows_in_memory(
     assert_allclose(proba, fitted.predict_proba(frame[FEATURES]), atol=1e-7)
 
 
-def test_weights_are_repetitions(frame):
+def test_weights_are_repetitions(frame, monkeypatch):
     copies = frame.loc[frame.index.repeat(frame["times"].astype(int))]
     expected = statistics_from_batches(pa.Table.from_pandas(copies), "kind", **EM)
     stats = statistics_from_batches(frame, "kind", **EM, sample_weight="times")
     assert_same(stats, expected)
     frame["share"] = frame["times"] / 100
-    model = GaussianLinearDiscriminant(missing="em")
-    fit_batches(model, frame, "kind", columns=FEATURES, sample_weight="share")
     whole = GaussianLinearDiscriminant(missing="em")
     whole.fit(frame[FEATURES], frame["kind"].to_numpy(str), frame["share"])
-    assert_same(model.statistics_, whole.statistics_)
+    for memory in (gathering.MEMORY, 1):
+        monkeypatch.setattr(gathering, "MEMORY", memory)
+        model = GaussianLinearDiscriminant(missing="em")
+        fit_batches(model, frame, "kind", columns=FEATURES, sample_weight="share")
+        assert_same(model.statistics_, whole.statistics_)
     gathered = gather(Table(frame, "kind", FEATURES, (), "share", "em"))
     total = gathered.statistics.weights.sum()
     assert gathered.sample.weight.sum() == pytest.approx(total)
