@@ -24,7 +24,7 @@ model = GaussianLinearDiscriminant().fit(X, y)
 folder = Path(tempfile.mkdtemp())
 header = export_c(model, folder / "iris.h")
 print(f"{header.constant_bytes} bytes of constants")
-print(f"{header.multiplications} multiplications for a decision")
+print(f"{header.multiplications} multiplications per decision")
 
 # %%
 # The end of the header is the decision:

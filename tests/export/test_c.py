@@ -93,8 +93,8 @@ def test_the_header_says_what_decided_each_pair(tmp_path, make_classes):
     text = export_c(model, tmp_path / "model.h").path.read_text()
     text = " ".join(text.replace("\n *", " ").split())
     for words in (
-        "Rules: global, all pairs but those below",
-        "Rules: Fisher's, taken by the guard, 1 of 6 pairs: 0 and 2",
+        "Rules: global, all pairs except those below",
+        "Rules: Fisher's, chosen by the guard, 1 of 6 pairs: 0 and 2",
         "Rules: always the likelier class, 1 of 6 pairs: 2 and 3",
     ):
         assert words in text

@@ -353,7 +353,7 @@ def test_files_that_are_too_large_or_not_regular_are_not_read(path, monkeypatch)
             (count, "it has no"),
             (count - 1, f"more than {count - 1}"),
         ):
-            monkeypatch.setattr(model_file, "MOST_MARKS", {mark: most})
+            monkeypatch.setattr(model_file, "MAX_COUNTS", {mark: most})
             with pytest.raises(ValueError, match=reason):
                 heterolda.load(path)
     if hasattr(os, "mkfifo"):

@@ -204,7 +204,7 @@ def test_the_file_is_the_graph_and_wrong_arguments_are_refused(tmp_path, make_cl
     with pytest.raises(ValueError, match="cannot transform yet"):
         to_onnx(waiting)
     for labels in np.array([0, 2**63], dtype=np.uint64), np.array(["", "a"]):
-        with pytest.raises(ValueError, match="ONNX cannot hold"):
+        with pytest.raises(ValueError, match="ONNX cannot represent"):
             to_onnx(GaussianLinearDiscriminant().fit(X, labels[y]))
     with pytest.raises(ValueError, match="range of single precision"):
         to_onnx(HeteroscedasticProjection().fit(X * 1e-45, y))

@@ -1,4 +1,4 @@
-"""Saving and exporting fitted models: model files, ONNX and C."""
+"""Save fitted models to files, and export them to ONNX and C."""
 
 from typing import TYPE_CHECKING
 

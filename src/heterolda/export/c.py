@@ -1,4 +1,4 @@
-"""C headers of fitted classifiers."""
+"""Export fitted classifiers as C headers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from heterolda.foundations.files import written_whole
 from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
-# Two underscores in a row are reserved in C++, and one at the end would make two.
+# C++ reserves two consecutive underscores, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
-_LONGEST_NAME = 40
+_MAX_NAME = 40
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 _REALS = {"most": MOST_LOG_ODDS, "least": LEAST_LOG_ODDS, "far": FARTHEST}
 _TOO_LARGE = (
@@ -155,25 +155,25 @@ def export_c(
 
 
 def _name_of(path: Path) -> str:
-    """Return what names can begin with, by the name of a file."""
+    """Return a prefix of names in C, made from the name of a file."""
     name = "_".join(re.findall("[A-Za-z0-9]+", path.stem)) or "model"
     name = name if name[0].isalpha() else f"model_{name}"
-    return name[:_LONGEST_NAME].rstrip("_")
+    return name[:_MAX_NAME].rstrip("_")
 
 
 def _check_name(name: str) -> str:
-    """Refuse what cannot be the beginning of a name in C and C++."""
-    if not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST_NAME:
+    """Reject a prefix that is not valid in C and C++."""
+    if not _IDENTIFIER.fullmatch(name) or len(name) > _MAX_NAME:
         raise ParameterError(
             "name",
-            f"{name!r} cannot be a prefix in C: use at most {_LONGEST_NAME} letters, "
+            f"{name!r} cannot be a prefix in C: use at most {_MAX_NAME} letters, "
             "digits and single underscores, beginning with a letter",
         )
     return name
 
 
 def _read_templates() -> dict[str, Template]:
-    """Return the blocks of the file of templates, which says how it is written."""
+    """Return the blocks of the template file, which explains its format."""
     text = files("heterolda.export").joinpath("c_templates.h").read_text("ascii")
     _, *parts = re.split(r"^//// (\S+)\n", text, flags=re.MULTILINE)
     notes = re.compile(r"^//.*\n", re.MULTILINE)
@@ -185,7 +185,7 @@ _TEMPLATES = _read_templates()
 
 
 class _Source:
-    """The code of a header while it is being written, with its size and its cost."""
+    """The code of a header in the making, with its size and cost."""
 
     def __init__(self, name: str, dtype: str, rules: Description) -> None:
         n_rules, d = rules.coef.shape
@@ -223,13 +223,13 @@ class _Source:
         return "\n\n".join(block.strip("\n") for block in self.blocks) + "\n"
 
     def comment(self, model: Any) -> str:
-        """Return what stands above the code: its origin, cost and use."""
+        """Return the comment above the code: its origin, cost and use."""
         topics = [
             f"Model: {' '.join(repr(model).split())}",
             *self.rules.origin,
             f"Decision: {_DECISIONS[self.rules.kind]}",
             f"Constants: {self.constant_bytes} bytes",
-            f"Multiplications: {self.multiplications} for a decision",
+            f"Multiplications: {self.multiplications} per decision",
         ]
         lines = [
             fill(topic, 80, subsequent_indent="    ", break_on_hyphens=False)
@@ -245,13 +245,12 @@ class _Source:
         return comment([*lines, *(shown or ["    without names"])])
 
     def _add(self, *names: str) -> None:
-        """Add blocks of the templates."""
         self.blocks += [_TEMPLATES[name].substitute(self.words) for name in names]
 
     def _add_table(self, name: str, values: NDArray[Any]) -> str:
-        """Add constants that decisions need, and return their name.
+        """Add an array of constants, and return its name.
 
-        Numbers get the type of the features, or an error says that they do not fit.
+        Numbers get the type of the features; it is an error if they do not fit.
         """
         if values.dtype.kind == "f":
             kind = self.dtype
@@ -294,7 +293,7 @@ class _Source:
         self.multiplications += 3 * len(center)
 
     def _add_vote_weights(self) -> None:
-        # Whole numbers, so that sums are exact, and ties are ties, in any format.
+        # Whole numbers make sums and ties exact.
         whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
         whole //= max(np.gcd.reduce(whole), 1)
         if np.any(whole != 1):

@@ -1,6 +1,6 @@
-// The blocks of an exported header; `c.py` chooses and joins them.
+// Blocks of an exported header, which `c.py` chooses and joins.
 //
-// A line "//// name" begins a block, and other lines that begin with // are notes.
+// A line "//// name" starts a block; other lines that start with // are notes.
 // Placeholders: $name, the prefix; $real, the type of features, scores and log-odds;
 // $d, $k and $p, the numbers of features, classes and rules.
 
@@ -11,9 +11,9 @@ written by heterolda $version.
 $origin
 
 int ${name}_predict(const $real *x)
-    returns the place of the class in ${name}_classes.
-    It is -1 if a score is not finite, because a feature is NaN, infinite
-    or far too large; -ffast-math would take that away.
+    returns the index of the class in ${name}_classes,
+    or -1 if a score is not finite because a feature is NaN, infinite
+    or far too large. Do not compile with -ffast-math, which breaks this.
 
 Features, x[0] to x[$last]:
 
@@ -27,8 +27,8 @@ Features, x[0] to x[$last]:
 #include <math.h>
 
 //// begin-exact
-// Sums run from left to right without fused operations, in the order of
-// `kernels.ordered_scores`; so the two give the same double. Compilers would fuse.
+// Sums run from left to right without fused operations, like those of
+// `kernels.ordered_scores`, so that both give the same double.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize ("fp-contract=off")
@@ -52,20 +52,20 @@ static inline $real ${name}_score(const $real *x, int rule)
 }
 
 //// log-odds
-// The curve of the posterior; with numbers in place of limits that are infinite.
+// The curve of the posterior, with finite numbers in place of infinite limits.
 static inline $real ${name}_log_odds($real s, int rule)
 {
-    /* Bend; then for scores that are not positive and for others: offset, slope, limit,
-       and what log-odds grow by each time that a score beyond the limit doubles. */
-    const $real *it = ${name}_posterior[rule] + (s > 0 ? 4 : 0);
-    $real size = s > 0 ? s : -s, limit = it[3], t = size < limit ? s : s > 0 ? limit : -limit;
-    $real odds = t * (${name}_posterior[rule][0] * t + it[2]), growth = 0;
+    /* Bend; then for scores up to zero and for positive ones: offset, slope, limit, and
+       the growth of log-odds whenever a score beyond the limit doubles. */
+    const $real *side = ${name}_posterior[rule] + (s > 0 ? 4 : 0);
+    $real size = s > 0 ? s : -s, limit = side[3], t = size < limit ? s : s > 0 ? limit : -limit;
+    $real odds = t * (${name}_posterior[rule][0] * t + side[2]), growth = 0;
 
-    odds = s > 0 ? odds + it[1] : it[1] - odds;
+    odds = s > 0 ? odds + side[1] : side[1] - odds;
     if (size > limit) {
         for (; size - limit >= limit; limit += limit) /* ends at infinity, too */
-            growth += it[4];
-        odds += growth + it[4] * (size / limit - 1);
+            growth += side[4];
+        odds += growth + side[4] * (size / limit - 1);
     }
     if (odds > $most)
         odds = $most;
@@ -77,7 +77,7 @@ static inline $real ${name}_log_odds($real s, int rule)
 }
 
 //// binary
-// Scores may not be finite: a NaN or an infinity less itself is not zero.
+// A score is finite if its difference from itself is zero.
 static inline int ${name}_$decide(const $real *x)
 {
     const $real s = ${name}_score(x, 0);
@@ -103,7 +103,7 @@ static inline int ${name}_$decide(const $real *x)
             sums[i] -= s;
             sums[j] += s;
         }
-    /* Sums of votes are exact, and so are ties: the larger sum of scores decides. */
+    /* Sums of votes are exact. The larger sum of scores breaks ties. */
     for (i = 1; i < $k; i++)
         if (votes[i] > votes[best] || (votes[i] == votes[best] && sums[i] > sums[best]))
             best = i;
@@ -130,8 +130,8 @@ static inline int ${name}_$decide(const $real *x)
 }
 
 //// transformed
-// As `PowerTransformation.apply` does it. Single precision rounds the center to what it
-// can subtract exactly, and the shift makes up for that.
+// Like `PowerTransformation.apply`. In single precision the center is rounded, and the
+// shift corrects for that.
 static inline $real ${name}_transformed($real x, int j)
 {
     const $real u = $unit, z = u > $far ? $far : u < -$far ? -$far : u;

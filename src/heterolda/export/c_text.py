@@ -1,4 +1,4 @@
-"""Pieces of C text: numbers, arrays, strings and comments that no name can break."""
+"""Write numbers, arrays, strings and comments as C; no name can break them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_WIDTH = 86  # and what closes a row
+_WIDTH = 86  # without the end of a row
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
-# What would begin or end a comment, or be a trigraph, is parted by a space.
+# Ends and starts of comments, and trigraphs; a space splits them.
 _RISKY = re.compile(r"\*(?=/)|/(?=\*)|\?(?=\?)")
 
 
 def number(value: Any) -> str:
-    """Return a constant of C that is read as the very same number.
-
-    A float32 gets the suffix of `float`.
-    """
+    """Return an exact C constant; a float32 gets the suffix f."""
     if isinstance(value, np.float32):
         return f"{value!s}f"
     if isinstance(value, float):
@@ -39,7 +36,7 @@ def table(kind: str, name: str, values: NDArray[Any]) -> str:
 
 
 def label_table(name: str, classes: NDArray[Any]) -> str:
-    """Return the labels as an array of their type."""
+    """Return an array of the labels."""
     kind = label_type(classes)
     if kind != "const char *":
         return table(kind, name, classes)
@@ -64,7 +61,7 @@ def label_type(classes: NDArray[Any]) -> str:
 
 
 def string(text: str) -> str:
-    """Return a string of C, in UTF-8, of text without the code zero, which ends it."""
+    """Return text as a C string in UTF-8; null characters are an error."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
@@ -73,18 +70,18 @@ def string(text: str) -> str:
         ) from error
     if 0 in data:
         raise ValueError(
-            f"classes_ has the label {text!r} with a null character, which C cannot "
-            "hold: rename it before the fit"
+            f"classes_ has the label {text!r} with a null character, which C strings "
+            "cannot contain: rename it before the fit"
         )
     plain = set(range(32, 127)) - set(b'"\\?')
-    # Three octal digits end an escape, whatever follows.
+    # An escape ends after three octal digits, whatever follows.
     return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in data) + '"'
 
 
 def comment(lines: Iterable[str]) -> str:
-    """Return a comment of lines of any text, as printable ASCII that does not end it.
+    """Return a comment of lines of any text.
 
-    Other characters, and the backslash, are escaped as in Python.
+    Characters other than printable ASCII, and the backslash, are escaped as in Python.
     """
     body = []
     for line in lines:
@@ -95,7 +92,6 @@ def comment(lines: Iterable[str]) -> str:
 
 
 def _wrap(begin: str, items: Iterable[str]) -> str:
-    """Return items on as many lines as they need."""
     return textwrap.fill(
         ", ".join(items),
         _WIDTH,

@@ -1,4 +1,4 @@
-"""Model files: a fitted model as JSON, without pickle."""
+"""Save fitted models as JSON files, without pickle."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from heterolda.export.schema import Place, check_object
 from heterolda.foundations.files import unreadable, written_whole
 
 FORMAT = "heterolda-model"
-# The version of the files that are written, and the only one that is read.
-VERSION = 1
-# Limits on files, which bound the time and memory that reading one can take.
-MOST_BYTES = 1 << 30
-# Numbers, texts, lists and objects all come with one of these. A list of nothing takes
-# twenty times its size in memory, so there may be fewer lists than numbers.
-MOST_MARKS = {",": 1 << 26, '"': 1 << 23, "[": 1 << 22, "{": 1 << 20}
-# Of a reason with more characters than this, the rest is left out.
-_LONGEST = 400
+VERSION = 1  # of the files that are written and read
+# Limits on files bound the time and memory to read one.
+MAX_BYTES = 1 << 30
+# Every number, text, list and object comes with one of these characters. An empty list
+# takes twenty times its size in memory, so fewer lists than numbers are allowed.
+MAX_COUNTS = {",": 1 << 26, '"': 1 << 23, "[": 1 << 22, "{": 1 << 20}
+_MAX_REASON = 400  # characters of an error
 
 
 def save(
@@ -106,25 +104,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> heterolda.load(path).predict([[1.5], [7]])
     array(['low', 'high'], dtype='<U4')
     """
-    place = os.fspath(path)  # an integer would be the number of an open file
+    name = os.fspath(path)  # an integer would be the number of an open file
     try:
-        status = os.stat(place)  # before it is opened: a pipe would wait for its writer
+        status = os.stat(name)  # opening a pipe would block
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
         _check_bytes(status.st_size)
-        with open(place, "rb") as file:
+        with open(name, "rb") as file:
             return from_document(parse_json(file.read(status.st_size)))
     except MemoryError as error:
         reason = ValueError("it needs more memory than is available")
-        raise unreadable(place, "a heterolda model", reason) from error
+        raise unreadable(name, "a heterolda model", reason) from error
     except ValueError as error:
         words = str(error)
-        short = words if len(words) <= _LONGEST else f"{words[:_LONGEST]} ..."
-        raise unreadable(place, "a heterolda model", ValueError(short)) from error
+        short = words if len(words) <= _MAX_REASON else f"{words[:_MAX_REASON]} ..."
+        raise unreadable(name, "a heterolda model", ValueError(short)) from error
 
 
 def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any]:
-    """Return a fitted model as the JSON value that `save` writes."""
+    """Convert a fitted model to the JSON value that `save` writes."""
     model = host_of(model)
     if type(model) is Pipeline:
         own_steps(model, "save the whole pipeline with skops")
@@ -143,7 +141,7 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
 
 
 def from_document(document: Any) -> Any:
-    """Return the fitted model of a JSON value; a ValueError says what is wrong."""
+    """Convert a JSON value to a fitted model, or raise ValueError."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'it has no "format": "{FORMAT}"')
     version = document.get("version")
@@ -165,11 +163,11 @@ def json_text(document: dict[str, Any]) -> bytes:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse JSON that may be damaged or hostile; a ValueError says what is wrong."""
+    """Parse JSON that may be damaged or hostile, or raise ValueError."""
     _check_size(data)
     try:
-        # NaN is read as infinity, which no kind of value takes, and whole numbers of
-        # many digits as the nearest float: to read a million takes minutes.
+        # NaN is read as infinity, which no kind of value allows. Long integers are read
+        # as floats, since converting a million digits takes minutes.
         return json.loads(
             data.decode(),
             parse_int=lambda digits: int(digits) if len(digits) < 22 else float(digits),
@@ -184,14 +182,13 @@ def parse_json(data: bytes) -> Any:
 
 
 def _check_bytes(size: int) -> None:
-    """Reject a file that is too large."""
-    if size > MOST_BYTES:
-        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    if size > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
 
 
 def _check_size(data: bytes) -> None:
-    """Reject what is too large, or would take far more memory than its size."""
+    """Reject data that are too large, or would take far more memory than their size."""
     _check_bytes(len(data))
-    for mark, most in MOST_MARKS.items():
-        if data.count(mark.encode()) > most:
-            raise ValueError(f"it has more than {most} of the character {mark}")
+    for character, limit in MAX_COUNTS.items():
+        if data.count(character.encode()) > limit:
+            raise ValueError(f"it has more than {limit} of the character {character}")

@@ -1,8 +1,8 @@
-"""Fitted models as JSON values: one table says what a model file holds.
+"""Convert fitted models from and to JSON values.
 
 `TABLE` has the kind of each key, from which reader, writer and documentation follow. A
-key with an underscore at its end is an attribute of the model. What is read must fit
-together, and the model must compute finite numbers; nothing says that it is any good.
+key that ends in an underscore is an attribute of the model. Values must be consistent,
+and the model must compute finite numbers; it need not be a good one.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def _model_of(*classes: type) -> Kind:
     def read(value: Any, at: Place) -> Any:
         given = value.get("estimator") if isinstance(value, dict) else None
         cls = by_name[choice(*by_name).read(given, at / "estimator")]
-        at = Place(at.name)  # with lengths of its own
+        at = Place(at.name)  # with its own lengths
         values = record({"estimator": text, **TABLE[cls]}).read(value, at)
         if cls is Pipeline:
             return _pipeline(values["steps"], at)
         model: Any = unfitted(cls, values["parameters"])
         for key, part in values.items():
-            if key.endswith("_") and (part is not None or key not in _LACKED):
+            if key.endswith("_") and (part is not None or key not in _OPTIONAL):
                 setattr(model, key, part)
         _COMPLETE.get(cls, _complete_classifier)(model, values, at)
         if (stats := values.get("statistics_")) is not None:
@@ -116,7 +116,7 @@ _RULES = {
 }
 _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
-    # Null if two classes need no votes, or each class has a rule against all others.
+    # Null for two classes or one-vs-all rules, which do not vote.
     "voting": optional(choice("weighted", "majority")),
     "temperature": number(0.1, 1e9),
     "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
@@ -205,15 +205,15 @@ TABLE: dict[type, dict[str, Kind]] = {
         "loadings_": array("components", "features"),
         "explained_": array("components", low=0),
         "guarded_": number(0, 1),
-        # Chosen by `set_output`: the names of the features of a next step depend on it.
+        # Set by `set_output`; the feature names of the next step depend on it.
         "output": optional(choice("default", "pandas", "polars")),
         "statistics_": optional(statistics),
     },
     Pipeline: {"steps": list_of(record(_STEP), "steps")},
 }
-# Attributes that some models lack; their value in a file is null then.
-_LACKED = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
-# Attributes that are arrays of the rules.
+# Attributes that may be absent; their value in a file is then null.
+_OPTIONAL = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
+# Attributes that are arrays of `Rules`.
 _OF_RULES: dict[type, dict[str, str]] = {
     GaussianLinearDiscriminant: {
         "bayes_error_": "error",
@@ -224,14 +224,14 @@ _OF_RULES: dict[type, dict[str, str]] = {
     SmoothedLinearDiscriminant: {"smoothed_error_": "error"},
     LocalNeighborhoodSearch: {"n_iter_": "n_iter"},
 }
-# How values are found that are not attributes.
-_OTHERS: dict[str, Callable[[Any], Any]] = {
+# Functions that return the values that are not attributes.
+_COMPUTED: dict[str, Callable[[Any], Any]] = {
     "parameters": lambda model: model.get_params(deep=False),
     "fitted_with": lambda model: model._settings,
     "output": lambda model: getattr(model, "_sklearn_output_config", {}).get(
         "transform"
     ),
-    # Coefficients that somebody has changed are those that predict.
+    # Coefficients may have been changed after the fit, and predict as changed.
     "rules": lambda model: replace(
         model._committee.planes, coef=model.coef_, intercept=model.intercept_
     ),
@@ -244,7 +244,7 @@ read_model = _model_of(*TABLE).read
 
 
 def file_contents(name: str) -> str:
-    """Return what a model file holds of an estimator, as documentation."""
+    """Return documentation of the content of a model file."""
     kinds = next(table for cls, table in TABLE.items() if cls.__name__ == name)
     return record(kinds).words.replace("record", name, 1)
 
@@ -255,10 +255,10 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
     if cls is not Pipeline:
         model._check_ready()
     if cls is BoundedErrorClassifier:
-        linear_form(model)  # raises if its estimator cannot be kept
+        linear_form(model)  # raises if its estimator cannot be saved
     written = {"estimator": cls.__name__}
     for key, kind in TABLE[cls].items():
-        find = _OTHERS.get(key)
+        find = _COMPUTED.get(key)
         value = find(model) if find else getattr(model, key, None)
         if key == "steps":
             value = [
@@ -276,9 +276,9 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
 
 
 def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
-    """Return the steps of a pipeline; TypeError if one of them is not ours.
+    """Return the steps of a pipeline; raise TypeError if one is not of heterolda.
 
-    `remedy` says what else to do than to leave that step out.
+    `remedy` is the alternative to leaving that step out.
     """
     for place, (name, step) in enumerate(model.steps, 1):
         last = CLASSIFIERS if place == len(model.steps) else ()
@@ -294,7 +294,7 @@ def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
 
 
 def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
-    """Set the rules of a classifier and how they decide."""
+    """Set the rules of a classifier and their committee."""
     rules, votes = values["rules"], values["votes"]
     k, voting = len(model.classes_), votes["voting"]
     one_vs_all = k > 2 and voting is None
@@ -333,7 +333,7 @@ def _complete_bounded(model: Any, values: dict[str, Any], at: Place) -> None:
 
 
 def _complete_projection(model: Any, values: dict[str, Any], at: Place) -> None:
-    """Set the container of components, and check that they can be computed."""
+    """Set the output container of a projection, and check its reach."""
     model.set_output(transform=values["output"])
     mean, ones = np.abs(model.mean_), np.ones(len(model.loadings_))
     _check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
@@ -347,7 +347,7 @@ _COMPLETE: dict[type, Callable[[Any, dict[str, Any], Place], None]] = {
 
 
 def _pipeline(values: list[dict[str, Any]], at: Place) -> Pipeline:
-    """Return a pipeline in which each step takes what the one before it returns."""
+    """Return a pipeline whose steps fit together."""
     steps = [(step["name"], step["model"]) for step in values]
     model = Pipeline(steps)
     try:
@@ -363,7 +363,7 @@ def _pipeline(values: list[dict[str, Any]], at: Place) -> Pipeline:
 
 
 def _check_scores(model: Any, at: Place) -> None:
-    """Reject rules from which no finite scores or probabilities follow."""
+    """Reject rules without finite scores or probabilities."""
     _check_reach(at, np.ones(model.coef_.shape[1]), model.coef_.T, model.intercept_)
     scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(model.coef_)))
     with np.errstate(all="ignore"):
@@ -381,7 +381,7 @@ def _check_reach(at: Place, row: Any, coef: Any, offset: Any) -> None:
 
 
 def _check_part(model: Any, classes: Any, n_features: int, at: Place) -> None:
-    """Reject a part of a model with other classes or features than its own."""
-    same = np.array_equal(classes, model.classes_)
-    if not same or n_features != model.n_features_in_:
+    """Reject a part whose classes or features differ from those of the model."""
+    has_classes = np.array_equal(classes, model.classes_)
+    if not has_classes or n_features != model.n_features_in_:
         raise ValueError(f"{at.name} has other classes or features than the model")

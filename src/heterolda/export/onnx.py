@@ -1,8 +1,8 @@
-"""ONNX graphs of fitted estimators, by converters for skl2onnx.
+"""Convert fitted estimators to ONNX graphs, with converters for skl2onnx.
 
-Graphs have standard operators of opset 13 or newer. Scores and components are computed
-in the format of the input, but scores of transformed features in double precision. What
-follows from scores is little; it is in double, too, by the formulas of
+Graphs have standard operators of opset 13 or newer. Scores and components have the
+precision of the input, except that scores of transformed features are in double.
+Probabilities and votes are also in double, by the formulas of
 :mod:`heterolda.estimators.calibration` and :mod:`heterolda.estimators.votes`.
 """
 
@@ -108,7 +108,7 @@ def to_onnx(
 def register() -> None:
     """Register the converters of the classifiers and the projection with skl2onnx.
 
-    `to_onnx` does so; call it before skl2onnx's own functions are to convert them.
+    `to_onnx` calls it. Call it yourself before you use skl2onnx's functions.
     """
     from skl2onnx import update_registered_converter
     from skl2onnx.common.shape_calculator import (
@@ -133,7 +133,7 @@ def register() -> None:
 
 @dataclass(frozen=True)
 class _Node:
-    """Output of a node of a graph; arithmetic adds nodes."""
+    """The output of a node; arithmetic on it adds nodes to the graph."""
 
     graph: _Graph
     name: str
@@ -172,14 +172,14 @@ class _Node:
         return self.graph("Cast", self, to=to)
 
     def largest(self) -> tuple[_Node, _Node]:
-        """Return the largest of each row and its column, the first of equals."""
+        """Return the largest value of each row, and the first column that has it."""
         column = self.graph("ArgMax", self, axis=1)
         return self.graph("GatherElements", self, column, axis=1), column
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """Adds nodes to a graph; numbers and arrays among their inputs become constants."""
+    """Adds nodes to a graph; inputs that are numbers or arrays become constants."""
 
     scope: Any
     container: Any
@@ -187,7 +187,7 @@ class _Graph:
     def __call__(
         self, op: str, *inputs: Any, output: str | None = None, **attributes: Any
     ) -> _Node:
-        """Add a node, whose output gets a new name unless there is one."""
+        """Add a node; its output gets a new name unless `output` names it."""
         names = [x.name if isinstance(x, _Node) else self._constant(x) for x in inputs]
         output = output or self.scope.get_unique_variable_name(op.lower())
         name = self.scope.get_unique_operator_name(op)
@@ -199,10 +199,8 @@ class _Graph:
         from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
         given = operator.inputs[0]
-        x, double = (
-            _Node(self, given.full_name),
-            isinstance(given.type, DoubleTensorType),
-        )
+        x = _Node(self, given.full_name)
+        double = isinstance(given.type, DoubleTensorType)
         kind = np.dtype(np.float64 if double else np.float32)
         real = double or isinstance(given.type, FloatTensorType)
         return x if real else x.astype(kind), kind
@@ -221,26 +219,26 @@ class _Graph:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of a classifier, as skl2onnx asks for it."""
+    """Add the graph of a classifier, as skl2onnx requires."""
     rules = describe(operator.raw_operator)
     labels = _label_values(rules.classes)
     graph = _Graph(scope, container)
     x, kind = graph.features(operator)
     scores = _scores(graph, rules, x, kind == np.float64).astype(np.float64)
-    # Zero, or NaN where a score is not finite: such rows have no class.
-    nothing = (scores * 0.0).sum()
-    lost = graph("IsNaN", nothing)
-    winner, p = _decide(graph, rules, graph("Where", lost, 0.0, scores))
+    # Zero, or NaN if a score of the row is not finite: the row then has no class.
+    zero = (scores * 0.0).sum()
+    invalid = graph("IsNaN", zero)
+    winner, p = _decide(graph, rules, graph("Where", invalid, 0.0, scores))
     label, probabilities = (output.full_name for output in operator.outputs)
     winners = graph("Gather", labels, graph("Squeeze", winner, _COLUMNS))
     none = np.array(["" if labels.dtype == object else -(2**63)], labels.dtype)
-    graph("Where", graph("Squeeze", lost, _COLUMNS), none, winners, output=label)
+    graph("Where", graph("Squeeze", invalid, _COLUMNS), none, winners, output=label)
     p = _with_largest_at(graph, p.astype(kind), winner, kind)
-    graph("Add", p, nothing.astype(kind), output=probabilities)
+    graph("Add", p, zero.astype(kind), output=probabilities)
 
 
 def _convert_projection(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of a projection: it centers rows before it multiplies them."""
+    """Add the graph of a projection, which centers rows and multiplies them."""
     model = operator.raw_operator
     model._check_ready()
     graph = _Graph(scope, container)
@@ -255,7 +253,7 @@ def _convert_projection(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _projection_shapes(operator: Any) -> None:
-    """Say what the graph of a projection returns, as skl2onnx asks for it."""
+    """Set the output type of a projection, as skl2onnx requires."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     given = operator.inputs[0].type
@@ -267,21 +265,21 @@ def _projection_shapes(operator: Any) -> None:
 
 
 def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as strings or 64-bit integers, the only kinds that ONNX knows."""
+    """Return labels as strings or 64-bit integers, the only kinds in ONNX."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values) and "" not in values:
         return np.array(values, dtype=object)
     whole = all(isinstance(v, int | float) and v == int(v) for v in values)
     if not whole or not all(-(2**63) < v < 2**63 for v in values):
         raise ValueError(
-            f"classes_ has labels {values} that ONNX cannot hold, or that stand for no "
-            "class: fit with text that is not empty, or with integers of 64 bits"
+            f"classes_ has labels {values} that ONNX cannot represent, or that mean no "
+            "class: fit with nonempty text or 64-bit integers"
         )
     return np.array([int(value) for value in values], dtype=np.int64)
 
 
 def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
-    """Return scores in the format of x; those of transformed features in double."""
+    """Return scores in the precision of x, or in double for transformed features."""
     if rules.powers:
         x, double = _transformed(graph, rules.powers, x.astype(np.float64)), True
     if double:
@@ -291,7 +289,7 @@ def _scores(graph: _Graph, rules: Description, x: _Node, double: bool) -> _Node:
 
 
 def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
-    """Return features by `PowerTransformation.apply`."""
+    """Return features transformed as by `PowerTransformation.apply`."""
     z = ((x - given.center) / given.scale).clip(-FARTHEST, FARTHEST)
     size = graph("Log", graph("Abs", z) + 1.0)
     sides = []
@@ -304,19 +302,19 @@ def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
 
 
 def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _Node]:
-    """Return columns of the winning classes and their probabilities, from scores."""
+    """Return the columns of the winning classes, and probabilities, from scores."""
     positive = graph("Greater", scores, 0.0)
     log_odds = _log_odds(graph, rules, scores, positive)
     if rules.kind == "one-vs-all":
         winner = log_odds.largest()[1]
         return winner, _probabilities(graph, rules, (-log_odds).exp())
-    # The columns of each class, of pairs as first, then as second.
+    # For each class, its columns among the first, then second, classes of the pairs.
     n = len(rules.classes)
     columns = np.concatenate(np.triu_indices(n, 1))
     members = np.array([np.flatnonzero(columns == k) for k in range(n)])
 
     def by_class(first: _Node, second: _Node) -> _Node:
-        """Return sums over the pairs of each class of what its side holds."""
+        """Sum, for each class, the values of its side over its pairs."""
         each = graph("Gather", graph("Concat", first, second, axis=1), members, axis=1)
         return each.sum(axis=2, keepdims=0)
 
@@ -324,7 +322,7 @@ def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _N
     p = _probabilities(graph, rules, against)
     if rules.kind == "binary":
         return positive.astype(np.int64), p
-    # The class of most votes; exact ties go to the larger sum of scores.
+    # The class with the most votes wins; exact ties go to the larger sum of scores.
     weights = rules.vote_weights
     first = graph("Where", positive, 0.0, weights)
     votes = by_class(first, graph("Where", positive, weights, 0.0))
@@ -340,7 +338,7 @@ def _log_odds(
     curve = rules.curve
     s = scores.clip(curve.low, curve.high)
     ratio = graph("Max", scores * (1 / curve.low), scores * (1 / curve.high), 1.0)
-    # How often a score doubles beyond its limit, linear between powers of two.
+    # Doublings of a score beyond its limit, linear between powers of two.
     whole = graph("Floor", graph("Log", ratio) * (1 / np.log(2)))
     times = whole + (ratio / (whole * np.log(2)).exp() - 1.0)
     below, above = (
@@ -349,8 +347,8 @@ def _log_odds(
         + times * (sign * curve.step[side])
         for side, sign in enumerate((-1, 1))
     )
-    least = graph("Max", above, 0.0) * 0.5 + LEAST_LOG_ODDS
-    above = graph("Min", graph("Max", above, least), MOST_LOG_ODDS)
+    floor = graph("Max", above, 0.0) * 0.5 + LEAST_LOG_ODDS
+    above = graph("Min", graph("Max", above, floor), MOST_LOG_ODDS)
     return graph("Where", positive, above, below.clip(-MOST_LOG_ODDS, 0.0))
 
 
@@ -364,9 +362,9 @@ def _probabilities(graph: _Graph, rules: Description, against: _Node) -> _Node:
 
 
 def _with_largest_at(graph: _Graph, p: _Node, winner: _Node, kind: Any) -> _Node:
-    """Return probabilities with the largest at the winner, as the votes have them.
+    """Move the largest probability to the winner of the votes.
 
-    In single precision this also parts what became equal by rounding.
+    In single precision this also breaks ties that are due to rounding.
     """
 
     def put(p: _Node, column: _Node, values: _Node) -> _Node:
@@ -375,6 +373,6 @@ def _with_largest_at(graph: _Graph, p: _Node, winner: _Node, kind: Any) -> _Node
     highest, leader = p.largest()
     p = put(p, leader, graph("GatherElements", p, winner, axis=1))
     held = graph("Equal", leader, winner)
-    # Three quarters of a unit in the last place of 1 step to the next number from any.
+    # 0.75 eps times a number, added to it, gives the next larger number.
     step = np.array([0.75 * np.finfo(kind).eps], dtype=kind)
     return put(p, winner, graph("Where", held, highest, highest + highest * step))

@@ -1,7 +1,7 @@
 """Constructor parameters in a model file.
 
-Numbers, text, None and lists are written as they are; tuples and arrays become lists.
-Objects of one key stand for the rest: ``{"map": [[label, value], ...]}`` for a
+Numbers, text, None and lists are written unchanged; tuples and arrays become lists.
+Other values are objects of one key: ``{"map": [[label, value], ...]}`` for a
 dictionary, ``{"Grid": {"step": 0.01}}`` for a solver or a discriminant, and
 ``{"not_kept": "Ridge()"}`` for any other estimator. A random generator becomes None.
 """
@@ -43,19 +43,19 @@ _CLASSES: dict[str, Any] = {
         GaussianLinearDiscriminant,
     )
 }
-# The initial estimator of a search with a nested dictionary is five levels deep.
-_DEEPEST = 8
+# A nested dictionary in the initial estimator of a search is five levels deep.
+_MAX_DEPTH = 8
 
 
 class NotKept(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Placeholder for an estimator of which a file keeps only the name."""
+    """Placeholder for an estimator whose name alone is in the file."""
 
     def __init__(self, name: str = "", parameter: str = "estimator") -> None:
         self.name = name
         self.parameter = parameter
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Say that another one is needed."""
+        """Raise an error: the placeholder must be replaced."""
         raise ValueError(
             f"{self.parameter} was {self.name}, and the model file keeps only its "
             f"name: use set_params({self.parameter}=...) before fit"
@@ -73,7 +73,7 @@ def parameters(cls: type, *names: str) -> Kind:
 
 
 def unfitted(cls: Any, values: dict[str, Any]) -> Any:
-    """Return an estimator whose own checks its parameters have passed."""
+    """Return an estimator with validated parameters."""
     estimator = cls(**values)
     estimator._validate_params()
     if "solver" in values:
@@ -82,13 +82,12 @@ def unfitted(cls: Any, values: dict[str, Any]) -> Any:
 
 
 def _write_object(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON values of parameters."""
     return {name: _write(value, name) for name, value in values.items()}
 
 
 def _write(value: Any, name: str) -> Any:
     """Return the JSON value of a parameter, or raise an error that names it."""
-    if hasattr(value, "to_dict"):  # pandas, which has the numbers by label
+    if hasattr(value, "to_dict"):  # pandas, with numbers by label
         value = value.to_dict("index") if value.ndim == 2 else value.to_dict()
     if isinstance(value, np.generic):
         value = value.item()
@@ -102,8 +101,8 @@ def _write(value: Any, name: str) -> Any:
         return [_write(item, name) for item in value]
     cls = type(value)
     if cls in _CLASSES.values():
-        own = {key: getattr(value, key) for key in signature(cls).parameters}
-        return {cls.__name__: _write_object(own)}
+        params = {key: getattr(value, key) for key in signature(cls).parameters}
+        return {cls.__name__: _write_object(params)}
     if hasattr(value, "fit"):
         words = value.name if isinstance(value, NotKept) else repr(value)
         return {"not_kept": " ".join(words.split())}
@@ -111,8 +110,7 @@ def _write(value: Any, name: str) -> Any:
 
 
 def _read(value: Any, at: Place, depth: int) -> Any:
-    """Read a parameter."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise ValueError(f"{at.name} is nested too deeply")
     if value is None or isinstance(value, bool):
         return value
@@ -132,13 +130,12 @@ def _read(value: Any, at: Place, depth: int) -> Any:
     if tag == "not_kept":
         return NotKept(text.read(content, at), at.name.rpartition(".")[2])
     cls = _CLASSES[tag]
-    own = _read_object(content, at, tuple(signature(cls).parameters), depth + 1)
-    return unfitted(cls, own) if hasattr(cls, "fit") else cls(**own)
+    params = _read_object(content, at, tuple(signature(cls).parameters), depth + 1)
+    return unfitted(cls, params) if hasattr(cls, "fit") else cls(**params)
 
 
 def _read_object(
     value: Any, at: Place, names: tuple[str, ...], depth: int
 ) -> dict[str, Any]:
-    """Read parameters by name."""
     check_object(value, at, names)
     return {name: _read(value[name], at / name, depth) for name in names}

@@ -1,4 +1,4 @@
-"""One description of a fitted classifier, from which C and ONNX are written."""
+"""Describe a fitted classifier by linear rules, for export to C and ONNX."""
 
 from __future__ import annotations
 
@@ -26,21 +26,19 @@ EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
 
 @dataclass(frozen=True)
 class Description:
-    """Linear rules, how they decide together, and what people want to know of them."""
+    """Linear rules, how they decide together, and facts about them."""
 
-    # What decides: the sign of the only score ("binary"), the sums of "votes", or the
-    # log-odds of each class ("one-vs-all").
-    kind: str
+    kind: str  # "binary", "votes" or "one-vs-all"
     classes: NDArray[Any]
     coef: Array  # a positive score means the second class of a pair
     intercept: Array
-    vote_weights: Array  # what the vote of each pair counts
+    vote_weights: Array  # of the pairs
     curve: Curve  # log-odds of each rule as a function of its score
-    temperature: float  # logarithms of probabilities are divided by it
-    powers: PowerTransformation | None  # of the features, before the rules see them
-    center: Array  # mean of the features; zero if it is not known
-    features: list[str] | None  # names, or which category
-    origin: list[str]  # lines "Topic: text" on how the rules were found
+    temperature: float  # divides the logarithms of probabilities
+    powers: PowerTransformation | None  # of the features that the rules take
+    center: Array  # mean of the features, or zero
+    features: list[str] | None  # names and categories
+    origin: list[str]  # lines "Topic: text" on the origin of the rules
 
     def in_single(self) -> tuple[Array32, Array32, Array32]:
         """Return center, normals and offsets in single precision."""
@@ -52,9 +50,9 @@ def in_single(
 ) -> tuple[Array32, Array32, Array32]:
     """Return center, normals and offsets in single precision.
 
-    The scores are ``(x - center) @ coef.T + offset``. Without the center, sums of terms
-    much larger than the score would have to cancel where the data are far from zero.
-    The offsets make up for the rounding of the center.
+    The scores are ``(x - center) @ coef.T + offset``. Without the center, large terms
+    would have to cancel if the data are far from zero. The offsets correct for the
+    rounding of the center.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         single = center.astype(np.float32)
@@ -106,9 +104,9 @@ def describe(model: Any) -> Description:
 
 
 def _describe_pipeline(model: Pipeline) -> Description:
-    """Describe the last step of a pipeline by functions of the features.
+    """Describe the last step of a pipeline by rules on the features.
 
-    Projections are linear, so that a rule on components is one on features.
+    Projections are linear, so a rule on components is a rule on features.
     """
     *projections, (_, last) = own_steps(model, "convert the whole by to_onnx")
     rules = describe(last)
@@ -140,7 +138,7 @@ def _describe_pipeline(model: Pipeline) -> Description:
 
 
 def _center(model: Any) -> Array:
-    """Return the mean of the features, zero if it is not known."""
+    """Return the mean of the features, or zero if it is unknown."""
     stats = getattr(getattr(model, "estimator_", model), "statistics_", None)
     if stats is None or getattr(model, "transformation_", None) is not None:
         return np.zeros(model.coef_.shape[1])
@@ -150,11 +148,11 @@ def _center(model: Any) -> Array:
 
 
 def _origin(model: Any) -> list[str]:
-    """Return what decided each pair of classes, and how good the rules are."""
+    """Return lines on the origin and the error of the rules."""
     if hasattr(model, "n_errors_"):
         return ["Rules: found by local search, Algorithm 2"]
     if hasattr(model, "held_out_error_"):
-        error = f"{model.held_out_error_:.4g}, from rows held out"
+        error = f"{model.held_out_error_:.4g}, on held-out rows"
         lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {error}"]
         if model.transformation_ is not None:
             lines.append(
@@ -175,7 +173,7 @@ def _origin(model: Any) -> list[str]:
 
 
 def _deciders(model: Any) -> list[str]:
-    """Return which rule each pair of classes has, the most frequent first."""
+    """Return the kinds of rules and their pairs of classes, most frequent first."""
     labels = [*map(str, model.classes_.tolist()), OTHERS]
     pairs = [f"{labels[i]} and {labels[j]}" for i, j in model.pairs_.tolist()]
     rule_of = np.where(
@@ -183,12 +181,12 @@ def _deciders(model: Any) -> list[str]:
         "always the likelier class",
         np.where(
             model.guarded_,
-            "Fisher's, taken by the guard",
+            "Fisher's, chosen by the guard",
             str(model._settings["solver"]),
         ),
     ).tolist()
-    (most, n), *others = Counter(rule_of).most_common()
-    lines = [most if n == len(pairs) else f"{most}, all pairs but those below"]
+    (main, n), *others = Counter(rule_of).most_common()
+    lines = [main if n == len(pairs) else f"{main}, all pairs except those below"]
     for rule, n in others:
         of = [pair for pair, name in zip(pairs, rule_of, strict=True) if name == rule]
         lines.append(f"{rule}, {n} of {len(pairs)} pairs: {'; '.join(of)}")

@@ -1,7 +1,7 @@
 """Kinds of values in a model file, each with its reader, writer and description.
 
-A reader takes a JSON value and its place, and returns what the model holds. Files may
-come from strangers: a ValueError names the place and says what must be there.
+A reader converts a JSON value. Since files may be hostile, it checks everything: a
+ValueError names the place and says what must be there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from heterolda.statistics.class_statistics import ClassStatistics
 
-# A length may have a name, for which the first list of that name decides, or be free.
+# A number, a name (the first list of that name sets the length), or None for any.
 Length = int | str | None
 
 _LABEL_TYPES = (
@@ -29,7 +29,7 @@ _LABEL_TYPES = (
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 )
 # In an array of text each entry takes as much memory as the longest.
-_MOST_CHARACTERS = 1 << 24
+_MAX_CHARACTERS = 1 << 24
 _SURROGATE = re.compile("[\ud800-\udfff]")  # text that cannot be printed or written
 _NULL = ", or null for NaN"
 TINY = float(np.finfo(np.float64).smallest_subnormal)
@@ -40,7 +40,7 @@ _SHORT.maxstring = 60
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file, and the lengths that earlier lists have given names."""
+    """A place in a file, and the named lengths of earlier lists."""
 
     name: str
     sizes: dict[str, int] = field(default_factory=dict)
@@ -52,19 +52,19 @@ class Place:
         return Place(f"{self.name}[{k}]", self.sizes)
 
     def error(self, must: str, value: Any) -> ValueError:
-        """Return the error that says what must be in this place, and what is."""
+        """Return an error on what must be in this place, and what is there."""
         return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
 def plain(value: Any) -> Any:
-    """Return a number, text, None or JSON value as it is written; NaN becomes null."""
+    """Convert a value to JSON; NaN becomes null."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if value != value else value
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of values: its description, and the ways from and to JSON."""
+    """A kind of value: its description, and conversions from and to JSON."""
 
     words: str
     read: Callable[[Any, Place], Any]
@@ -99,7 +99,7 @@ def choice(*names: str) -> Kind:
 
 
 def count(size: str | None = None) -> Kind:
-    """Return the kind of positive integers; one may define a length."""
+    """Return the kind of positive integers, which may set a named length."""
 
     def read(value: Any, at: Place) -> int:
         if type(value) is not int or not 1 <= value < 2**63:
@@ -136,8 +136,8 @@ def array(
 ) -> Kind:
     """Return the kind of arrays of numbers from `low` to `high`.
 
-    Without a dtype, they are integers if all of them are written so. If `missing`, null
-    is NaN.
+    Without a dtype, they are integers if all are written as such. If `missing`, null is
+    NaN.
     """
     types = {dtype} if dtype in (int, bool) else {int, float}
     types |= {type(None)} if missing else set()
@@ -167,13 +167,11 @@ def array(
 
 
 def _range(low: float, high: float) -> str:
-    """Describe bounds."""
-    least = " above 0" if low == TINY else f" from {low:.16g}" if low > -inf else ""
-    return least + (f" to {high:.16g}" if high < inf else "")
+    lower = " above 0" if low == TINY else f" from {low:.16g}" if low > -inf else ""
+    return lower + (f" to {high:.16g}" if high < inf else "")
 
 
 def _size(*shape: Length) -> str:
-    """Describe lengths."""
     return "" if shape == (None,) else f" [{', '.join(map(str, shape))}]"
 
 
@@ -191,7 +189,7 @@ def list_of(
 
 
 def optional(kind: Kind) -> Kind:
-    """Return the kind that also has null, as None."""
+    """Return a kind that also allows null, as None."""
     return Kind(
         f"null, or {kind.words}",
         lambda value, at: None if value is None else kind.read(value, at),
@@ -200,7 +198,7 @@ def optional(kind: Kind) -> Kind:
 
 
 def record(kinds: dict[str, Kind], make: Callable[..., Any] = dict) -> Kind:
-    """Return the kind of objects with these keys and no others; see `list_of`."""
+    """Return the kind of objects with exactly these keys; see `list_of`."""
 
     def read(value: Any, at: Place) -> Any:
         check_object(value, at, kinds)
@@ -222,17 +220,17 @@ def _read_labels(value: Any, at: Place) -> NDArray[Any]:
     given = check_list(value["labels"], at / "labels", "classes")
     if name in ("str", "object"):
         list_of(text).read(given, at / "labels")
-        if max(map(len, given)) > _MOST_CHARACTERS // len(given):
+        if max(map(len, given)) > _MAX_CHARACTERS // len(given):
             raise ValueError(f"{at.name} has labels that are too long")
     try:
         with np.errstate(over="ignore"):
             classes = np.array(given, dtype=name)
     except (OverflowError, TypeError, ValueError):
         classes = np.array([])
-    kept = classes.tolist()  # the type must not have changed a label
-    same = kept == given and list(map(type, kept)) == list(map(type, given))
+    values = classes.tolist()  # the type must not have changed a label
+    unchanged = values == given and [*map(type, values)] == [*map(type, given)]
     ordered = np.array_equal(np.unique(classes), classes)
-    if not (same and ordered) or len(kept) < 2 or inf in kept:
+    if not (unchanged and ordered) or len(values) < 2 or inf in values:
         raise at.error(f"have two or more labels of {name}, sorted and distinct", given)
     return classes
 
@@ -275,7 +273,7 @@ statistics = Kind(
 
 
 def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
-    """Reject what is not an object with these keys and no others."""
+    """Reject a value that is not an object with exactly these keys."""
     if not isinstance(value, dict):
         raise at.error("be an object", value)
     lacking = [key for key in keys if key not in value]
@@ -287,7 +285,7 @@ def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
 
 
 def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
-    """Return a list, or reject what is not one of the right length."""
+    """Return a list of the right length, or reject the value."""
     if not isinstance(value, list):
         raise at.error("be a list", value)
     if isinstance(length, str):
@@ -302,7 +300,7 @@ def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
 def _check_lists(
     value: Any, at: Place, shape: tuple[Length, ...], types: set[Any]
 ) -> None:
-    """Reject what is not a nested list of a shape and of these types."""
+    """Reject a value that is not a nested list of this shape and these types."""
     items = check_list(value, at, shape[0])
     if len(shape) > 1:
         for item in items:
