@@ -136,7 +136,7 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
         bound = "Bound: at most 10.0 % of ill are wrong on new rows"
         assert bound in exporter.comment(model)
     model.set_params(estimator=LogisticRegression()).fit(X, y)
-    with pytest.raises(TypeError, match="only a GaussianLinearDiscriminant"):
+    with pytest.raises(TypeError, match="only hold one around a Gaussian"):
         exporter.write(model)
 
 
