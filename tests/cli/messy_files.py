@@ -97,7 +97,6 @@ class Messy:
 
     @property
     def name(self):
-        """Return the title as a name of files."""
         return "".join(c if c.isalnum() else "_" for c in self.title.lower())
 
     @cached_property
@@ -113,11 +112,9 @@ class Messy:
 
     @property
     def parts(self):
-        """Return clean rows to fit, to evaluate by, and new."""
         return self.rows[TRAIN], self.rows[TEST], self.rows[NEW]
 
     def paths(self, folder):
-        """Write the three files; return their paths."""
         train, test, new = self.parts
         new = new if self.labeled else new.iloc[:, :-1]
         contents = {
@@ -229,7 +226,6 @@ def titled(rows):
 
 
 def workbook(rows, *above):
-    """A workbook, whose first sheet is the table."""
     book = openpyxl.Workbook()
     for line in (*above, list(rows.columns), *rows.astype(object).to_numpy().tolist()):
         book.active.append([None if value != value else value for value in line])
@@ -273,7 +269,6 @@ _QUOTED = {"sit": 'sit 18"', "stand": "stand\tstill", "walk": "walk, fast"}
 
 
 def messy_files():
-    """Return all of them."""
     cases = (
         Messy("German Excel", ".csv", MACHINE, german_excel),
         Messy("Excel, Unicode text", ".txt", MACHINE, unicode_text),

@@ -106,7 +106,6 @@ def _added(options, new):
 
 
 def through(case, folder):
-    """Take a file through all commands as far as they succeed."""
     folder = Path(folder, case.name)
     folder.mkdir()
     train, test, new = case.paths(folder)

@@ -76,7 +76,6 @@ def write(frame, kind, folder):
 
 
 def fit(folder, frame, *options, kind="csv", categorical="city,code"):
-    """Fit on the command line; the model that it has saved."""
     data, stdin = write(frame, kind, folder)
     model, given = folder / "model.json", ["-t", "kind", "--categorical", categorical]
     succeed(*FIT, *data, *given, "-o", model, *options, stdin=stdin)

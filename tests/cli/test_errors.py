@@ -34,7 +34,6 @@ COMMANDS = typer.main.get_command(app).commands
 
 
 def tables(good):
-    """Files that are wrong in some way."""
     return {
         "good.csv": good,
         "empty.csv": "",

@@ -47,7 +47,6 @@ def frame_with(rng, **columns):
 
 
 def advised(message):
-    """The options that a message tells to add."""
     return shlex.split(re.search(r"[.,] (?:or )?[Aa]dd (--.*?)(; |$)", message)[1])
 
 

@@ -171,7 +171,6 @@ CELLS = ["1", "", '5" pipe', '"a"', '"b ""c"""', '"d\ne"', '"f,g;"', "'", "é", 
 
 
 def pieces_of(text, rng):
-    """Text cut at random places."""
     cuts = np.sort(rng.integers(0, len(text) + 1, size=rng.integers(0, 12)))
     cut = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     return [piece for piece in cut if piece]

@@ -12,7 +12,6 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 from typer.testing import CliRunner
@@ -149,31 +148,6 @@ def test_random_methods_and_folds_follow_the_seed_of_the_trial(rng):
     assert np.array_equal(later.split(Task("mine", 0, 0, ()))[2], other)
 
 
-class Fails(BaseEstimator):
-    """A classifier that cannot be fitted."""
-
-    def fit(self, X, y):
-        raise ArithmeticError("too hard")
-
-
-def test_own_data_and_methods(tmp_path):
-    study = Study(
-        datasets={"mine, all": load_iris(return_X_y=True), "wine": None},
-        methods={"svm": SVC(kernel="linear"), "gld": None, "fails": Fails()},
-        folds=3,
-    )
-    steps = []
-    with pytest.warns(UserWarning, match=r"fails failed on .* too hard \(3 folds"):
-        results = study.run(tmp_path, progress=lambda *step: steps.append(step))
-    assert results.datasets == ["mine, all", "wine"]
-    assert {method for _, method in results.cells} == {"svm", "gld"}
-    iris = Study(["iris"], ["gld"], folds=3).run(tmp_path / "iris")
-    ours, theirs = results.cells["mine, all", "gld"], iris.cells["iris", "gld"]
-    assert [r.n_correct for r in ours.rows] == [r.n_correct for r in theirs.rows]
-    assert steps[0] == ("mine, all, trial 1 of 1", 1 / 6)
-    assert steps[-1] == ("wine, trial 1 of 1", 1)
-
-
 class Dies(BaseEstimator):
     """A classifier that needs more memory than there is."""
 
@@ -228,7 +202,9 @@ def test_a_folder_is_extended(tmp_path):
     second = small().run(tmp_path).rows
     assert [r.n_correct for r in second] == [r.n_correct for r in first]
     before = path.read_text()
-    results = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2).run(tmp_path)
+    study, steps = Study(["iris", "wine"], ["pairwise-lda", "lda"], 2, 2), []
+    results = study.run(tmp_path, progress=lambda *step: steps.append(step))
+    assert steps[-1] == ("wine, trial 2 of 2", 1)
     assert path.read_text().startswith(before)
     assert len(results.rows) == 2 * 2 * 2 * 2
     assert all(cell.complete for cell in results.cells.values())

@@ -119,7 +119,6 @@ def check_answers(model, other, X):
 
 
 def fitted(name, make_classes):
-    """One of the models and the rows that it was fitted to."""
     X, y = make_classes(4 if name in MODELS else 2)
     X = np.exp(3 * X) if name == "powers" else X
     if "missing" in name:

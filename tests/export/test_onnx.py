@@ -37,7 +37,6 @@ ERRORS = {"float32": errors_in_single, "float64": errors_in_double}
 
 @pytest.fixture(scope="module")
 def graphs():
-    """Graphs by model and format, made once."""
     made = {}
 
     def graph(name, dtype):

@@ -38,7 +38,6 @@ class Odd(ClassifierMixin, BaseEstimator):
 
 
 def naive_figures(values):
-    """Mean and standard error of the mean."""
     return np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
 
 

@@ -204,13 +204,11 @@ def test_the_dial_has_the_smoothed_errors_of_the_library(page):
 
 
 def choose_preset(page, k):
-    """Press the button of a preset."""
     page.find_elements("css selector", ".explore-presets button")[k].click()
     return read(page)
 
 
 def text(page, selector):
-    """What an element says."""
     return page.find_element("css selector", selector).get_attribute("textContent")
 
 
@@ -280,7 +278,6 @@ def place(page, label):
 
 
 def press(page, label, *keys):
-    """Keys on a handle."""
     node = page.find_element("css selector", f'[aria-label="{label}"]')
     page.execute_script("arguments[0].focus()", node)
     page.switch_to.active_element.send_keys(*keys)

@@ -64,7 +64,6 @@ class Links(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        """Collect what a tag names and asks for."""
         values = dict(attributes)
         self.names.update(values[key] for key in ("id", "name") if key in values)
         if tag == "a" and "href" in values:
@@ -77,7 +76,6 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    """All pages of the site, read."""
     files = [path for path in site.rglob("*.html") if "_static" not in path.parts]
     return {path: Links(path) for path in files}
 
