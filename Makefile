@@ -7,14 +7,14 @@ else
 SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
-# What a command needs: the package with an extra of pyproject.toml, and the kernels.
+# Prerequisites: the package with an extra of pyproject.toml, and the kernels.
 PLOT := $(VENV)/.plot $(VENV)/.kernels
 TEST := $(VENV)/.test $(VENV)/.kernels
 CHECK := $(VENV)/.check $(VENV)/.kernels
-# How long `make fuzz` runs, and on which reader; by default on each for its share.
+# Seconds that `make fuzz` runs, and the reader it tests; by default all, in turn.
 SECONDS ?= 60
 READER ?=
-# Several processes work at once, each with one thread of linear algebra.
+# Commands that run several processes give each one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test quick check coverage lint fuzz sanitize audit bench bench-scale gpu accuracy held-out hostile docs picture dist
@@ -24,7 +24,7 @@ demo: $(PLOT)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --jobs 1 --out build/demo
 	$(BIN)/heterolda report build/demo
 
-# Two tiers of tests: what everybody runs, in minutes, and what a release needs besides.
+# Two tiers of tests: `test` takes minutes, and `check` runs the rest before a release.
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 TESTS ?= not check
@@ -36,7 +36,7 @@ quick: $(TEST)
 check: $(CHECK) coverage
 	$(PYTEST) --no-loadscope-reorder -m 'check and not covered' tests docs/guide
 
-# The folders that all answers depend on: at least 99 % of their branches are tested.
+# Tests must cover at least 99 % of the branches in the folders with the mathematics.
 COVERED := statistics solvers subspaces tradeoff search estimators ecosystem
 coverage: $(CHECK)
 	$(PYTEST) $(addprefix tests/,$(COVERED)) -m covered --cov
@@ -49,11 +49,11 @@ lint: $(TEST)
 fuzz: $(TEST)
 	$(BIN)/python -m fuzz $(SECONDS) $(addprefix --reader ,$(READER))
 
-# The compiled kernels, with every access to memory watched; needs gcc.
+# Run the compiled kernels with every memory access checked; needs gcc.
 sanitize: $(TEST)
 	$(ONE_THREAD) $(BIN)/python -m fuzz.sanitized $(SECONDS)
 
-# Known vulnerabilities of what is installed; the status is 2 where nobody can be asked.
+# Look for known vulnerabilities of installed packages; status 2 without a connection.
 audit: $(CHECK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python tests/release/audit.py
@@ -64,19 +64,19 @@ bench: $(TEST)
 bench-scale: $(TEST)
 	$(BIN)/python -m benchmarks.scale
 
-# On a machine with a GPU; what it measures can be made a page of elsewhere.
+# Needs a GPU; `make pages` writes the page from its results on any machine.
 gpu: $(CHECK)
 	$(BIN)/python -m benchmarks.gpu
 
 accuracy: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy
 
-# Guard, outliers, wide data, missing values and projections, on rows held out.
+# Evaluate guard, outliers, wide data, missing values and projections on held-out rows.
 held-out: $(TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check sqfa
 	$(BIN)/python -m benchmarks.held_out --jobs 2
 
-# Tables and pictures of all pages, from the files of results: nothing is measured.
+# Write tables and pictures of all pages from stored results; nothing is measured.
 pages: $(TEST)
 	$(BIN)/python -m benchmarks.speed --report
 	$(BIN)/python -m benchmarks.scale --report
@@ -89,7 +89,7 @@ pages: $(TEST)
 	$(BIN)/python -m benchmarks.reproduction
 	PYTHONPATH=tests $(BIN)/python -m hostile --page
 
-# Hours; it goes on where it was stopped.
+# Takes hours, and resumes where it was stopped.
 mutation: $(TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
 	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
@@ -100,8 +100,8 @@ hostile: $(TEST)
 docs: $(CHECK)
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-# The pictures that pages in the repository show are those of the gallery; the model card is
-# seen by a browser.
+# Copy pictures for pages of the repository from the gallery, and take a screenshot of
+# the model card in a browser.
 picture: docs
 	for name in idea smoothed local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
@@ -112,7 +112,7 @@ picture: docs
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=900,1420 \
 		--screenshot=docs/images/card.png build/card/card.html
 
-# A wheel and an sdist, twice with equal hashes; the wheel works in an environment of its own.
+# Build a wheel and an sdist twice, with equal hashes; try the wheel in a new environment.
 dist: $(CHECK)
 	rm -rf dist build/clean
 	$(BIN)/python tests/release/build_twice.py dist
@@ -121,11 +121,11 @@ dist: $(CHECK)
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	build/clean/$(SCRIPTS)/python tests/release/smoke.py
 
-# Version and addresses, from pyproject.toml to the files that repeat them.
+# Copy version and addresses from pyproject.toml to the files that repeat them.
 stamp:
 	$(PYTHON) tests/release/stamp.py
 
-# The oldest versions that are supported, in an environment of their own.
+# Test with the oldest supported versions, in a separate environment.
 test-oldest:
 	$(PYTHON) -m venv build/oldest
 	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[check]'
@@ -141,7 +141,7 @@ $(VENV)/.plot $(VENV)/.test $(VENV)/.check: $(VENV)/.%: pyproject.toml | $(VENV)
 	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-# Without a C compiler there are no kernels, and NumPy does their work.
+# Without a C compiler there are no kernels, and NumPy replaces them.
 $(VENV)/.kernels: setup.py $(wildcard src/heterolda/kernels/c/*) | $(VENV)/.created
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@

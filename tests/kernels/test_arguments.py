@@ -49,7 +49,7 @@ def test_arrays_that_do_not_fit_are_rejected(name, rng):
 
 def test_an_array_that_is_written_to_is_no_other(rng):
     good = draw("solve_pairs", rng)
-    with pytest.raises(ValueError, match="must be an array of its own"):
+    with pytest.raises(ValueError, match="must be a separate array"):
         compiled.solve_pairs(*(good | {"error": good["intercept"]}).values())
 
 

@@ -115,7 +115,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         :meth:`ClassStatistics.covariances`.
 
         - float: weight of the pooled covariance in each class covariance, 0 for none;
-        - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance towards its
+        - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance toward its
           diagonal, by the second weight;
         - "auto": use the weight ``d / (n_k + d)``;
         - "cv": choose both weights, the first for each class, by the likelihood of

@@ -28,7 +28,7 @@ class ErrorBound:
         Number of rows of the class that set the threshold.
     rank : int
         Rank of the threshold among the scores of these rows, in increasing order
-        towards the other class.
+        toward the other class.
 
     See Also
     --------

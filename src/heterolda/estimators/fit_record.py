@@ -255,7 +255,7 @@ def raw_columns(
 
 
 def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
-    """Return whether a model is known to come from fewer rows than features.
+    """Return whether a model was fitted to fewer rows than features, if known.
 
     Any labels can then be separated, and errors under the model mean nothing.
     `statistics` may be None.

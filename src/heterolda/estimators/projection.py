@@ -105,14 +105,14 @@ class HeteroscedasticProjection(
         - "fisher": linear discriminant analysis, which uses the means only and has
           fewer components than there are classes.
     shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
-        How far to shrink the class covariances towards the pooled one; see
+        How far to shrink the class covariances toward the pooled one; see
         :meth:`ClassStatistics.covariances`. With 1 only the means matter.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         As for :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
         Whether to check the components against the training rows. If the quadratic rule
         makes over 3 % more errors in them than in the components of linear discriminant
-        analysis, the class covariances are shrunk further towards the pooled one, by
+        analysis, the class covariances are shrunk further toward the pooled one, by
         0.1, 0.3 and 0.9, until it does not. As a last resort, the components of linear
         discriminant analysis come first, followed by others of the method if more are
         wanted. `guarded_` records this; a :class:`ModelMisfitWarning` follows if the

@@ -19,7 +19,7 @@ VARIABLE = "HETEROLDA_KERNELS"
 
 
 def _load() -> tuple[Any, str]:
-    """Return the extension module, or None and the reason that it is not used."""
+    """Return the extension module, or None and the reason for not using it."""
     choice = os.environ.get(VARIABLE, "")
     if choice not in ("", "compiled", "numpy"):
         raise ImportError(

@@ -6,8 +6,8 @@ added from left to right, each operation rounded to double precision, and the su
 compared with w0. All other code here computes that side faster.
 
 In NumPy, |v|.|x| bounds the terms of each row. A neighbor moves v.x by at most step
-times that, and its computed value is off by at most a few roundings per feature of it.
-So only rows near the threshold are evaluated for neighbors, and only those so near that
+times that, and its computed value is off by at most a few roundings per feature. So
+only rows near the threshold are evaluated for neighbors, and only rows so near that
 rounding decides are evaluated canonically. The C form, see algorithm2.c, skips most
 rows.
 """
@@ -121,7 +121,7 @@ class Block:
                 changes[2 * i + k] = wrong @ self.weight[close] - before
 
     def _wrong(self, margins: Array, rows: Index, error: Array, v: Array) -> Mask:
-        """Return which rows are misclassified by v, given approximate margins."""
+        """Return a mask of the rows that v misclassifies, given approximate margins."""
         first = margins >= 0
         in_doubt = np.flatnonzero(~(np.abs(margins) > error))
         first[in_doubt] = is_first(self.X[rows[in_doubt]], v)

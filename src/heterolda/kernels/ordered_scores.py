@@ -10,7 +10,7 @@ import numpy as np
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, is_numpy, xp_of
 
-# Scores are clipped to this size, so that sums of them do not overflow.
+# Scores are clipped to this size, so that their sums do not overflow.
 _LARGEST_SCORE, _ROOM = 1e300, 1e8
 # Up to this many products of features and coefficients are summed in one call.
 _FEW_PRODUCTS = 1 << 16

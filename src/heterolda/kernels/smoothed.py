@@ -42,14 +42,14 @@ _SHORTEST = 1e-6
 _FLAT = 1e-10
 # Smaller changes count as zero: their reciprocals overflow, and their squares vanish.
 _NO_CHANGE = 1e-300
-# Below this logarithm of the error all rows are far on the correct side, so the rule is
-# kept for smaller widths.
+# Below this logarithm of the error, all rows are far on the correct side, and the rule
+# is kept for smaller widths.
 _SETTLED = -30.0
 
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of two classes, those of the first class first."""
+    """Rows of two classes, beginning with the first class."""
 
     columns: Array  # coordinates, (r, n)
     n_first: int  # number of rows of the first class

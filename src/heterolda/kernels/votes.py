@@ -45,7 +45,7 @@ def vote_winners(X: Array, coef: Array, intercept: Array, ballot: Ballot) -> Ind
 
     Rules are evaluated class by class, starting with the class that can still get the
     most votes, until no other class can catch up with the leader. Scores are those of
-    `ordered_scores`, so evaluating all rules gives the same winners.
+    `ordered_scores`, so evaluating all rules would not change the winners.
     """
     winners = np.empty(len(X), np.int64)
     kernels.compiled.vote_winners(kernels.ready(X), coef, intercept, *ballot, winners)

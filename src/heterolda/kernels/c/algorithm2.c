@@ -19,8 +19,8 @@
    * The margin of the reference is off by at most 1.01 (d + 4) u (d + 1). Moves add
      the rounding of the terms, at most 1.01 e times the change of p, and at most
      4 u (S + R) each for the operations: 1.01 e P + (4 L + 1.01 (d + 4)) u (S + R).
-     (S may have been larger on the way than now, but by at most P, and L u P is
-     negligible compared with e P.)
+     (S may have been larger before, but by at most P, and L u P is negligible compared
+     with e P.)
    * In single precision r_i z_i is off by at most 3.1 e R. The margin m is off by e |m|:
      at most 2 e R where |m| <= 2 R, and elsewhere at most 2 e (|m| - |r_i z_i|), which,
      like the rounding of the difference itself, is relative to the bounded quantity.
@@ -286,7 +286,7 @@ static Count count_carefully(const Rows *data, const int32_t *rows, int64_t n,
                              const float *margins, const float *terms, double *trial,
                              int64_t i, double size, float r, float bound)
 {
-    Count found = {0, 0, 0};
+    Count neighbors = {0, 0, 0};
     double kept = trial[i];
     for (int64_t k = 0; k < n; k++) {
         int64_t j = rows[k];
@@ -299,11 +299,11 @@ static Count count_carefully(const Rows *data, const int32_t *rows, int64_t n,
             trial[i] = kept - size;
             minus = is_first(data, j, trial) != first;
         }
-        found.plus += plus ? weight_of(data, j) : 0;
-        found.minus += minus ? weight_of(data, j) : 0;
+        neighbors.plus += plus ? weight_of(data, j) : 0;
+        neighbors.minus += minus ? weight_of(data, j) : 0;
     }
     trial[i] = kept;
-    return found;
+    return neighbors;
 }
 
 /* Add the change of the errors in a tile of n rows, for each neighbor. */
@@ -336,13 +336,13 @@ INLINE void evaluate_tile(const Block *b, const int32_t *rows, int64_t n,
             continue;
         const float *z = terms + i * TILE;
         float r = (float)b->ratio[i];
-        Count found = data->weight ? count_weighted(single, z, r, bound, weight)
-                                   : count(single, z, r, bound);
-        if (found.sure < TILE)
-            found = count_carefully(data, rows, n, single, z, b->trial, i,
-                                    step * fabs(b->trial[i]), r, bound);
-        changes[2 * i] = (int64_t)((Weight)changes[2 * i] + found.plus - now);
-        changes[2 * i + 1] = (int64_t)((Weight)changes[2 * i + 1] + found.minus - now);
+        Count neighbors = data->weight ? count_weighted(single, z, r, bound, weight)
+                                       : count(single, z, r, bound);
+        if (neighbors.sure < TILE)
+            neighbors = count_carefully(data, rows, n, single, z, b->trial, i,
+                                        step * fabs(b->trial[i]), r, bound);
+        changes[2 * i] = (int64_t)((Weight)changes[2 * i] + neighbors.plus - now);
+        changes[2 * i + 1] = (int64_t)((Weight)changes[2 * i + 1] + neighbors.minus - now);
     }
 }
 
@@ -538,9 +538,9 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     int64_t *given = a[2].data, *log = a[3].data, n_log = SIZE('i');
     State state = {given[0], given[1], given[2], given[3]};
     Settings how = {a[4].number, a[5].number, a[6].integer, a[7].integer};
-    if (refused(SIZE('v') == (Py_ssize_t)length, "v must have a number for each column, "
-                                                 "and one besides") ||
-        refused(SIZE('c') == 2 * SIZE('v'), "changes must have two numbers for each") ||
+    if (refused(SIZE('v') == (Py_ssize_t)length, "v must have one number more than X has "
+                                                 "columns") ||
+        refused(SIZE('c') == 2 * SIZE('v'), "changes must be twice as long as v") ||
         refused(how.step > 0 && how.step < INFINITY, "step must be positive") ||
         refused(how.until <= n_log && state.iterations >= 0 &&
                     state.iterations < n_log && state.stalled >= 0,

@@ -507,21 +507,21 @@ static void branch_and_bound(Search *search)
         double a = search->brackets[k].a, b = search->brackets[k].b;
         Motion motion;
         double x = newton_root(arc, a, b, 0.5 * (a + b), &motion);
-        Point found;
-        evaluate(arc, &x, 1, &found);
-        consider_minimum(search, &found);
+        Point minimum;
+        evaluate(arc, &x, 1, &minimum);
+        consider_minimum(search, &minimum);
     }
 }
 
 /* Coefficients of g with respect to the sine and cosine of the distance from the end at
-   which the class of `mine` is always classified right and g of `pole` vanishes. */
-static void forms_from(const double *mine, const double *other, int64_t pole, int64_t r,
+   which the class of `certain` is always classified right and g of `pole` vanishes. */
+static void forms_from(const double *certain, const double *other, int64_t pole, int64_t r,
                        double *cos_form, double *sin_form)
 {
-    double a = mine[pole], b = other[pole], size = sqrt(a * a + b * b);
+    double a = certain[pole], b = other[pole], size = sqrt(a * a + b * b);
     for (int64_t i = 0; i < r; i++) {
-        cos_form[i] = (mine[i] * a + other[i] * b) / size;
-        sin_form[i] = (mine[i] - a) / size;
+        cos_form[i] = (certain[i] * a + other[i] * b) / size;
+        sin_form[i] = (certain[i] - a) / size;
     }
 }
 

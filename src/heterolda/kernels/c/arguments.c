@@ -39,11 +39,11 @@ static bool take_array(PyObject *object, Argument *a, Sizes size)
         flags |= PyBUF_WRITABLE;
     if (PyObject_GetBuffer(object, &a->view, flags) < 0) {
         PyErr_Clear();
-        return refuse(a, "an array in C order, writable where it is written to");
+        return refuse(a, "an array in C order, and writable if it is an output");
     }
     a->data = a->view.buf;
     if (a->view.ndim != (int)ndim || !has_type(&a->view, a->type[0]))
-        return refuse(a, "of another type or have other dimensions");
+        return refuse(a, "of the expected type and dimensions");
     if ((uintptr_t)a->data % (size_t)a->view.itemsize)
         return refuse(a, "aligned");
     for (size_t k = 0; k < ndim; k++) {
@@ -51,13 +51,13 @@ static bool take_array(PyObject *object, Argument *a, Sizes size)
         char letter = a->shape[k];
         if (letter >= '0' && letter <= '9') {
             if (length != letter - '0')
-                return refuse(a, "of another size");
+                return refuse(a, "of the expected size");
             continue;
         }
         if (SIZE(letter) < 0)
             SIZE(letter) = length;
         else if (SIZE(letter) != length)
-            return refuse(a, "of the size of the other arrays");
+            return refuse(a, "of a size that matches the other arrays");
     }
     return true;
 }
@@ -86,7 +86,7 @@ static bool are_apart(const Argument *table, Py_ssize_t n)
             uintptr_t other = (uintptr_t)table[j].data;
             if (j != k && table[j].data && begin < other + (size_t)table[j].view.len &&
                 other < end)
-                return refuse(&table[k], "an array of its own, as it is written to");
+                return refuse(&table[k], "a separate array, because it is an output");
         }
     }
     return true;

@@ -162,7 +162,7 @@ static void sort_rows(const int64_t *codes, const double *weight, int64_t start,
             order[bounds[codes[r] + 1]++] = r;
 }
 
-/* Returns false if there is no memory. */
+/* Returns false if memory runs out. */
 static bool class_moments(const Data *x, const int64_t *codes, const double *weight,
                           int64_t k, double *totals, double *means, double *scatters,
                           double smallest, int64_t *lost)

@@ -102,8 +102,8 @@ WIDE static void couple(const double *scores, const double *X, Hyperplanes rules
                         int64_t n_pairs, int64_t n_classes, const Posterior *of,
                         const double *weight, double *room, double *out, double *votes)
 {
-    double *tile = room, *found = tile + n_pairs * LANES;
-    double *x = found + n_classes * LANES;
+    double *tile = room, *sums = tile + n_pairs * LANES;
+    double *x = sums + n_classes * LANES;
     for (int64_t p = 0; p < n_pairs; p++) {
         of->inverse[p] = 1 / of->low[p];
         of->inverse[n_pairs + p] = 1 / of->high[p];
@@ -126,11 +126,11 @@ WIDE static void couple(const double *scores, const double *X, Hyperplanes rules
             memcpy(tile + p * LANES, four_scores, (size_t)q * LANES * sizeof(double));
         }
         if (votes != NULL) {
-            count_tile(weight, tile, n_classes, found);
-            take_rows(found, n_classes, m, votes + start * n_classes);
+            count_tile(weight, tile, n_classes, sums);
+            take_rows(sums, n_classes, m, votes + start * n_classes);
         }
-        couple_tile(of, tile, n_pairs, n_classes, found);
-        take_rows(found, n_classes, m, out + start * n_classes);
+        couple_tile(of, tile, n_pairs, n_classes, sums);
+        take_rows(sums, n_classes, m, out + start * n_classes);
     }
 }
 

@@ -10,7 +10,7 @@
 WIDE static void ordered_scores(const double *X, int64_t n, Hyperplanes rules, int64_t n_rules,
                                double *x, double *out)
 {
-    Four found[2 * GROUP];
+    Four sums[2 * GROUP];
     double scores[GROUP][LANES];
     int64_t rows[LANES], which[GROUP];
     for (int64_t start = 0; start < n; start += LANES) {
@@ -22,8 +22,8 @@ WIDE static void ordered_scores(const double *X, int64_t n, Hyperplanes rules, i
             int64_t q = n_rules - p < GROUP ? n_rules - p : GROUP;
             for (int64_t g = 0; g < GROUP; g++)
                 which[g] = p + (g < q ? g : 0);
-            lane_scores(rules, which, x, found);
-            memcpy(scores, found, sizeof scores);
+            lane_scores(rules, which, x, sums);
+            memcpy(scores, sums, sizeof scores);
             for (int64_t r = 0; r < m; r++)
                 for (int64_t g = 0; g < q; g++)
                     out[(start + r) * n_rules + p + g] = scores[g][r];
@@ -45,8 +45,8 @@ WIDE static void scores_of_one(const double *X, int64_t n, Hyperplanes rules, do
         for (int64_t k = 0; k < d; k++)
             for (int i = 0; i < 4; i++) {
                 const double **x = at + 4 * i;
-                Four these = of_four(x[0][k], x[1][k], x[2][k], x[3][k]);
-                s[i] = add(s[i], scaled(w[k], these));
+                Four values = of_four(x[0][k], x[1][k], x[2][k], x[3][k]);
+                s[i] = add(s[i], scaled(w[k], values));
             }
         memcpy(scores, s, sizeof scores);
         for (int64_t r = 0; r < m; r++) {

@@ -368,7 +368,7 @@ static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *
 
 bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
 {
-    double *y = form->column + form->r, *found = y + 2 * form->r;
+    double *y = form->column + form->r, *normal = y + 2 * form->r;
     bool plain = form->plain && (b != 0 || a != 0);
     if (!plain || !solve_tridiagonal(form, b, a, y)) {
         if (!form->diagonal)
@@ -377,10 +377,10 @@ bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
         for (int64_t j = 0; j < form->r; j++)
             y[j] = u[j] / form->length[j];
     }
-    apply_to_columns(form, y, 1, plain, found);
+    apply_to_columns(form, y, 1, plain, normal);
     memset(w, 0, (size_t)form->d * sizeof(double));
     for (int64_t i = 0; i < form->m; i++)
-        w[form->at[i]] = found[i] / form->scale[i];
+        w[form->at[i]] = normal[i] / form->scale[i];
     return true;
 }
 
@@ -465,7 +465,7 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
     return true;
 }
 
-Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whitening)
+Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whitening)
 {
     if (!scale_features(form, pair))
         return SINGULAR;
@@ -500,7 +500,7 @@ Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whiten
     return DONE;
 }
 
-Outcome diagonalise(Diagonal *form, const Classes *pair)
+Outcome diagonalize(Diagonal *form, const Classes *pair)
 {
     const Tridiagonal *tri = &form->tridiagonal;
     memcpy(form->alpha, tri->middle, (size_t)form->r * sizeof(double));

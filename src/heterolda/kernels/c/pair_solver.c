@@ -106,7 +106,7 @@ typedef struct {
     double size;             /* factor for u */
     double D, v1, v2;        /* distance of the means and variances along w */
     double raised1, raised2; /* parts of the variances that were added by raising */
-} Found;
+} Result;
 
 /* The scale of (11): for equal covariances the score is the log-odds. */
 static double size_of(const Optimum *best)
@@ -115,23 +115,23 @@ static double size_of(const Optimum *best)
 }
 
 static bool find_tridiagonal(Diagonal *form, const double *log_priors, double gap,
-                             double *room, Found *found)
+                             double *room, Result *result)
 {
     double v1, v2;
-    Optimum *best = &found->best;
+    Optimum *best = &result->best;
     if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, room, best, &v1, &v2) ||
         fabs(best->x) > NEAR_END)
         return false;
-    double size = found->size = size_of(best);
-    found->D = size * (best->cos * v1 + best->sin * v2);
-    found->v1 = size * size * v1;
-    found->v2 = size * size * v2;
-    found->raised1 = found->raised2 = 0;
+    double size = result->size = size_of(best);
+    result->D = size * (best->cos * v1 + best->sin * v2);
+    result->v1 = size * size * v1;
+    result->v2 = size * size * v2;
+    result->raised1 = result->raised2 = 0;
     return true;
 }
 
 static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
-                          double *room, Found *found)
+                          double *room, Result *result)
 {
     int64_t r = form->r;
     double *lifted = room + 4 * (r + 4), *u = form->u;
@@ -143,9 +143,8 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         lifted[j] = form->c[j];
     }
     Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
-    *found = (Found){.best = best, .size = size_of(&best)};
-    /* Near an end, the rule depends on the component of delta for which the arc ends
-       there. */
+    *result = (Result){.best = best, .size = size_of(&best)};
+    /* Near an end, the rule depends on the component of delta that makes the arc end. */
     bool is_near = fabs(best.x) > NEAR_END;
     const double *variance = best.x < 0 ? form->alpha : form->beta;
     double largest = 0;
@@ -158,13 +157,13 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         return false;
     form->plain &= !is_near;
     for (int64_t j = 0; j < r; j++) {
-        u[j] *= found->size;
+        u[j] *= result->size;
         double square = u[j] * u[j];
-        found->D += form->c[j] * u[j];
-        found->v1 += form->alpha[j] * square;
-        found->v2 += form->beta[j] * square;
-        found->raised1 += form->raised1[j] * square;
-        found->raised2 += form->raised2[j] * square;
+        result->D += form->c[j] * u[j];
+        result->v1 += form->alpha[j] * square;
+        result->v2 += form->beta[j] * square;
+        result->raised1 += form->raised1[j] * square;
+        result->raised2 += form->raised2[j] * square;
         form->plain &= lifted[j] == form->c[j]; /* else u is not that of delta */
     }
     return best.proven;
@@ -172,11 +171,11 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
 
 /* Whether the variances along w agree between the covariances and the form. */
 static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
-                    const Found *found, double t, double error)
+                    const Result *result, double t, double error)
 {
     int64_t d = form->d;
-    double first = quadratic(pair->covariance[0], w, d) + found->raised1;
-    double second = quadratic(pair->covariance[1], w, d) + found->raised2, distance = 0;
+    double first = quadratic(pair->covariance[0], w, d) + result->raised1;
+    double second = quadratic(pair->covariance[1], w, d) + result->raised2, distance = 0;
     bool any = false;
     for (int64_t i = 0; i < form->m; i++) {
         distance += w[form->at[i]] * form->delta[i] * form->scale[i];
@@ -185,29 +184,29 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     if (!any)
         return false;
     if (form->trace > REGULAR) /* a nearly singular sum has no more digits */
-        return fabs(first - found->v1) <=
-                   SAME * found->v1 + rounding(pair->covariance[0], w, d) &&
-               fabs(second - found->v2) <=
-                   SAME * found->v2 + rounding(pair->covariance[1], w, d);
+        return fabs(first - result->v1) <=
+                   SAME * result->v1 + rounding(pair->covariance[0], w, d) &&
+               fabs(second - result->v2) <=
+                   SAME * result->v2 + rounding(pair->covariance[1], w, d);
     double again = error_of(t, distance, sqrt(first), sqrt(second), pair->prior);
     return fabs(again - error) <= SAME * error;
 }
 
-/* Write the rule; false if there is any doubt. */
-static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
+/* Write the rule; false if it is in doubt. */
+static bool write_rule(Diagonal *form, const Classes *pair, const Result *result,
                        bool diagonal, double gap, double log_tau, int64_t p, Rules *rules)
 {
-    const Optimum *best = &found->best;
+    const Optimum *best = &result->best;
     int64_t d = form->d;
-    double *coef = rules->coef + p * d, size = found->size;
-    double sigma1 = sqrt(found->v1), sigma2 = sqrt(found->v2), D = found->D;
+    double *coef = rules->coef + p * d, size = result->size;
+    double sigma1 = sqrt(result->v1), sigma2 = sqrt(result->v2), D = result->D;
     double t = best_threshold(D, sigma1, sigma2, log_tau);
     if (!isfinite(t))
-        t = best->sin / size * found->v2;
+        t = best->sin / size * result->v2;
     double error = error_of(t, D, sigma1, sigma2, pair->prior);
     if (!apply_basis(form, form->u, best->cos / size, best->sin / size, coef))
         return false;
-    if (!(sigma1 > 0 && sigma2 > 0) || !is_same(form, pair, coef, found, t, error))
+    if (!(sigma1 > 0 && sigma2 > 0) || !is_same(form, pair, coef, result, t, error))
         return false;
 
     double least = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
@@ -249,20 +248,20 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Found *found,
 static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
                           double gap, double *room, int64_t p, Rules *rules)
 {
-    Outcome outcome = tridiagonalise(form, pair, whitening);
+    Outcome outcome = tridiagonalize(form, pair, whitening);
     if (outcome != DONE)
         return outcome;
     double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
     double log_tau = log_priors[1] - log_priors[0];
-    Found found;
-    /* For regular pairs the tridiagonal form suffices, and is faster if they are large. */
+    Result result;
+    /* For regular pairs the tridiagonal form is enough, and faster if they are large. */
     if (form->r >= LARGE &&
-        find_tridiagonal(form, log_priors, gap, room, &found) &&
-        write_rule(form, pair, &found, false, gap, log_tau, p, rules))
+        find_tridiagonal(form, log_priors, gap, room, &result) &&
+        write_rule(form, pair, &result, false, gap, log_tau, p, rules))
         return DONE;
-    outcome = diagonalise(form, pair);
-    bool done = outcome == DONE && find_diagonal(form, log_priors, gap, room, &found) &&
-                write_rule(form, pair, &found, true, gap, log_tau, p, rules);
+    outcome = diagonalize(form, pair);
+    bool done = outcome == DONE && find_diagonal(form, log_priors, gap, room, &result) &&
+                write_rule(form, pair, &result, true, gap, log_tau, p, rules);
     return done ? DONE : UNSURE;
 }
 

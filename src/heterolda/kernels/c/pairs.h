@@ -69,11 +69,11 @@ bool make_diagonal(Diagonal *form, int64_t d);
 void free_diagonal(Diagonal *form);
 /* Compute the tridiagonal form. `whitening` is that of S1 + S2 in units of the scale
    (d x d, some columns zero), or NULL, in which case a singular sum is refused. */
-Outcome tridiagonalise(Diagonal *form, const Classes *pair, const double *whitening);
+Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whitening);
 /* Compute the diagonal form from it. */
-Outcome diagonalise(Diagonal *form, const Classes *pair);
+Outcome diagonalize(Diagonal *form, const Classes *pair);
 /* w = V u, for all d features. If b and a are not both zero and w equals
-   (b S1 + a S2)^-1 delta, it is computed so, which is faster. False if that is impossible
+   (b S1 + a S2)^-1 delta, it is computed as such, which is faster. False if that fails
    and there is no diagonal form yet. */
 bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
 

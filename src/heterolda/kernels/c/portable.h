@@ -3,7 +3,7 @@
 #define HETEROLDA_PORTABLE_H
 
 /* Loops that gain from wide registers are compiled twice, and the faster form is chosen
-   when the extension is loaded. Both give the same numbers: nothing is reordered, and
+   when the extension is loaded. Both give equal results: nothing is reordered, and
    products are never fused with sums (see setup.py). */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
     defined(__GLIBC__) && !defined(HETEROLDA_PLAIN)

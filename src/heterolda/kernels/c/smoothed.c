@@ -216,7 +216,7 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
 {
     int64_t r = p->r + 1;
     double *gradient = work, *step = gradient + r, *trial = step + r;
-    double *there = trial + r, *s = there + r, *y = s + MEMORY * r;
+    double *next_gradient = trial + r, *s = next_gradient + r, *y = s + MEMORY * r;
     double rho[MEMORY] = {0}, length = 1, value = objective(p, v, gradient);
     double size = sqrt(dot(gradient, gradient, r));
     double inverse = size > 1 ? 1 / size : 1; /* first step at most 1 */
@@ -227,11 +227,11 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
             break;
         for (int64_t i = 0; i < r; i++)
             trial[i] = v[i] + length * step[i];
-        double value_there = objective(p, trial, there);
+        double next_value = objective(p, trial, next_gradient);
         int64_t at = n_iter % MEMORY;
         double *s_at = s + at * r, *y_at = y + at * r;
         rho[at] = 0;
-        if (!(value_there <= value + ARMIJO * length * slope)) {
+        if (!(next_value <= value + ARMIJO * length * slope)) {
             /* A rejected step takes a place in the memory, as zero. */
             memset(s_at, 0, (size_t)r * sizeof(double));
             memset(y_at, 0, (size_t)r * sizeof(double));
@@ -240,11 +240,11 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
         }
         for (int64_t i = 0; i < r; i++) {
             s_at[i] = trial[i] - v[i];
-            y_at[i] = there[i] - gradient[i];
+            y_at[i] = next_gradient[i] - gradient[i];
             v[i] = trial[i];
-            gradient[i] = there[i];
+            gradient[i] = next_gradient[i];
         }
-        value = value_there;
+        value = next_value;
         length = 1;
         double sy = dot(s_at, y_at, r), yy = dot(y_at, y_at, r);
         double least = sy < yy ? sy : yy;

@@ -22,7 +22,7 @@ typedef struct {
     int64_t *order;  /* live rows, sorted by that class */
     int64_t *begin;  /* where the rows of each class begin in order */
     double *most;    /* most votes that each class can still get in each row */
-    unsigned char *asked; /* whether all rules of a class were evaluated, for each row */
+    unsigned char *evaluated; /* whether all rules of a class were evaluated, for each row */
     double *x, *tile_most, *tile_open;
 } Room;
 
@@ -104,7 +104,7 @@ INLINE void most_of_all(const double *most, int64_t n_classes, int64_t but, doub
 
 /* Among the classes that can get the most votes, find one to evaluate next; if all were
    evaluated, find the winner, or neither if several are tied. */
-static void decide(const double *most, const unsigned char *asked, int64_t n_classes,
+static void decide(const double *most, const unsigned char *evaluated, int64_t n_classes,
                    double best, int64_t *winner, int64_t *next)
 {
     int64_t n_best = 0, leader = -1;
@@ -112,7 +112,7 @@ static void decide(const double *most, const unsigned char *asked, int64_t n_cla
     for (int64_t k = 0; k < n_classes; k++) {
         if (most[k] != best)
             continue;
-        if (!asked[k]) {
+        if (!evaluated[k]) {
             *next = k;
             return;
         }
@@ -135,25 +135,25 @@ INLINE int64_t ask_tile(Committee c, Room room, const double *X, int64_t own,
     fill_lanes(X, c.rules.d, rows, room.x);
     for (int64_t k = 0; k < K; k++)
         for (int64_t r = 0; r < LANES; r++) {
-            int64_t at = k * LANES + r, there = rows[r] * K + k;
-            room.tile_most[at] = first ? c.total[k] : room.most[there];
-            room.tile_open[at] = first ? 1.0 : !room.asked[there];
+            int64_t at = k * LANES + r, entry = rows[r] * K + k;
+            room.tile_most[at] = first ? c.total[k] : room.most[entry];
+            room.tile_open[at] = first ? 1.0 : !room.evaluated[entry];
         }
     ask(c, own, room.x, room.tile_most, room.tile_open);
     most_of_all(room.tile_most, K, own, rivals);
     for (int64_t r = 0; r < m; r++) {
         int64_t row = rows[r];
-        double *most = room.most + row * K, mine = room.tile_most[own * LANES + r];
-        unsigned char *asked = room.asked + row * K;
+        double *most = room.most + row * K, own_votes = room.tile_most[own * LANES + r];
+        unsigned char *evaluated = room.evaluated + row * K;
         winners[row] = own;
-        if (mine > rivals[r])
+        if (own_votes > rivals[r])
             continue;
         for (int64_t k = 0; k < K; k++)
             most[k] = room.tile_most[k * LANES + r];
         if (first)
-            memset(asked, 0, (size_t)K);
-        asked[own] = 1;
-        decide(most, asked, K, rivals[r], winners + row, room.next + row);
+            memset(evaluated, 0, (size_t)K);
+        evaluated[own] = 1;
+        decide(most, evaluated, K, rivals[r], winners + row, room.next + row);
         if (room.next[row] >= 0)
             live[n_live++] = row;
     }
@@ -196,7 +196,7 @@ WIDE static void block_winners(Committee c, Room room, const double *X, int64_t 
     }
 }
 
-/* Winners of all rows, -1 for ties; returns false if there is no memory. */
+/* Winners of all rows, -1 for ties; returns false if memory runs out. */
 static bool find_winners(Committee c, const double *X, int64_t n, int64_t *winners)
 {
     int64_t K = c.n_classes, d = c.rules.d;
@@ -205,13 +205,13 @@ static bool find_winners(Committee c, const double *X, int64_t n, int64_t *winne
     block = n < block ? n : block;
     int64_t *whole = malloc((size_t)(3 * block + K + 1) * sizeof(int64_t));
     double *real = malloc((size_t)(block * K + (d + 2 * K + 1) * LANES) * sizeof(double));
-    unsigned char *asked = malloc((size_t)(block * K + 1));
-    bool enough = whole != NULL && real != NULL && asked != NULL;
+    unsigned char *evaluated = malloc((size_t)(block * K + 1));
+    bool enough = whole != NULL && real != NULL && evaluated != NULL;
     if (enough) {
         double *x = real + block * K;
         Room room = {
             .live = whole, .next = whole + block, .order = whole + 2 * block,
-            .begin = whole + 3 * block, .most = real, .asked = asked, .x = x,
+            .begin = whole + 3 * block, .most = real, .evaluated = evaluated, .x = x,
             .tile_most = x + d * LANES, .tile_open = x + (d + K) * LANES,
         };
         for (int64_t start = 0; start < n; start += block) {
@@ -219,7 +219,7 @@ static bool find_winners(Committee c, const double *X, int64_t n, int64_t *winne
             block_winners(c, room, X + start * d, m, winners + start);
         }
     }
-    free(asked);
+    free(evaluated);
     free(real);
     free(whole);
     return enough;
