@@ -10,9 +10,7 @@ from helpers.problems import arc_score, lda_score, shrunk_moments
 from heterolda import ClassStatistics, ModelMisfitWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
-from heterolda.estimators.component_guard import try_components
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.foundations.threads import silent
 from heterolda.solvers import left_out
 from heterolda.statistics.rows import validated
 
@@ -215,16 +213,3 @@ def test_weights_that_round_make_no_errors(kernels, rng, multiclass):
     weight = rng.uniform(0.5, 2.0, len(y))
     model = GLD(multiclass=multiclass).fit(X, y, weight)
     assert not model.guarded_.any()
-
-
-def test_weights_of_components_are_copies(make_classes, rng):
-    X, y = make_classes(3)
-    weight = rng.integers(1, 4, len(y)).astype(float)
-    copies = np.repeat(np.arange(len(y)), weight.astype(int))
-    errors = []
-    for rows in (validated(X, y, weight), validated(X[copies], y[copies])):
-        s = ClassStatistics.from_rows(rows)
-        moments = s.means, s.covariances(), s.weights / s.weights.sum(), s.weights
-        trial = try_components(moments, 1, "error", silent, rows)[0]
-        errors.append((trial.error, trial.fisher_error, trial.deviation))
-    assert_allclose(*errors)

@@ -140,19 +140,6 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         assert np.mean(other.argmax(axis=1) == p.argmax(axis=1)) >= least
 
 
-def test_the_normals_of_conditional_means_by_brute_force(rng):
-    root, c, mean = rng.normal(size=(5, 5)), rng.normal(size=5), rng.normal(size=5)
-    cov = root @ root.T + 0.1 * np.eye(5)
-    patterns = rng.random((30, 5)) < 0.6
-    patterns[0] = True
-    for o, u in zip(patterns, missing._conditional(c, cov, patterns), strict=True):
-        assert not u[~o].any()
-        x = rng.normal(size=5)
-        slopes = np.linalg.solve(cov[np.ix_(o, o)], cov[o])
-        complete = mean + (x - mean)[o] @ slopes
-        assert_allclose(u @ (x - mean), c @ (complete - mean), rtol=1e-6, atol=1e-8)
-
-
 def test_features_by_their_names_and_of_wide_data(rng, monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
     y = np.arange(60) % 2

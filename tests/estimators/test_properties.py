@@ -297,7 +297,7 @@ ESTIMATORS = {
     "smoothed": (SmoothedLinearDiscriminant(), BY_FEATURE, 2e-2),
     "projection": (
         HeteroscedasticProjection(1, shrinkage=0.1),
-        {"affine", "units", "order", "names"},
+        LINEAR - {"small_weights", "more_features"},
         1e-2,
     ),
     "chernoff": (

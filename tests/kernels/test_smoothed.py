@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.stats import norm
 
 from heterolda import kernels as package
 from heterolda.kernels.smoothed import (
@@ -43,20 +42,6 @@ def draw(rng, n=80, r=4, *, apart=1.5, kind="smoothed"):
 def start_of(rows):
     r = len(rows.columns)
     return np.append(rows.moments[0] if rows.moments else np.zeros(r), 0.1)
-
-
-def test_the_error_is_the_formula(rng):
-    rows = draw(rng)
-    (c, *S), v = rows.moments, rng.normal(size=5)
-    u, w0 = v[:-1], v[-1]
-    for h in (1.0, 0.4, 0.05):
-        error = 0.0
-        for j, share in enumerate(rows.share):
-            side = 1 if j < rows.n_first else -1
-            sigma = np.sqrt(u @ S[side != 1] @ u)
-            s = side * c @ u / 2 + np.sqrt(1 - h**2) * rows.columns[:, j] @ u
-            error += share * norm.cdf(side * (w0 - s) / (h * sigma))
-        assert_allclose(np.exp(log_smoothed_error(rows, h, v)[0]), error, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("kernels")

@@ -94,15 +94,6 @@ def test_affine_maps_change_nothing(rng, make_classes, n_classes):
     assert_allclose(two.error, one.error, rtol=1e-6)
 
 
-def test_weights_are_copies(rng, make_classes):
-    X, y = make_classes(n_classes=2, n=40, d=3, spread=0.8)
-    copies = rng.integers(1, 4, len(y))
-    one = path_of(X, y, copies.astype(float))
-    two = path_of(np.repeat(X, copies, axis=0), np.repeat(y, copies))
-    for actual, expected in zip(unit(two), unit(one), strict=True):
-        assert_allclose(actual[:6], expected[:6], atol=1e-6)
-
-
 def test_pairs_without_a_start_or_without_variance_keep_their_rule(rng):
     # No difference at all; a feature that separates them without any variance.
     X = rng.normal(size=(40, 2))

@@ -54,25 +54,6 @@ def test_the_likelihood_is_at_its_maximum(share):
             assert np.abs(part).max() < 1e-4
 
 
-def likelihood_of(X, y, k, n_added=0.0, **more):
-    passes = [IncompleteRows.from_arrays(X, y, None, k)]
-    d = X.shape[1]
-    seen = margins_of(passes).seen
-    added = np.full(k, n_added), n_added * np.tile(np.eye(d), (k, 1, 1))
-    return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5])
-@pytest.mark.parametrize("shared", [False, True])
-def test_the_likelihood_never_falls(share, shared):
-    X, y = incomplete(0, n=90, d=5, share=share)
-    start = np.tile(np.vstack([np.zeros(5), np.eye(5)]), (2, 1, 1))
-    likelihood = likelihood_of(X, y, 2, n_added=5.0, shared=shared)
-    _, _, values, _ = likelihood.climb(start)
-    assert len(values) >= 4
-    assert np.diff(values, axis=0).min() > -1e-9 * np.abs(values).max()
-
-
 def test_complete_rows_are_treated_as_ever():
     X, y = incomplete(0, share=0.0)
     plain, same = ClassStatistics.from_data(X, y), em(X, y)
@@ -91,21 +72,6 @@ def test_complete_rows_are_treated_as_ever():
     ):
         with pytest.raises(ValueError, match=r"estimated by EM.*fit again"):
             call()
-
-
-def test_weights_are_copies_and_units_do_not_matter():
-    X, y = incomplete(7, n=80, d=3, share=0.4)
-    weight = np.random.default_rng(0).integers(0, 4, 80)
-    copies = np.repeat(np.arange(80), weight)
-    weighted, copied = em(X, y, weight), em(X[copies], y[copies])
-    assert_allclose(weighted.means, copied.means, rtol=1e-6, atol=1e-6)
-    assert_allclose(weighted.scatters, copied.scatters, rtol=1e-5, atol=1e-4)
-    unit = 2.0**-60
-    tiny = em(unit * X, y, weight)
-    assert_allclose(tiny.means / unit, weighted.means, rtol=1e-6)
-    assert_allclose(tiny.scatters / unit**2, weighted.scatters, rtol=1e-6)
-    rows = IncompleteRows.from_arrays(X, y, weight, 2)
-    assert_allclose(rows.scaled(3.0).totals, 3 * rows.totals)
 
 
 def test_what_one_class_lacks_comes_from_the_others():
@@ -221,3 +187,22 @@ def test_parts_factors_and_moments_stand_for_the_same_rows(monkeypatch):
         assert_allclose(means, expected[1], rtol=1e-10)
         assert_allclose(scatters / factor[0], expected[2], atol=1e-5)
         assert means[1, 2] == pytest.approx(7.0, rel=1e-15)
+
+
+def likelihood_of(X, y, k, n_added=0.0, **more):
+    passes = [IncompleteRows.from_arrays(X, y, None, k)]
+    d = X.shape[1]
+    seen = margins_of(passes).seen
+    added = np.full(k, n_added), n_added * np.tile(np.eye(d), (k, 1, 1))
+    return Likelihood(passes, seen, np.zeros(d), np.ones(d), *added, **more)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_likelihood_never_falls(share, shared):
+    X, y = incomplete(0, n=90, d=5, share=share)
+    start = np.tile(np.vstack([np.zeros(5), np.eye(5)]), (2, 1, 1))
+    likelihood = likelihood_of(X, y, 2, n_added=5.0, shared=shared)
+    _, _, values, _ = likelihood.climb(start)
+    assert len(values) >= 4
+    assert np.diff(values, axis=0).min() > -1e-9 * np.abs(values).max()

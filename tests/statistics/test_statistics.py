@@ -139,14 +139,6 @@ def test_no_copy_of_the_data_is_made(rng):
         assert peak < 0.25 * 8 * np.prod(rows.shape)
 
 
-def test_from_moments_inverts_covariances(make_classes):
-    stats = of(*make_classes())
-    order = [2, 0, 3, 1]
-    given = stats.classes, stats.weights, stats.means, stats.covariances()
-    again = ClassStatistics.from_moments(*(part[order] for part in given))
-    assert_same(again, stats, rtol=1e-14)
-
-
 def test_bad_moments_are_rejected():
     good = {
         "classes": [0, 1],

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from heterolda import ClassStatistics
-from heterolda.statistics import moments
 from heterolda.statistics.moments import compressed
 from heterolda.statistics.wide import Span
 
@@ -121,53 +120,6 @@ def test_decay_copies_and_files(rng, tmp_path):
     assert_array_equal(few.scatters, expected[[2, 0]])
 
 
-@pytest.mark.parametrize("kind", ["plain", "dependent", "constant", "weights"])
-def test_covariances_are_those_of_the_features(rng, monkeypatch, kind):
-    """They agree in the coordinates; outside, one number a class is all there is."""
-    X, y = draw(rng, 30)
-    weight = None
-    if kind == "dependent":
-        X = rng.normal(size=(30, 5)) @ X[:5]
-        X[1::2] = X[::2]
-    elif kind == "constant":
-        X[:, :9] = 0.1
-        X[:, 9:14] = np.array([0.0, 1.0, 1.0])[y][:, None] * rng.normal(size=5)
-    elif kind == "weights":
-        weight = rng.choice([1.0, 5.0, 9.0], size=len(y))
-    X *= 10.0 ** rng.uniform(-30, 30, D)
-    wide = of(X, y, weight)
-    monkeypatch.setattr(moments, "NARROW", D)
-    full = of(X, y, weight)
-    assert full.factors is None
-    for shrinkage in (None, "auto", 0.3, 1.0, (0.5, 0.2), (0.4, 0), 0):
-        check_span(rng, wide, full, shrinkage)
-
-
-def check_span(rng, wide, full, shrinkage):
-    span = Span.of(wide, shrinkage)
-    assert span.statistics.rank == full.rank
-    cov = span.statistics.covariances(shrinkage)
-    expected = in_units(full.covariances(shrinkage), span.units)
-    basis = span.basis * span.units[:, None]
-    inside = basis.T @ expected @ basis
-    assert_allclose(cov, inside, atol=1e-12 * np.abs(inside).max())
-    away = np.where(wide.squares.any(axis=0), rng.normal(size=D), 0.0)
-    for _ in range(2):
-        away -= basis @ (basis.T @ away)
-    empty = ~span.statistics.squares.any(axis=0) & ~span.statistics.means.any(axis=0)
-    (outside,) = np.flatnonzero(empty)
-    assert outside == np.flatnonzero(span.statistics.coordinates.target)[-1]
-    for class_cov, matrix in zip(cov, expected, strict=True):
-        alone = class_cov[outside, outside] * away
-        assert_allclose(matrix @ away, alone, atol=1e-11)
-    rules = rng.normal(size=(4, basis.shape[1])), rng.normal(size=4)
-    inside = span.rules_inside(*span.rules(*rules))
-    assert_allclose(inside[0], rules[0], atol=1e-9)
-    assert_allclose(inside[1], rules[1], atol=1e-6)
-    # So are the differences of means.
-    assert_allclose(span.coordinates(wide.means) - span.statistics.means, 0, atol=1e-11)
-
-
 @pytest.mark.parametrize("shrinkage", [None, 0])
 def test_rounding_is_no_direction(rng, shrinkage):
     """Rows that depend on each other, in any order, leave one direction outside."""
@@ -185,3 +137,16 @@ def test_rounding_is_no_direction(rng, shrinkage):
     assert np.count_nonzero(empty) == 1
     scores = (X - X.mean(axis=0)) @ span.basis[:, empty]
     assert_allclose(scores, 0.0, atol=1e-12)
+
+
+def test_rules_go_to_coordinates_and_back(rng):
+    X, y = draw(rng)
+    X *= 10.0 ** rng.uniform(-30, 30, D)
+    span = Span.of(of(X, y))
+    rules = rng.normal(size=(4, span.basis.shape[1])), rng.normal(size=4)
+    coef, intercept = span.rules(*rules)
+    inside = span.rules_inside(coef, intercept)
+    assert_allclose(inside[0], rules[0], atol=1e-9)
+    assert_allclose(inside[1], rules[1], atol=1e-6)
+    scores = span.coordinates(X) @ rules[0].T + rules[1]
+    assert_allclose(X @ coef.T + intercept, scores, atol=1e-6)
