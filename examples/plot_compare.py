@@ -7,7 +7,7 @@ bar is one standard error of the difference from the best. Models whose bar reac
 dashed line are equally good on these data, and of these the one with the lowest log
 loss is recommended, even if it is not ours. The wide bars are standard errors of the
 accuracies themselves. Do not compare those: they may overlap even if a difference is
-clear, because all models make the same errors on most rows.
+clear, because most errors are on rows that all models misclassify.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from heterolda import compare
 
 data = load_breast_cancer()
-found = compare(data.data, data.target_names[data.target])
-print(found)
-found.plot()
+comparison = compare(data.data, data.target_names[data.target])
+print(comparison)
+comparison.plot()
 plt.show()

@@ -28,8 +28,8 @@ with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_addres
 # %%
 # It is the same rule as in memory, up to rounding.
 
-alone = GaussianLinearDiscriminant().fit(X, y)
-print(f"largest difference: {np.abs(model.coef_ - alone.coef_).max():.1e}")
+in_memory = GaussianLinearDiscriminant().fit(X, y)
+print(f"largest difference: {np.abs(model.coef_ - in_memory.coef_).max():.1e}")
 
 # %%
 # The scores of both classes, as computed by the workers:

@@ -2,8 +2,8 @@
 A classifier in C
 =================
 
-Export a fitted model to a C header that needs no library and no memory except for its
-constants, so that it runs on a microcontroller.
+Export a fitted model to a C header that needs no library, and no memory except for its
+constants, so it runs on a microcontroller.
 """
 
 import shutil
@@ -32,8 +32,8 @@ print(f"{header.multiplications} multiplications per decision")
 print(*header.path.read_text().splitlines()[-37:], sep="\n")
 
 # %%
-# This program uses it to read rows and write classes. (Without a compiler the figure
-# shows the decisions of Python, which are the same.)
+# This program reads rows and writes classes. (Without a compiler the figure shows the
+# decisions of Python, which are the same.)
 
 program = """
 #include "iris.h"
@@ -47,7 +47,7 @@ int main(void) {
 
 
 def decide(rows):
-    """Classes of rows, decided in C."""
+    """Return the classes of rows, predicted in C."""
     compiler = shutil.which("cc")
     if compiler is None:
         return model.predict(rows)
@@ -65,8 +65,8 @@ def decide(rows):
 length, width = np.meshgrid(np.linspace(0.5, 7.5, 280), np.linspace(0, 2.8, 200))
 rows = np.column_stack([length.ravel(), width.ravel()])
 classes = decide(rows)
-same = np.mean(classes == model.predict(rows))
-print(f"{100 * same:.3f} % of the decisions are those of Python")
+share = np.mean(classes == model.predict(rows))
+print(f"{100 * share:.3f} % of the decisions agree with Python")
 
 figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
 colors = ["#2a6fbb", "#d1602b", "#2e8b57"]

@@ -2,8 +2,8 @@
 Where Algorithm 1 fails
 =======================
 
-The paper's Algorithm 1 repeats one step until nothing changes. Where it ends depends on
-where it starts. Here, on a sample of the paper's own data set D1, it starts at LDA's
+The paper's Algorithm 1 repeats one step until nothing changes. Its result depends on
+its initial rule. Here, on a sample of the paper's own data set D1, it starts at LDA's
 rule, its first step leaves the arc of admissible rules, and it converges to a rule that
 is *worse* than LDA's under the fitted Gaussians. The default solver searches the whole
 arc and cannot miss the optimum.
@@ -21,12 +21,12 @@ statistics = best.statistics_
 (m1, m2), (S1, S2) = statistics.means, statistics.covariances()
 
 # %%
-# The rule after each step, and the angle on the arc that its weights of the two
+# Compute the rule after each step, and the angle on the arc that its weights of the two
 # covariances give for the next step. (By default ``FixedPoint`` returns the best rule
-# it has seen, here the first one; ``keep="last"`` shows where it ends.)
+# of all steps, here the first one; ``keep="last"`` returns the last one.)
 
 n1, n2 = statistics.weights
-theta, errors = [np.arctan2(n2, n1)], []  # LDA weighs covariances by numbers of rows
+theta, errors = [np.arctan2(n2, n1)], []  # LDA weights covariances by numbers of rows
 for n in range(1, 9):
     solver = FixedPoint(max_iter=n, tol=None, keep="last")
     model = GaussianLinearDiscriminant(solver=solver).fit_statistics(statistics)
@@ -44,8 +44,8 @@ print(f"the first step goes to {np.degrees(theta[1]):.2f}")
 
 figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 ErrorCurveDisplay.from_estimator(best, ax=axes)
-way = {"ms": 5, "lw": 1, "color": "#8a4fbf", "label": "steps of Algorithm 1"}
-axes.plot(np.degrees(theta[:-1]), errors, "o-", **way)
+style = {"ms": 5, "lw": 1, "color": "#8a4fbf", "label": "steps of Algorithm 1"}
+axes.plot(np.degrees(theta[:-1]), errors, "o-", **style)
 axes.set(xlim=(55, 101), ylim=(0.2, 0.4), title="D1: the whole arc, and beyond")
 axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
 plt.show()

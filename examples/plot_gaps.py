@@ -22,14 +22,14 @@ rng = np.random.default_rng(0)
 
 
 def draw(n, why, share):
-    """Return rows, the same rows with missing values, and their labels."""
+    """Return complete rows, the rows with missing values, and their labels."""
     y = np.arange(2 * n) % 2
     noise = rng.normal(size=(2 * n, 2, 1))
     X = MEANS[y] + (np.linalg.cholesky(COVARIANCES)[y] @ noise)[:, :, 0]
     by = {"at random": rng.random(2 * n), "x1 is large": X[:, 0]}.get(why, X[:, 1])
-    gaps = X.copy()
-    gaps[by > np.quantile(by, 1 - share), 1] = np.nan
-    return X, gaps, y
+    incomplete = X.copy()
+    incomplete[by > np.quantile(by, 1 - share), 1] = np.nan
+    return X, incomplete, y
 
 
 # %%
@@ -40,20 +40,20 @@ em = GaussianLinearDiscriminant(missing="em")
 marked = make_pipeline(make_union("passthrough", MissingIndicator()), em)
 
 
-def whole(X):
+def is_complete(X):
     """Return which rows are complete."""
     return ~np.isnan(X).any(axis=1)
 
 
-ways = {
-    "rows dropped": lambda X, y: em.fit(X[whole(X)], y[whole(X)]),
+fits = {
+    "rows dropped": lambda X, y: em.fit(X[is_complete(X)], y[is_complete(X)]),
     "EM": em.fit,
     "EM with an indicator": marked.fit,
 }
 
 # %%
-# Errors on 20,000 other rows, whose values are missing for the same reason. All three
-# models predict incomplete rows from the values they have; only the fits differ.
+# Compute errors on 20,000 new rows, whose values are missing for the same reason. All
+# three models predict incomplete rows from the observed values; only the fits differ.
 
 reasons = "at random", "x1 is large", "x2 itself is large"
 shares = np.array([0.05, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
@@ -62,16 +62,16 @@ for why in reasons:
     for share in shares:
         _, X, y = draw(1000, why, share)
         _, X_new, y_new = draw(10_000, why, share)
-        for name, fit in ways.items():
+        for name, fit in fits.items():
             wrong = 100 * np.mean(fit(X, y).predict(X_new) != y_new)
             errors.setdefault((why, name), []).append(wrong)
-for (why, name), found in errors.items():
-    print(f"{why:18s} {name:21s} 30 %: {found[2]:.1f}   50 %: {found[4]:.1f}")
+for (why, name), percent in errors.items():
+    print(f"{why:18s} {name:21s} 30 %: {percent[2]:.1f}   50 %: {percent[4]:.1f}")
 
 # %%
 # Above, 40 % of the values are missing: gray points are rows without a second value. EM
-# infers it from the first feature, as long as that decides what is missing. If the
-# value itself decides, nothing that is observed helps. Below are the errors. With an
+# infers it from the first feature, as long as that determines what is missing. If the
+# value itself does, nothing that is observed helps. Below are the errors. With an
 # indicator, the rule can use the fact that a value is missing.
 
 figure, axes = plt.subplots(
@@ -79,16 +79,16 @@ figure, axes = plt.subplots(
 )
 colors, styles = ("#2a6fbb", "#d1602b"), ("--", "-")
 for top, why in zip(axes[0], reasons, strict=True):
-    X, gaps, y = draw(1000, why, 0.4)
-    lost = ~whole(gaps)
-    some = np.arange(len(y)) < 500
-    top.plot(*X[lost & some].T, ".", color="0.68", ms=4)
+    X, incomplete, y = draw(1000, why, 0.4)
+    lost = ~is_complete(incomplete)
+    shown = np.arange(len(y)) < 500
+    top.plot(*X[lost & shown].T, ".", color="0.68", ms=4)
     for k, color in enumerate(colors):
-        top.plot(*X[~lost & some & (y == k)].T, ".", color=color, ms=4, alpha=0.55)
-    for name, style in zip(ways, styles, strict=False):
-        known = ways[name](gaps, y).statistics_
+        top.plot(*X[~lost & shown & (y == k)].T, ".", color=color, ms=4, alpha=0.55)
+    for name, style in zip(fits, styles, strict=False):
+        stats = fits[name](incomplete, y).statistics_
         for mean, cov, color in zip(
-            known.means, known.covariances(), colors, strict=True
+            stats.means, stats.covariances(), colors, strict=True
         ):
             values, vectors = np.linalg.eigh(cov)
             angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
@@ -97,14 +97,14 @@ for top, why in zip(axes[0], reasons, strict=True):
     top.set_title(f"x2 is missing {'where ' * (why != 'at random')}{why}")
     top.set(xlabel="x1", xlim=(-3.4, 5), ylim=(-3.4, 4.2), xticks=[], yticks=[])
 axes[0, 0].set_ylabel("x2")
-for name, style in zip(ways, styles, strict=False):
+for name, style in zip(fits, styles, strict=False):
     axes[0, 0].plot([], [], color="0.2", ls=style, lw=2, label=name)
 axes[0, 0].plot([], [], ".", color="0.68", ms=8, label="x2 is missing")
 axes[0, 0].legend(loc="lower right", fontsize="small", framealpha=0.95)
 
 drawn = {"color": "0.45", "ls": "--"}, {"color": "0.1"}, {"color": "#1b8a5a"}
 for below, why in zip(axes[1], reasons, strict=True):
-    for name, style, marker in zip(ways, drawn, "sD^", strict=True):
+    for name, style, marker in zip(fits, drawn, "sD^", strict=True):
         below.plot(
             100 * shares, errors[why, name], marker=marker, lw=2, label=name, **style
         )

@@ -24,7 +24,7 @@ search = GridSearchCV(
 )
 
 # %%
-# With scikit-learn 1.9 or newer, and rich, a callback shows the progress.
+# With rich and scikit-learn 1.9 or newer, a callback shows the progress.
 
 try:
     from sklearn.callback import ProgressBar
@@ -37,8 +37,8 @@ print(search.best_params_)
 print(f"accuracy on the other half: {search.score(X[1::2], y[1::2]):.3f}")
 
 # %%
-# All scores. A fixed amount may be too little for some classes and too much for others;
-# ``"cv"`` lets left-out rows choose.
+# Show all scores. A fixed amount may be too little for some classes and too much for
+# others; ``"cv"`` chooses it on left-out rows.
 
 scores = 100 * search.cv_results_["mean_test_score"]
 table = np.reshape(scores, (len(amounts), len(solvers))).T

@@ -34,7 +34,7 @@ models = {
 }
 
 # %%
-# The decisions of the three models. A number is at the mean of its digit.
+# Show the decisions of the three models. Each number is at the mean of its digit.
 
 low, high = Z.min(axis=0), Z.max(axis=0)
 across, up = np.meshgrid(*np.linspace(low, high, 300).T)
@@ -52,8 +52,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Two components make a picture. With all 64 pixels the order is the same: GLD is ahead
-# of LDA, and QDA, which needs some regularization to run at all, is ahead of both.
+# Two components can be drawn. With all 64 pixels the order is the same: GLD is ahead of
+# LDA, and QDA, which needs regularization to run at all, is ahead of both.
 
 models["QDA"].set_params(reg_param=0.1)
 models["GLD"].set_params(shrinkage="cv")

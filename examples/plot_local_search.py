@@ -2,9 +2,9 @@
 Skewed data: local neighborhood search
 =======================================
 
-Counts of words, as in spam filters, are far from normal: many are near zero, some very
-large. For such data the optimum of the Gaussian model is only a good start. From there
-the paper's Algorithm 2 searches for fewer training errors.
+Word counts, as in spam filters, are far from normal: many are near zero, some very
+large. For such data the optimum of the Gaussian model is only a good initial rule, from
+which the paper's Algorithm 2 searches for fewer training errors.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ print(f"{search.n_errors_start_[0]} errors before, {search.n_errors_[0]} after")
 
 # %%
 # Left: the rule before and after. Right: the errors at each iteration. The search moves
-# even if no neighbor is better, and returns the best rule it has seen.
+# even if no neighbor is better, and returns the best rule of all iterations.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 for k, color in enumerate(("#2a6fbb", "#d1602b")):

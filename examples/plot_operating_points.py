@@ -26,8 +26,8 @@ model = GaussianLinearDiscriminant(priors=[0.5, 0.5]).fit_statistics(moments)
 (frontier,) = model.frontier_
 
 # %%
-# Four answers, and what they cost. (``with_operating_point`` takes the same arguments
-# and returns a fitted estimator.)
+# Compare four answers and what they cost. (``with_operating_point`` takes the same
+# arguments and returns a fitted estimator.)
 
 points = {
     "least error": frontier.at(),
@@ -74,16 +74,15 @@ right.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.
 plt.show()
 
 # %%
-# All this holds under the model. What about data? Here are 100 samples with 200 rows of
-# each class, which are skewed, and the share of sick people among 20,000 others that
-# each rule misses. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of 20 on
-# average.
+# All this holds under the model. What about real data? Here each of 100 samples has 200
+# skewed rows of each class, and we count the sick among 20,000 others that each rule
+# misses. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of 20 on average.
 
 rng = np.random.default_rng(0)
 
 
 def draw(n):
-    """As many healthy as sick people, whose second value is skewed."""
+    """Return n healthy and n sick people, whose second value is skewed."""
     X = rng.normal(size=(2 * n, 2))
     X[:, 1] = np.exp(0.6 * X[:, 1])
     X[n:] = 1.8 - X[n:] * [1.5, 0.8]
@@ -115,8 +114,8 @@ for name, shares in missed.items():
     )
 
 # %%
-# The guarantee has a price: on average it misses fewer than it is allowed to, and so
-# there are more false alarms.
+# The guarantee has a price: on average it misses fewer than allowed, so there are more
+# false alarms.
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bins = np.linspace(0, max(map(max, missed.values())), 40)

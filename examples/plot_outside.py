@@ -1,6 +1,6 @@
 """
-An optimum outside of [0, 1]
-============================
+An optimum outside [0, 1]
+=========================
 
 Many methods mix the two covariances as ``s S1 + (1 - s) S2`` for s from 0 to 1. If one
 class is rare, the best rule may need a *negative* weight of one covariance, which no s
@@ -32,7 +32,7 @@ a, b = np.sin(theta), np.cos(theta)
 print(f"{b / (a + b):.2f} S1 + {a / (a + b):.2f} S2")
 
 # %%
-# The best rule with s from 0 to 1 (C-HLD of the paper) and the best one of all:
+# The best rule with s from 0 to 1 (the paper's C-HLD) and the best of all rules:
 
 for solver in ("fisher", "c-hld", "global"):
     model = GaussianLinearDiscriminant(solver=solver).fit_statistics(moments)
@@ -43,7 +43,7 @@ for solver in ("fisher", "c-hld", "global"):
 # between 0 and 90 degrees; the dotted line is the error of always choosing "common".
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-ErrorCurveDisplay.from_estimator(model, ax=axes)  # the last one, global
+ErrorCurveDisplay.from_estimator(model, ax=axes)  # the last model, global
 axes.axvspan(0, 90, color="#2a6fbb", alpha=0.1, lw=0, label="s from 0 to 1")
 axes.set(xlim=(-13, 15), ylim=(0.04, 0.1))
 axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")

@@ -27,11 +27,10 @@ X = np.exp(
 y = np.repeat([0, 1], n)
 
 # %%
-# Compare the discriminant alone, followed by a local search, and on transformed
-# features:
+# Compare the discriminant alone, with a local search, and on transformed features:
 
 models = {
-    "as they are": GaussianLinearDiscriminant(),
+    "untransformed": GaussianLinearDiscriminant(),
     "local search": LocalNeighborhoodSearch(),
     "PowerTransformer": make_pipeline(PowerTransformer(), GaussianLinearDiscriminant()),
 }

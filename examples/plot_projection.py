@@ -5,7 +5,7 @@ Ten digits in the plane
 Each handwritten digit is an image of 64 pixels. Principal component analysis (PCA)
 ignores the classes, and linear discriminant analysis (LDA) finds directions in which
 their *means* differ. :class:`heterolda.HeteroscedasticProjection` looks for the
-components in which pairs of classes are confused least under the Gaussian model, and so
+components in which pairs of classes are confused least under the Gaussian model, so it
 uses covariances as well as means.
 """
 
@@ -39,7 +39,7 @@ classifiers = {
 # tries other numbers of components.
 
 numbers = [1, 2, 3, 4, 6]
-right = {(kind, name): [] for kind in classifiers for name in reductions}
+accuracies = {(kind, name): [] for kind in classifiers for name in reductions}
 planes, in_plane = {}, dict.fromkeys(reductions, 0.0)
 folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
 for fold, (train, test) in enumerate(folds):
@@ -48,18 +48,18 @@ for fold, (train, test) in enumerate(folds):
             reduction.set_params(n_components=n).fit(X[train], y[train])
             Z, Z_test = reduction.transform(X[train]), reduction.transform(X[test])
             for kind, classifier in classifiers.items():
-                decided = classifier.fit(Z, y[train]).predict(Z_test)
+                predicted = classifier.fit(Z, y[train]).predict(Z_test)
                 if fold == 0:
-                    right[kind, name].append(100 * (decided == y[test]).mean())
+                    accuracies[kind, name].append(100 * (predicted == y[test]).mean())
                 if kind == "QDA" and n == 2:
-                    in_plane[name] += 100 * (decided == y[test]).sum() / len(y)
+                    in_plane[name] += 100 * (predicted == y[test]).sum() / len(y)
             if n == 2:
                 planes[name] = (Z, y[train]), (Z_test, y[test])
 
 # %%
-# The components of the last fold. Ellipses contain half of a class, and pale regions
-# are the decisions of QDA, both from training rows; the points are held-out rows. The
-# titles give the accuracy over all folds.
+# Show the components of the last fold. Ellipses contain half of a class, and pale
+# regions are the decisions of QDA, both from training rows; the points are held-out
+# rows. The titles give the accuracy over all folds.
 
 figure, axes = plt.subplots(1, 3, figsize=(9.6, 4.2), layout="constrained")
 for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
@@ -71,8 +71,8 @@ for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
 plt.show()
 
 # %%
-# How many components? For both classifiers, four are as good as six of LDA, which has
-# at most nine, one less than there are classes.
+# How many components? For both classifiers, four are as accurate as six of LDA, which
+# has at most nine, one fewer than classes.
 
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},
@@ -82,7 +82,7 @@ styles = {
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
 for ax, kind in zip(axes, classifiers, strict=True):
     for name, style in styles.items():
-        ax.plot(numbers, right[kind, name], ms=6, label=name, **style)
+        ax.plot(numbers, accuracies[kind, name], ms=6, label=name, **style)
     ax.set(title=kind, xlabel="components", xticks=numbers)
     ax.grid(color="0.9")
 axes[0].set_ylabel("rows of one held-out fold right, %")

@@ -5,7 +5,7 @@ Two classes of equal means
 A ring and its core lie in a plane that is hidden among ten features. Their means are
 equal, so the one component of linear discriminant analysis (LDA) is noise. The plane is
 not where the rows vary most, so principal component analysis (PCA) misses it, too. The
-covariances differ, and from these :class:`heterolda.HeteroscedasticProjection` finds
+covariances differ, and :class:`heterolda.HeteroscedasticProjection` uses them to find
 the plane. Two classes can have as many components as there are features.
 """
 
@@ -37,8 +37,7 @@ print(", ".join(f"{100 * share:.1f} %" for share in explained))
 
 # %%
 # All three reductions are fitted to half of the rows. The pictures show the other half,
-# which was held out, and so do the accuracies of quadratic discriminant analysis (QDA)
-# in the components.
+# with the accuracies of quadratic discriminant analysis (QDA) in the components.
 
 reductions = {
     "PCA": PCA(2),

@@ -5,9 +5,9 @@ One dial from Algorithm 1 to Algorithm 2
 The paper has two algorithms: one looks for the best line for two fitted Gaussians, the
 other for fewer training errors. They are the two ends of one family. For a width
 between 0 and 1, each row becomes a small Gaussian, and the rule minimizes the error
-under these mixtures. Width 1 is the Gaussian optimum; as the width goes to 0, the error
-becomes the share of training errors. ``path_`` lists the error on held-out rows for
-several widths.
+under the resulting mixtures. Width 1 is the Gaussian optimum; as the width goes to 0,
+the error becomes the share of training errors. ``path_`` lists the error on held-out
+rows for several widths.
 """
 
 import matplotlib.pyplot as plt
@@ -23,14 +23,14 @@ rng = np.random.default_rng(0)
 
 
 def normal(n=240, d=12):
-    """Two normal classes of unequal covariances, and few rows for the features."""
+    """Return two normal classes of unequal covariances, with few rows."""
     y = np.arange(n) % 2
     spread = np.where(y[:, None] == 0, rng.uniform(0.5, 2, d), rng.uniform(0.5, 2, d))
     return spread * rng.normal(size=(n, d)) + 0.45 * y[:, None], y
 
 
 def far_from_normal(n=1000, d=3):
-    """A tenth of the first class is far beyond the second."""
+    """Return two classes; a tenth of the first is far beyond the second."""
     y = np.arange(n) % 2
     X = rng.normal(size=(n, d)) + 1.2 * y[:, None]
     X[(y == 0) & (rng.random(n) < 0.1)] += 9.0
@@ -41,7 +41,7 @@ def far_from_normal(n=1000, d=3):
 # For normal classes, wide is best: small widths count the errors of a few rows and
 # overfit. If the Gaussian model is wrong, narrow is best. The bars are one standard
 # error; filled circles are the candidates that the final rule averages. Algorithm 2
-# ends with few training errors in both cases, which says little about new rows.
+# makes few training errors in both cases, which says little about new rows.
 
 figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.4), layout="constrained")
 for ax, draw in zip(axes, (normal, far_from_normal), strict=True):

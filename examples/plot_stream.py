@@ -2,10 +2,10 @@
 A stream that drifts
 ====================
 
-``partial_fit`` adds each batch to the class statistics, so its model is always that of
-*all* rows so far. If the classes drift, old rows mislead. There are two ways to forget
-them: ``decay`` reduces their weight with every batch, and ``window - old`` subtracts
-rows that leave a window.
+``partial_fit`` adds each batch to the class statistics, so its model is always fitted
+to *all* rows so far. If the classes drift, old rows mislead. There are two ways to
+forget them: ``decay`` reduces their weight with every batch, and ``window - old``
+subtracts rows that leave a window.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ shapes = np.array(
 
 
 def batch(time, n=200):
-    """Four classes go round in a circle, once in 200 batches."""
+    """Return rows of four classes, which move in a circle once in 200 batches."""
     y = rng.integers(0, 4, n)
     angle = 2 * np.pi * (time / 200 + y / 4)
     center = 2.2 * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -36,7 +36,7 @@ def batch(time, n=200):
 
 # %%
 # Each batch is predicted before the model learns from it. With ``decay=0.8`` the total
-# weight tends to that of 1 / (1 - 0.8) = 5 batches, with an average age of 4; the
+# weight approaches that of 1 / (1 - 0.8) = 5 batches, with an average age of 4; the
 # window contains 8 batches.
 
 first = batch(0)
@@ -58,7 +58,7 @@ for time in range(1, 150):
     recent.fit_statistics(window)
 
 # %%
-# Accuracy of each batch, averaged over ten.
+# Show the accuracy of each batch, averaged over ten.
 
 smooth = np.ones(10) / 10
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")

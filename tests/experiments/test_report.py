@@ -28,7 +28,7 @@ def test_the_page_is_self_contained_and_complete(tmp_path, rng):
     assert "7 methods on 4 data sets: D2, liver, iris, wine. Friedman" in text
     few = [row for row in rows if row[0] == "liver"]
     other = write_report(write_run(tmp_path / "few", few)).read_text("utf-8")
-    assert "Ranks need at least two data sets" in other
+    assert "Ranks need at least two methods" in other
     with pytest.raises(FileNotFoundError, match="nowhere"):
         write_report(run, tmp_path / "nowhere" / "report.html")
     assert not (tmp_path / "nowhere").exists()

@@ -1,6 +1,6 @@
 """The paper's study: its data sets, protocol and tables.
 
-The names are imported when they are first used, like those of `heterolda`.
+Names are imported on first use, like those of `heterolda`.
 """
 
 from heterolda.foundations import lazy_names

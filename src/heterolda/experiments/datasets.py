@@ -1,9 +1,9 @@
-"""The data sets of the study: drawn, bundled with scikit-learn, or read from files.
+"""Load the data sets of the study: drawn, bundled with scikit-learn, or from files.
 
-D1 and D2 are the paper's artificial sets, drawn with the parameters that its
-equations (42) and (43) print: Gaussian classes with S1 = I and a diagonal S2. The real
-sets are read from a folder of files ``<name>.csv.gz`` (a header, then one row per line,
-the label last), or fetched from OpenML by scikit-learn, which keeps a copy.
+D1 and D2 are the paper's artificial sets, drawn with the parameters in its equations
+(42) and (43): Gaussian classes with S1 = I and a diagonal S2. The real sets are read
+from files ``<name>.csv.gz`` in a folder (a header, then one row per line, the label
+last), or fetched from OpenML by scikit-learn, which keeps a copy.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ DataDir = str | os.PathLike[str] | None
 
 __all__ = ["CATALOGUE", "DataSet", "load_dataset", "make_d1", "make_d2", "write_sample"]
 
-# The environment variable that names the folder of the files.
-VARIABLE = "HETEROLDA_DATA"
+VARIABLE = "HETEROLDA_DATA"  # the environment variable with the folder of the files
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
     shift : float, default=0.75
-        Difference of the means in every coordinate; the default is as printed.
+        Difference of the means in every coordinate; the default is the paper's.
 
     Returns
     -------
@@ -137,9 +136,8 @@ def make_d2(random_state: Any = None, shift: float = 0.75) -> Data:
 
     Notes
     -----
-    The accuracies that the paper reports for D2 do not follow from the parameters it
-    prints: these give about 83 %, the paper reports about 78 %. A shift of 0.53 gives
-    what it reports.
+    The paper's parameters do not give its accuracies for D2: they give about 83 %, and
+    the paper reports about 78 %. A shift of 0.53 gives the reported accuracies.
 
     Examples
     --------
@@ -182,9 +180,9 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     name : str
         A name of the catalogue.
     data_dir : path-like, default=None
-        Folder with files ``<name>.csv.gz``; by default the one that the environment
-        variable HETEROLDA_DATA names. A set that has no file there is fetched from
-        OpenML, or taken from scikit-learn's copy of what it fetched before.
+        Folder with files ``<name>.csv.gz``; by default that of the environment variable
+        HETEROLDA_DATA. A set without a file there is fetched from OpenML, or taken from
+        scikit-learn's copy of an earlier download.
     random_state : int, RandomState instance or None, default=0
         Seed of the sets that are drawn.
 
@@ -193,15 +191,15 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     X : ndarray of shape (n, d)
         Features, in C order.
     y : ndarray of shape (n,)
-        Labels: whole numbers if all are, otherwise text.
+        Labels: integers if all are whole numbers, otherwise text.
 
     Raises
     ------
     ValueError
-        If the name is unknown, or the data are not what the catalogue says: files
-        must have its sha256, and all data its numbers of rows, features and classes.
+        If the name is unknown, or the data differ from the catalogue in the sha256 of
+        the file or in the numbers of rows, features and classes.
     OSError
-        If the set is neither in the folder nor can be fetched.
+        If the set is not in the folder and cannot be fetched.
 
     Examples
     --------
@@ -239,7 +237,7 @@ def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
 
 
 def dataset_file(name: str, data_dir: DataDir) -> Path | None:
-    """Return the file of a set, which may not exist; None if no folder is named."""
+    """Return the path of a set's file, which may not exist; None without a folder."""
     folder = os.environ.get(VARIABLE) if data_dir is None else data_dir
     if not folder:
         return None
@@ -276,7 +274,7 @@ def _bundled(name: str, **options: Any) -> Any:
 
 
 def _read(row: DataSet, data_dir: DataDir) -> Data:
-    """Return features and labels of a file whose digest is right."""
+    """Read features and labels from a file, and check its digest."""
     path: Any = dataset_file(row.name, data_dir)
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
@@ -293,7 +291,7 @@ def _read(row: DataSet, data_dir: DataDir) -> Data:
 
 
 def _labels(text: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers if all labels are such, otherwise text."""
+    """Convert labels to integers if possible, otherwise to text."""
     try:
         return text.astype("int64")
     except ValueError:
@@ -301,14 +299,14 @@ def _labels(text: NDArray[Any]) -> NDArray[Any]:
 
 
 def _fetch(row: DataSet) -> Data:
-    """Return features and labels from OpenML, or from scikit-learn's copy of them."""
+    """Fetch features and labels from OpenML, or from scikit-learn's copy."""
     remedy = f"put {row.name}.csv.gz into a folder that data_dir or {VARIABLE} names"
     if row.openml is None:
         raise FileNotFoundError(
             f"the data set {row.name} has no file, and OpenML does not have it in this "
             f"form: {remedy}"
         )
-    with warnings.catch_warnings(action="ignore"):  # of the network, and of old sets
+    with warnings.catch_warnings(action="ignore"):  # about the network and old versions
         try:
             fetched = bundled.fetch_openml(
                 data_id=row.openml["data_id"],

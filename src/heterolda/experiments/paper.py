@@ -1,4 +1,4 @@
-"""The printed tables of the paper, quoted as they stand in ``paper.toml``."""
+"""Read the paper's printed tables from ``paper.toml``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["METHODS", "TABLES", "printed_figure", "printed_row", "slips"]
 
 _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
-# By number, the rows by data set.
+# Rows by data set, by number of the table.
 TABLES = {int(number): rows for number, rows in _PAPER["table"].items()}
-# Sets that are not in Table 1 but are compared with one of its rows.
+# Sets that are not in Table 1, and the sets with which they are compared.
 _VARIANTS = {"D2-0.53": "D2"}
 
 
 def slips(table: int, datasets: Sequence[str]) -> list[str]:
-    """Return what to know about the figures of a table when comparing with them."""
+    """Return notes on slips in the printed figures of a table."""
     if not any(printed_row(table, name) for name in datasets):
         return []
     notes = _PAPER["slips"][str(table)] | _PAPER["slips"]["any"]
@@ -32,7 +32,7 @@ def printed_figure(table: int, dataset: str, method: str) -> float | None:
 def printed_row(table: int, dataset: str) -> dict[str, float]:
     """Return the figures of a data set in Tables 2 to 4, by method."""
     row = TABLES[table].get(_VARIANTS.get(dataset, dataset), ())
-    return dict(zip(METHODS, row, strict=False))  # Table 2 has the first five alone
+    return dict(zip(METHODS, row, strict=False))  # Table 2 has only the first five
 
 
 def printed_letter(dataset: str) -> str:

@@ -1,8 +1,8 @@
-"""Comparison of methods over data sets by their ranks.
+"""Compare methods over data sets by their ranks.
 
-Friedman's test asks whether any methods differ at all, Nemenyi's critical difference
-which ones do; see J. Demsar (2006), "Statistical comparisons of classifiers over
-multiple data sets", Journal of Machine Learning Research 7, 1-30.
+Friedman's test asks whether any methods differ, and Nemenyi's critical difference which
+ones; see J. Demsar (2006), "Statistical comparisons of classifiers over multiple data
+sets", Journal of Machine Learning Research 7, 1-30.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Comparison:
 
     methods: list[str]  # from the best average rank to the worst
     ranks: Array  # the average ranks in the same order; 1 is the best
-    chi_square: float  # Friedman's, corrected for ties; NaN for two methods,
-    p_value: float  # for which the test does not exist
+    chi_square: float  # Friedman's, corrected for ties; NaN for two methods
+    p_value: float  # NaN for two methods
     critical_difference: float  # average ranks closer than this do not differ
     cliques: list[tuple[int, int]]  # first and last index of groups that do not differ
 
@@ -44,7 +44,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
     """Compare methods by scores of shape (n_datasets, n_methods); larger is better.
 
-    Equal scores share their average rank. At least two data sets and methods.
+    Equal scores share their average rank. There must be two data sets and two methods.
     """
     n, k = scores.shape
     ranks = rankdata(-scores, axis=1).mean(axis=0)
@@ -67,7 +67,7 @@ def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Com
 
 
 def _cliques(ranks: Array, distance: float) -> list[tuple[int, int]]:
-    """Return the largest runs of sorted ranks that span less than the distance."""
+    """Return the maximal runs of sorted ranks that span less than the distance."""
     last = np.searchsorted(ranks, ranks + distance, side="left") - 1
     groups: list[tuple[int, int]] = []
     for first, end in enumerate(last.tolist()):

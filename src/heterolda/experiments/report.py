@@ -1,4 +1,4 @@
-"""The report of a study: one page with the tables and ranks, for any browser."""
+"""Write the report of a study: an HTML page with the tables and ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INTRODUCTION = (
     "gld. pairwise-lda, as in the paper, pools the covariances of two classes at a "
     "time; lda is scikit-learn's, which pools those of all classes.",
 )
-# Sets whose rows are among those of another one would count twice in ranks.
+# Sets whose rows are part of another set, to count them once in ranks.
 _PART_OF = {"D2-0.53": "D2", "digits": "optdigits"}
 
 
@@ -50,14 +50,14 @@ def write_report(
     Returns
     -------
     Path
-        The file. It needs nothing else, and no network.
+        The file, which is self-contained.
     """
     results = read_results(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
     plt: Any = pyplot()  # type: ignore[no-untyped-call]
     with (
         written_whole(path) as file,  # before the work, to fail early
-        # Names are not formulas, and the user's style is for other pictures.
+        # Names are not formulas, and the user's style does not apply.
         plt.style.context(["default", {"text.parse_math": False}]),
     ):
         file.write(_page(results).encode())
@@ -93,7 +93,7 @@ def _facts(results: Results) -> str:
 
 
 def _ranking(results: Results) -> Block:
-    """Return the diagram of ranks on the sets on which all methods are complete."""
+    """Return the diagram of ranks over the sets that all methods completed."""
     cells, methods = results.cells, results.methods
     datasets = [
         d
@@ -102,10 +102,7 @@ def _ranking(results: Results) -> Block:
         and all((d, m) in cells and cells[d, m].complete for m in methods)
     ]
     if len(datasets) < 2 or len(methods) < 2:
-        need = (
-            "Ranks need at least two data sets on which at least two methods are "
-            "complete."
-        )
+        need = "Ranks need at least two methods and two data sets that they completed."
         return Paragraph([need], small=True)
     scores = [[cells[d, m].accuracies.mean() for m in methods] for d in datasets]
     comparison = compare_ranks(methods, np.array(scores))

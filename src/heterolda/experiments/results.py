@@ -1,4 +1,4 @@
-"""The results of a study: one row for each data set, method, trial and fold.
+"""Read and write the results of a study, a row per data set, method, trial and fold.
 
 A folder of results has ``results.csv``, to which rows are appended as folds finish,
 and ``run.json``, which says how they were computed.
@@ -24,17 +24,13 @@ __all__ = ["Cell", "Results", "Row", "read_results"]
 
 RESULTS, RUN = "results.csv", "run.json"
 Key = tuple[str, str, int, int]
-# Nobody has more trials, rows or iterations, or measures times that are longer, or
-# shorter than its inverse; so ratios of times are finite.
+# Limit on counts and on times and their inverses, so that ratios of times are finite.
 _LARGEST = 10**12
 _RUN = {"folds": int, "seed": int, "versions": dict, "machine": dict}
 
 
 class Row(NamedTuple):
-    """Result of a method on a fold; trials and folds count from 0.
-
-    A method without a Bayes error or without iterations has NaN there.
-    """
+    """Result of a method on a fold; trials and folds count from 0."""
 
     dataset: str
     method: str
@@ -43,10 +39,10 @@ class Row(NamedTuple):
     n_train: int
     n_test: int
     n_correct: int
-    bayes_error: float  # mean over the pairs of classes, a fraction
+    bayes_error: float  # mean over the pairs of classes, a fraction; NaN if none
     fit_seconds: float  # to three digits
     predict_seconds: float
-    iterations: float
+    iterations: float  # NaN if none
 
     @property
     def key(self) -> Key:
@@ -55,7 +51,7 @@ class Row(NamedTuple):
 
     @classmethod
     def parse(cls, record: list[str]) -> Row:
-        """Return the row of a record of text; a ValueError says what is wrong."""
+        """Convert a record of text to a row, or raise ValueError."""
         if len(record) != len(cls._fields):
             raise ValueError(
                 f"it has {len(record)} fields instead of {len(cls._fields)}"
@@ -97,7 +93,7 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Return whether there are as many folds as anywhere in the study."""
+        """Return whether no fold is missing."""
         return len(self.rows) == self.n_folds
 
     @property
@@ -115,11 +111,11 @@ class Cell:
 
     @property
     def bayes_error(self) -> float:
-        """Mean over folds of the mean error of the pairs, a fraction; NaN if none."""
+        """Mean Bayes error over folds, a fraction; NaN if none."""
         return float(np.mean([row.bayes_error for row in self.rows]))
 
     def time_ratio(self, peer: Cell) -> float:
-        """Return the median ratio of training times on the folds that both have."""
+        """Return the median ratio of training times over the common folds."""
         other = {(row.trial, row.fold): row.fit_seconds for row in peer.rows}
         ratios = [
             row.fit_seconds / other[row.trial, row.fold]
@@ -156,7 +152,7 @@ class Results:
 
     @cached_property
     def cells(self) -> dict[tuple[str, str], Cell]:
-        """Return the results by data set and method, where there are any."""
+        """Return the results by data set and method."""
         rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in sorted(self.rows, key=lambda row: (row.trial, row.fold)):
             rows[row.dataset, row.method].append(row)
@@ -175,8 +171,8 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     Returns
     -------
     Results
-        The rows and how they were computed. A last line without its end, which a
-        killed run leaves behind, is left out.
+        The rows and how they were computed. An incomplete last line, from a run that
+        was killed, is left out.
     """
     path = Path(folder)
     return Results(_read_rows(path / RESULTS), _read_run(path / RUN))
@@ -198,7 +194,7 @@ def _read_run(path: Path) -> dict[str, Any]:
 
 
 def _read_rows(path: Path) -> list[Row]:
-    """Return the rows, without a last line that a crash has cut."""
+    """Return the rows, without an incomplete last line."""
     lines = _text(path).splitlines(keepends=True)
     header = ",".join(Row._fields)
     if not lines or lines[0].rstrip("\r\n") != header:
@@ -223,7 +219,6 @@ def _read_rows(path: Path) -> list[Row]:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,12 +1,11 @@
-"""The paper's protocol: repeated stratified cross-validation, every method alike.
+"""Run the paper's protocol, repeated stratified cross-validation.
 
-All methods of a fold run in the same process, one after the other, on the same rows
-and with one thread, so that their times compare. A trial is a shuffle with a seed of
-its own, and for D1 and D2 a new draw.
+All methods of a fold run in the same process, in sequence, on the same rows and with
+one thread, so that their times are comparable. Each trial is a shuffle with its own
+seed, and for D1 and D2 also a new draw.
 
-Folds are stratified. A class with fewer rows than folds is spread over as many folds
-as it has rows: each of its rows is tested once, and in the other folds all of them
-belong to the training rows.
+A class with fewer rows than folds has one test row in as many folds as it has rows; in
+the other folds all its rows are training rows.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ __all__ = ["METHODS", "Study", "Task", "resolve_methods"]
 
 
 def _pure(solver: str) -> Any:
-    """Return the discriminant as the paper has it: without shrinkage and guard."""
+    """Return the discriminant of the paper, without shrinkage and guard."""
     return GaussianLinearDiscriminant(solver=solver, guard=False, shrinkage=0.0)
 
 
@@ -81,8 +80,8 @@ def _scaled(model: Any) -> Any:
     return make_pipeline(StandardScaler(), model)
 
 
-# The paper's seven, then two of ours and three of scikit-learn. The answers of the SVM
-# do not depend on its cache; the default of 200 MB costs memory and gains no time.
+# The paper's seven, then two of ours and three of scikit-learn. The SVM has a small
+# cache, because the default of 200 MB costs memory and saves no time.
 METHODS: dict[str, Any] = {
     "pairwise-lda": _pure("fisher"),
     "c-hld": _pure("c-hld"),
@@ -124,17 +123,17 @@ class Study:
         Names of the catalogue; or data by name, each a pair (X, y), or None for a set
         of the catalogue.
     methods : list of str, or dict
-        Names of `METHODS`; or classifiers by name, of scikit-learn's kind, or None for
-        one of `METHODS`.
+        Names of `METHODS`; or scikit-learn classifiers by name, or None for one of
+        `METHODS`.
     trials : int, default=1
         Number of shuffles.
     folds : int, default=10
         Number of folds of each shuffle.
     seed : int, default=0
-        Trial t uses the seed ``seed + t``, for the shuffle and for every parameter
+        Trial t uses ``seed + t`` for the shuffle and for every parameter
         ``random_state`` of the methods.
     data_dir : path-like, default=None
-        Folder of the files of the catalogue, as for `load_dataset`.
+        Folder of the catalogue's files, as for `load_dataset`.
 
     Examples
     --------
@@ -165,7 +164,7 @@ class Study:
             self.methods = dict.fromkeys(self.methods)
 
     def tasks(self, done: Container[Key] = ()) -> list[Task]:
-        """Return what remains to be computed after rows with the keys in `done`."""
+        """Return the tasks that remain when the keys in `done` have been computed."""
         tasks = []
         for key in product(range(self.trials), self.datasets, range(self.folds)):
             trial, dataset, fold = key
@@ -199,13 +198,13 @@ class Study:
         seed = self.seed + task.trial
         folds = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
-            # Classes with fewer rows than folds: see the head of this module.
+            # See the docstring of this module.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             train, test = list(folds.split(X, y))[task.fold]
         return X[train], y[train], X[test], y[test]
 
     def evaluate(self, task: Task) -> tuple[list[Row], list[str]]:
-        """Run the methods of a task; return rows, and which methods failed and why."""
+        """Run the methods of a task; return rows and messages on failures."""
         rows, failures = [], []
         split = self.split(task)
         with threadpool_limits(1):
@@ -226,23 +225,23 @@ class Study:
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> Results:
-        """Compute what a folder of results lacks.
+        """Compute the results that are missing from a folder.
 
         Parameters
         ----------
         out : path-like
-            The folder. It keeps its rows: a run that was interrupted continues, and
-            further data sets, methods and trials can be added.
+            The folder. Its rows are kept, so an interrupted run continues, and data
+            sets, methods and trials can be added.
         jobs : int, default=1
             Number of processes.
         progress : callable, default=None
-            Is called with what was done last and the share that is done.
+            Called with a text on the last task and the share of the work done.
 
         Returns
         -------
         Results
-            All rows of the folder. Methods that failed are missing; a warning says
-            why, and the next run tries them again.
+            All rows of the folder. Methods that failed are missing; a warning gives the
+            reason, and the next run tries them again.
         """
         self._check()
         folder = Path(out)
@@ -261,11 +260,11 @@ class Study:
                     progress(text, number / len(tasks))
         except BrokenProcessPool:
             raise RuntimeError(
-                "a process was killed, perhaps for lack of memory; run the same "
+                "a process was killed, perhaps for lack of memory: run the same "
                 "command again to continue, with fewer jobs if memory is short"
             ) from None
         finally:
-            # After an interrupt, joblib would warn that tasks are left.
+            # After an interrupt, joblib would warn of unfinished tasks.
             with warnings.catch_warnings(action="ignore"):
                 results.close()
         for text, n in failures.items():
@@ -273,7 +272,7 @@ class Study:
         return read_results(folder)
 
     def _check(self) -> None:
-        """Load every set and make every model once, so that errors come first."""
+        """Load every set and make every model once, to raise errors early."""
         for name in [*self.datasets, *self.methods]:
             if not name or not name.isprintable():
                 raise ValueError(f"{name!r} is not a name that can be printed")
@@ -290,7 +289,7 @@ class Study:
                 )
 
     def _opened(self, folder: Path) -> set[Key]:
-        """Make a folder ready for further rows; return the keys of those it has."""
+        """Prepare a folder for new rows; return the keys of the rows it has."""
         folder.mkdir(parents=True, exist_ok=True)
         path, run = folder / RESULTS, self._description()
         old = read_results(folder) if path.exists() else None
@@ -298,14 +297,13 @@ class Study:
             for key in ("folds", "seed"):
                 if old.run[key] != run[key]:
                     raise ValueError(
-                        f"{str(folder)!r} holds results with {key} = {old.run[key]}, "
-                        f"which do not go with {key} = {run[key]}: choose another "
-                        "folder"
+                        f"{str(folder)!r} has results with {key} = {old.run[key]}, "
+                        f"not {key} = {run[key]}: choose another folder"
                     )
             if old.run != run:
                 warnings.warn(
                     f"the rows in {str(folder)!r} were computed with other versions or "
-                    f"on another kind of machine; {RUN} now states those of this run",
+                    f"on another kind of machine; {RUN} now describes this run",
                     stacklevel=3,
                 )
         with written_whole(folder / RUN) as file:
@@ -313,12 +311,12 @@ class Study:
         if old is None or not old.rows:
             path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
             return set()
-        with open(path, "r+b") as file:  # without a line that a crash has cut
+        with open(path, "r+b") as file:  # remove a line that a crash has cut
             file.truncate(file.read().rfind(b"\n") + 1)
         return {row.key for row in old.rows}
 
     def _description(self) -> dict[str, Any]:
-        """Return what ``run.json`` says, free of names and paths of the machine."""
+        """Return the content of ``run.json``; it has no names or paths."""
         libraries = "numpy", "scipy", "scikit-learn"
         return {
             "folds": self.folds,
@@ -343,9 +341,9 @@ _loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
 def _measured(
     model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any
 ) -> dict[str, Any]:
-    """Train a model, test it, and return the figures of its row."""
+    """Fit and test a model, and return the figures of its row."""
     with warnings.catch_warnings():
-        # Pairs without a useful rule belong to the paper's data.
+        # The paper's data have pairs without a useful rule.
         warnings.simplefilter("ignore", TrivialRuleWarning)
         begin = time.perf_counter()
         model.fit(X_train, y_train)

@@ -1,6 +1,7 @@
-"""Tables 2, 3 and 4 of the paper from the results of a study, next to its own figures.
+"""Make the paper's Tables 2, 3 and 4 from the results of a study.
 
-Table 2 has the Bayes errors, Table 3 the accuracies and Table 4 the training times.
+Table 2 has Bayes errors, Table 3 accuracies and Table 4 training times, together with
+the paper's figures.
 """
 
 from __future__ import annotations
@@ -19,24 +20,23 @@ __all__ = ["FORMATS", "Table", "make_table", "render_table"]
 
 BEST, FEWER, MISSING = "*", "†", "–"
 LEGEND = f"{BEST} best of its line; {MISSING} no result"
-# The method that times are compared with, if a study has it.
-_PEER = "pairwise-lda"
+_PEER = "pairwise-lda"  # times are relative to it, if a study has it
 _WIDTH = 88
-_PANEL = 5  # methods next to each other on a terminal
+_PANEL = 5  # methods side by side on a terminal
 
 Figures = dict[str, float]  # by method
 Cells = dict[str, Cell]  # by method
 
 
 class Line(NamedTuple):
-    """Figures of a data set; without decimal places they have three digits."""
+    """Figures of a data set, with three digits if `places` is None."""
 
     heading: str
     figures: Figures
     places: int | None = None
 
     def text(self, method: str) -> str:
-        """Return a figure as it is printed."""
+        """Return a figure as text."""
         value, places = self.figures[method], self.places
         if places is None:
             size = math.floor(math.log10(value)) if value else 0
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 class Table:
     """A table of a study: rows of data set, line, and a marked entry for each method.
 
-    The main line of a data set has its name; the names of further lines are empty.
+    Only the first line of a data set has its name.
     """
 
     title: str
@@ -104,8 +104,8 @@ _KINDS = {
     2: _Kind(
         "Mean Bayes error of the pairs of classes",
         "The error that the fitted Gaussian model predicts for its rules, averaged "
-        "over pairs, folds and trials, in %; for sets of the paper also times 10/n, as "
-        "there. No rows are counted.",
+        "over pairs, folds and trials, in %; for the paper's sets also times 10/n, as "
+        "in the paper. No rows are counted.",
         _bayes_errors,
         min,
     ),
@@ -129,8 +129,8 @@ _KINDS = {
 def make_table(results: Results, number: int) -> Table:
     """Make a table of a study, by the paper's number.
 
-    Methods without a figure are left out. Figures of fewer folds than others are marked
-    and do not count among the best.
+    Methods without a figure are left out. Figures of fewer folds are marked, and are
+    never marked as best.
     """
     if number not in _KINDS:
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
@@ -140,8 +140,8 @@ def make_table(results: Results, number: int) -> Table:
     for (dataset, method), cell in results.cells.items():
         cells[dataset][method] = cell
     lines = {
-        dataset: kind.lines(own, paper.printed_row(number, dataset), peer)
-        for dataset, own in cells.items()
+        dataset: kind.lines(by_method, paper.printed_row(number, dataset), peer)
+        for dataset, by_method in cells.items()
     }
     shown = {method for main, *_ in lines.values() for method in main.figures}
     methods = [method for method in results.methods if method in shown]
@@ -151,9 +151,9 @@ def make_table(results: Results, number: int) -> Table:
         marked = _marked(main, cells[dataset], kind.best)
         rows.append([name, main.heading, *(marked.get(m, MISSING) for m in methods)])
         for line in others:
-            own = [line.text(m) if m in line.figures else "" for m in methods]
-            if any(own):
-                rows.append(["", line.heading, *own])
+            texts = [line.text(m) if m in line.figures else "" for m in methods]
+            if any(texts):
+                rows.append(["", line.heading, *texts])
     fewer = [
         f"{m} on {d} ({len(cell.rows)} of {cell.n_folds})"
         for (d, m), cell in results.cells.items()
@@ -168,7 +168,7 @@ def make_table(results: Results, number: int) -> Table:
 
 
 def _marked(line: Line, cells: Cells, best: Callable[..., str]) -> dict[str, str]:
-    """Return figures as text by method, with a mark if best or of fewer folds."""
+    """Return figures by method as text, marked if best or of fewer folds."""
     texts = {method: line.text(method) for method in line.figures}
     complete = {method for method in texts if cells[method].complete}
     goal = best((texts[m] for m in complete), key=float, default="")
@@ -185,7 +185,7 @@ def as_text(table: Table) -> str:
     for first in range(0, len(table.methods), _PANEL):
         panel = [["", *(f"{name} " for name in table.methods[first : first + _PANEL])]]
         for name, heading, *entries in table.rows:
-            # A figure without a mark keeps its place, so that digits stand in columns.
+            # A blank in place of a mark aligns the digits.
             texts = [
                 text if text.endswith((FEWER, BEST)) else f"{text} "
                 for text in entries[first : first + _PANEL]
@@ -203,7 +203,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table of GitHub's kind, the best figures in bold."""
+    """Return a table for GitHub, the best figures in bold."""
 
     def bold(text: str) -> str:
         return f"**{text.removesuffix(BEST)}**" if text.endswith(BEST) else text
@@ -211,7 +211,7 @@ def as_markdown(table: Table) -> str:
     rows: list[Any] = [
         ["Data set", "", *table.methods],
         ["---", "---", *("---:" for _ in table.methods)],
-        *([name, heading, *map(bold, own)] for name, heading, *own in table.rows),
+        *([name, heading, *map(bold, row)] for name, heading, *row in table.rows),
     ]
     body = [f"| {' | '.join(row)} |" for row in rows]
     notes = [f"- {note}" for note in table.notes]
@@ -232,7 +232,7 @@ def render_table(results: Results, table: int, format: str = "text") -> str:
     table : {2, 3, 4}
         The paper's number: Bayes error, accuracy or training time.
     format : {"text", "markdown"}, default="text"
-        For terminals, or for pages.
+        For terminals or for web pages.
 
     Returns
     -------
