@@ -58,6 +58,7 @@ def test_small_widths_have_no_more_training_errors_than_algorithm_2(rng):
 
 def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_classes):
     X, y = make_classes(n_classes=4, n=40, d=3)
+    X, y = np.concatenate([X, X[y == 3] + 1]), np.append(y, [3] * 40)
     rows = rows_of(X, y)
     moments = moments_of(rows)
     optimum = solve(moments, Global())
@@ -75,10 +76,11 @@ def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_clas
             strict=True,
         ):
             total, w = 0.0, -coef
-            for k, side in ((i, 1), (j, -1)):
+            p, q = moments.pair_priors[pair]
+            for k, side, prior in ((i, 1, p), (j, -1, q)):
                 m, sigma = moments.means[k], np.sqrt(w @ moments.covariances[k] @ w)
                 s = m @ w + np.sqrt(1 - h * h) * (X[y == k] - m) @ w
-                total += ndtr(side * (w0 - s) / (h * sigma)).mean() / 2
+                total += ndtr(side * (w0 - s) / (h * sigma)).mean() * prior
             assert_allclose(total, error, rtol=1e-6, atol=1e-12)
 
 
