@@ -243,6 +243,8 @@ REFUSED = {
     "--data iris.csv -t y --datasets iris": (2, "--data has two sets named"),
     "--methods sklearn.svm:SVC,sklearn.svm:SVC": (2, "--methods has two named"),
     "--datasets iris --folds 51": (2, "largest class has 50 rows"),
+    "--data gap.csv -t y": (1, "fill it in, or leave such rows out\n"),
+    "--data one.csv -t y": (1, "at least 2 classes are needed"),
     "--datasets iris --out file/out": (1, "heterolda: file/out: Not a directory"),
 }
 
@@ -251,17 +253,20 @@ REFUSED = {
 def test_errors_end_with_one_line(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
+    Path("gap.csv").write_text("x,y\n1,2\n,3\n")
+    Path("one.csv").write_text("x,y\n" + "1,2\n" * 20)
     status, message = REFUSED[arguments]
     result = invoke("reproduce", *arguments.split())
     assert result.exit_code == status
     assert message in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "gap.csv", "one.csv"}
 
 
 def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\nclass Mine(GaussianNB): pass\n"
+        "from sklearn.naive_bayes import GaussianNB\nclass Mine(GaussianNB):\n"
+        "    def predict(self, X):\n        return super().predict(X)[:, None]\n"
         "class Fails(GaussianNB):\n    def fit(self, X, y):\n        raise ValueError\n"
     )
     Path("liver.csv.gz").touch()
@@ -288,4 +293,5 @@ def test_the_commands_with_own_data_and_methods(tmp_path, monkeypatch):
     failed = invoke(*reproduce, "lda,own:Fails")
     assert failed.exit_code == 1
     assert "note: Fails failed on mine: ValueError" in failed.stderr
+    assert "has results of mine and keeps them" in failed.stderr
     assert invoke(*reproduce, "lda").exit_code == 0

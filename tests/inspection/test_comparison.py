@@ -31,7 +31,7 @@ class Odd(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return np.full(len(X), self.classes_[0])
+        return np.full((len(X), 1), self.classes_[0])  # in a column, as some do
 
     def __sklearn_clone__(self):
         return self

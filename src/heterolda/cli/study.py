@@ -161,7 +161,7 @@ def _own_sets(
         name = Path(path).name.partition(".")[0]
         if name in (*others, *sets):
             raise ParameterError("data", f"has two sets named {name!r}: rename one")
-        rows, _ = read_all(Table(path, target, takes_missing=False))
+        rows, _ = read_all(Table(path, target, takes_missing=None))
         sets[name] = rows.X, rows.labels
     return sets
 

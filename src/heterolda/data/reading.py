@@ -183,8 +183,9 @@ def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | N
     if table.missing == "error":
         em_helps = table.advice == "em" and np.isnan(X[used.argmin()]).any()
         keep = "keep such rows with missing='em', " if em_helps else ""
+        drop = " with missing='drop'" if table.advice else ""
         raise ValueError(
             f"{file.place(bad, n_before)} is missing: fill it in, {keep}or leave such "
-            "rows out with missing='drop'"
+            f"rows out{drop}"
         )
     return used

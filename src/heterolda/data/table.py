@@ -46,7 +46,8 @@ class Table:
     categories: tuple[Category, ...] = ()
     format: Format = field(default_factory=Format)
     name: str | None = None  # replaces the path in messages
-    takes_missing: bool = True  # whether to advise missing="em"
+    # Whether to advise missing="em"; None if `missing` cannot be chosen.
+    takes_missing: bool | None = True
     keep: bool = False  # whether to read all other columns, too, unchanged
 
     def __post_init__(self) -> None:
@@ -82,7 +83,7 @@ class Table:
     @property
     def advice(self) -> str | None:
         """Return the value of `missing` to recommend if none is given."""
-        if self.missing != "error":
+        if self.missing != "error" or self.takes_missing is None:
             return None
         return "em" if self.takes_missing else "drop"
 

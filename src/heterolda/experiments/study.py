@@ -32,6 +32,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -60,6 +61,7 @@ from heterolda.experiments.results import (
 )
 from heterolda.foundations.files import written_whole
 from heterolda.foundations.threads import Progress
+from heterolda.foundations.validation import check_several_classes
 from heterolda.foundations.wording import count
 from heterolda.kernels import in_use
 
@@ -280,7 +282,9 @@ class Study:
             self.model(name, 0)
         for name in self.datasets:
             _, y = self.data(name, 0)
-            largest = np.unique(y, return_counts=True)[1].max()
+            counts = np.unique(y, return_counts=True)[1]
+            check_several_classes(len(counts))
+            largest = counts.max()
             if self.folds > largest:
                 raise ParameterError(
                     "folds",
@@ -300,6 +304,15 @@ class Study:
                         f"{str(folder)!r} has results with {key} = {old.run[key]}, "
                         f"not {key} = {run[key]}: choose another folder"
                     )
+            given = {**self.datasets, **self.methods}
+            names = {name for row in old.rows for name in row[:2]}
+            stored = sorted(n for n in names if given.get(n) is not None)
+            if stored:
+                warnings.warn(
+                    f"{str(folder)!r} has results of {', '.join(stored)} and "
+                    "keeps them: choose another folder if these have changed since",
+                    stacklevel=3,
+                )
             if old.run != run:
                 warnings.warn(
                     f"the rows in {str(folder)!r} were computed with other versions or "
@@ -355,7 +368,7 @@ def _measured(
     return {
         "n_train": len(y_train),
         "n_test": len(y_test),
-        "n_correct": int(np.sum(predicted == y_test)),
+        "n_correct": int(accuracy_score(y_test, predicted, normalize=False)),
         "bayes_error": math.nan if errors is None else float(np.mean(errors)),
         "fit_seconds": float(f"{fitted - begin:.3g}"),
         "predict_seconds": float(f"{end - fitted:.3g}"),

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils import column_or_1d
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.smoothed import recommended
@@ -143,7 +144,7 @@ def _predict(
     fitted: Any, X: Array, truth: Index, classes: NDArray[Any]
 ) -> tuple[Index, Array]:
     """Return the predicted class indices and the log losses of held-out rows."""
-    labels = fitted.predict(X)
+    labels = column_or_1d(fitted.predict(X))
     predictions = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if np.any(classes[predictions] != labels):
         raise ValueError("it predicts labels that are not classes: is it a classifier?")
