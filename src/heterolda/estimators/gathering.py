@@ -94,10 +94,10 @@ def _belongs_on_host(estimator, X) -> bool:
 
 def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows on a device, and a sample of the rows in NumPy."""
-    xp, X, codes, counted = xp_of(rows.X), rows.X, rows.codes, None
+    xp, X, codes, positive = xp_of(rows.X), rows.X, rows.codes, None
     if rows.weights is not None:  # rows of weight zero are not drawn
-        counted = put_like(np.flatnonzero(rows.weights), X)
-        codes = xp.take(codes, counted)
+        positive = put_like(np.flatnonzero(rows.weights), X)
+        codes = xp.take(codes, positive)
     order, bounds = by_class(codes, len(rows.classes))
     rng = np.random.default_rng(0)
     most = most_rows(X.shape[1], len(rows.classes))
@@ -106,7 +106,7 @@ def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
         for start, stop in pairwise(bounds)
     ]
     chosen = xp.take(order, put_like(np.concatenate(drawn), X))
-    chosen = chosen if counted is None else xp.take(counted, chosen)
+    chosen = chosen if positive is None else xp.take(positive, chosen)
     codes = np.repeat(np.arange(len(drawn)), [len(part) for part in drawn])
     weights = None if rows.weights is None else rows.weights[to_host(chosen)]
     sample = Rows(to_host(xp.take(X, chosen, axis=0)), codes, weights, rows.classes)

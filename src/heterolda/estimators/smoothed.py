@@ -193,21 +193,21 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         forget_fit(self)
         rows = rows_in_memory(self, X, y, sample_weight)
         priors = check_priors(self.priors, rows.classes, rows.totals)
-        start = GaussianLinearDiscriminant(
+        initial = GaussianLinearDiscriminant(
             shrinkage=self.shrinkage, priors=priors, guard=False
         )
         if self.width == "cv":
-            candidates = Candidates(start, WIDTHS, ridges=RIDGES)
+            candidates = Candidates(initial, WIDTHS, ridges=RIDGES)
         else:  # one candidate, at the end of its path
             larger = [width for width in WIDTHS if width > self.width]
-            candidates = Candidates(start, (*larger, self.width), len(larger))
+            candidates = Candidates(initial, (*larger, self.width), len(larger))
         transforms = self.transformation is not None
         choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
-        rows = transformed(rows, choice.shape)
-        start.fit(rows.X, rows.labels, sample_weight=rows.weights)
+        rows = transformed(rows, choice.powers)
+        initial.fit(rows.X, rows.labels, sample_weight=rows.weights)
         if hasattr(self, "feature_names_in_"):
-            start.feature_names_in_ = self.feature_names_in_
-        path = candidates.needed(choice.chosen).fit(rows, start.shrinkage_)
+            initial.feature_names_in_ = self.feature_names_in_
+        path = candidates.needed(choice.chosen).fit(rows, initial.shrinkage_)
         coef, intercept, error = path.mean(choice.chosen)
         pairs = all_pairs(len(rows.classes))
         n_iter = np.zeros(len(pairs), np.intp)
@@ -219,12 +219,12 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             "weight": weights / len(choice.chosen),
         }
         self.classes_ = rows.classes
-        self.estimator_ = start
+        self.estimator_ = initial
         self.priors_ = priors
         self.pairs_ = pairs
         self.coef_ = coef
         self.intercept_ = intercept
-        self.transformation_ = choice.shape
+        self.transformation_ = choice.powers
         self.smoothed_error_ = error
         self.path_ = [
             name | {key: float(column[k]) for key, column in figures.items()}
@@ -234,9 +234,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         best = min(widths, key=lambda row: (row["error"], -row["width"]))
         self.width_ = best["width"]  # the largest if several tie
         self.held_out_error_ = choice.estimate
-        probable = choice.temperature, choice.log_odds
-        self._committee = committee_of(rules, pairs, "weighted", *probable)
-        settle(start, device_of(X))
+        calibration = choice.temperature, choice.log_odds
+        self._committee = committee_of(rules, pairs, "weighted", *calibration)
+        settle(initial, device_of(X))
         return settle(self, device_of(X))
 
 

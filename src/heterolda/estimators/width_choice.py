@@ -40,7 +40,7 @@ _ROUNDING = 1e-12
 _LEAST_TEMPERATURE = 0.1
 _WRONG = 0.5
 
-Shape = PowerTransformation | None  # None leaves features as they are
+Powers = PowerTransformation | None  # None leaves features as they are
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Choice(NamedTuple):
     """Choice made by held-out rows."""
 
     chosen: Index  # candidates whose rules are averaged
-    shape: Shape
+    powers: Powers
     errors: Array  # of the candidates on held-out rows, (n_candidates,)
     deviations: Array  # their standard errors
     estimate: float = np.nan  # expected error on new rows
@@ -120,34 +120,34 @@ def choose(
     are estimated without the held-out rows. Shrinkage is chosen by all rows.
     """
     fold_of_all = held_out_folds(rows)
-    whole = shapes_of(rows) if transforms else (None, None)
+    whole = transformations_of(rows) if transforms else (None, None)
     held = np.flatnonzero(fold_of_all >= 0)
     if not len(held):
         unknown = np.full(len(candidates.names), np.nan)
         return Choice(np.zeros(1, np.intp), whole[1], unknown, unknown)
     n_folds = int(fold_of_all.max()) + 1
     parts = [rows.take(fold_of_all != f) for f in range(n_folds)]
-    shapes: list[tuple[Shape, ...]] = [(None,) * n_folds]
+    transformations: list[tuple[Powers, ...]] = [(None,) * n_folds]
     if transforms:
-        shapes = list(zip(*map(shapes_of, parts), strict=True))
-        if shapes[0] == shapes[1]:
-            shapes.pop()
+        transformations = list(zip(*map(transformations_of, parts), strict=True))
+        if transformations[0] == transformations[1]:
+            transformations.pop()
     with no_warnings(), one_blas_thread():
         amounts = [
             candidates.problem(transformed(rows, whole[k]))[0].chosen
-            for k in range(len(shapes))
+            for k in range(len(transformations))
         ]
         paths = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(candidates.fit)(transformed(part, shape), amount)
-            for of_folds, amount in zip(shapes, amounts, strict=True)
-            for part, shape in zip(parts, of_folds, strict=True)
+            delayed(candidates.fit)(transformed(part, powers), amount)
+            for of_folds, amount in zip(transformations, amounts, strict=True)
+            for part, powers in zip(parts, of_folds, strict=True)
         )
     out, fold = rows.take(held), fold_of_all[held]
     priors = candidates.discriminant.priors
     cost = (priors * rows.totals.sum() / rows.totals)[out.codes]
     contests = [
-        _Contest.of(out, fold, cost, shape, paths[k * n_folds : (k + 1) * n_folds])
-        for k, shape in enumerate(shapes)
+        _Contest.of(out, fold, cost, powers, paths[k * n_folds : (k + 1) * n_folds])
+        for k, powers in enumerate(transformations)
     ]
 
     def decide(f: int) -> tuple[int, Index, Mask]:
@@ -171,7 +171,7 @@ def choose(
     return Choice(chosen, whole[k], errors, np.sqrt(variance), estimate, *probable)
 
 
-def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
+def transformations_of(rows: Rows) -> tuple[Powers, Powers]:
     """Return transformations of features without powers and with powers.
 
     Without powers, only outliers are clipped. With no more rows than features, there is
@@ -184,9 +184,9 @@ def shapes_of(rows: Rows) -> tuple[Shape, Shape]:
     return plain, powers if (powers.lambdas != 1).any() else plain
 
 
-def transformed(rows: Rows, shape: Shape) -> Rows:
+def transformed(rows: Rows, powers: Powers) -> Rows:
     """Return rows with transformed features."""
-    return rows if shape is None else replace(rows, X=shape.apply(rows.X))
+    return rows if powers is None else replace(rows, X=powers.apply(rows.X))
 
 
 def held_out_folds(rows: Rows) -> Index:
@@ -222,14 +222,14 @@ class _Contest:
         rows: Rows,
         fold: Index,
         cost: Array,
-        shapes: tuple[Shape, ...],
+        transformations: tuple[Powers, ...],
         paths: list[Path],
     ) -> _Contest:
         """Transform the rows of each fold."""
         X = np.array(rows.X, np.float64)
-        for f, shape in enumerate(shapes):
-            if shape is not None:
-                X[fold == f] = shape.apply(rows.X[fold == f])
+        for f, powers in enumerate(transformations):
+            if powers is not None:
+                X[fold == f] = powers.apply(rows.X[fold == f])
         return cls(replace(rows, X=X), fold, cost, paths)
 
     def predict(self, chosen: Index) -> tuple[Array, Index]:

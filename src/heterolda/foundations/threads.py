@@ -73,12 +73,12 @@ def one_blas_thread() -> Iterator[None]:
         _LIMITING.release()
 
 
-def in_threads(part: Callable[[slice], _T], n: int, worth: int) -> list[_T]:
+def in_threads(part: Callable[[slice], _T], n: int, n_tasks: int) -> list[_T]:
     """Apply a function to consecutive slices of n items, one slice per thread.
 
-    Uses at most `worth` threads, and no more than OMP_NUM_THREADS or joblib allow.
+    Uses at most `n_tasks` threads, and no more than OMP_NUM_THREADS or joblib allow.
     """
-    most = min(worth, n)
+    most = min(n_tasks, n)
     count = min(most, n_threads()) if most > 1 else 1
     if count == 1:
         return [part(slice(0, n))]

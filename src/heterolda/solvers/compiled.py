@@ -27,7 +27,7 @@ from heterolda.solvers.rules import Rules
 
 # DONE, SINGULAR or UNSURE for each pair.
 Outcome = NDArray[np.uint8]
-# Number of operations that justify another thread: a few milliseconds.
+# Number of operations that justifies a thread: a few milliseconds.
 _WORTH_A_THREAD = 10_000_000
 _NO_DRAWS = np.random.default_rng(0)
 
@@ -49,13 +49,13 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
     def singular(part: slice) -> Rules:
         return _solve_singular(moments.take(index[part]), solver)
 
-    worth = n_pairs * work // _WORTH_A_THREAD
-    parts, outcomes = zip(*in_threads(regular, n_pairs, worth), strict=True)
+    n_tasks = n_pairs * work // _WORTH_A_THREAD
+    parts, outcomes = zip(*in_threads(regular, n_pairs, n_tasks), strict=True)
     rules, outcome = Rules.concatenate(list(parts)), np.concatenate(outcomes)
     index = np.flatnonzero(outcome == SINGULAR)
     if len(index):
-        worth = 4 * len(index) * work // _WORTH_A_THREAD
-        solved = Rules.concatenate(in_threads(singular, len(index), worth))
+        n_tasks = 4 * len(index) * work // _WORTH_A_THREAD
+        solved = Rules.concatenate(in_threads(singular, len(index), n_tasks))
         rules = rules.replaced(index, solved)
     unsure = np.flatnonzero(outcome == UNSURE)
     if len(unsure):

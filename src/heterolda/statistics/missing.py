@@ -51,8 +51,8 @@ MAX_STEPS = 1000
 # has no maximum where features depend on each other.
 _LEAST_VARIANCE = 1e-9
 # Steps end at this distance from the limit, in standard deviations, as estimated from
-# the last two. Classes that borrow, or whose correlations have an eigenvalue below
-# _DEPENDENT, also end when a step raises the log-likelihood by less than _GAIN for each
+# the last two. For classes that borrow, or whose correlations have an eigenvalue below
+# _DEPENDENT, they also end when the log-likelihood rises by less than _GAIN per
 # parameter.
 _DISTANCE, _DEPENDENT, _GAIN = 1e-7, 1e-4, 1e-3
 # Largest number of steps that an extrapolation may replace.

@@ -78,7 +78,7 @@ INLINE bool is_first(const Rows *rows, int64_t j, const double *v)
     return total >= v[0];
 }
 
-/* Whether the sum of the absolute coefficients is finite. */
+/* Return whether the sum of the absolute coefficients is finite. */
 static bool is_finite(const double *v, int64_t length)
 {
     double size = 0;
@@ -220,7 +220,7 @@ INLINE void fill_tile(const Block *b, const int32_t *rows, const double *scales,
         }
 }
 
-/* Whether any row of a tile may be within reach. */
+/* Return whether any row of a tile may be within reach. */
 INLINE bool may_reach(Tile *tile, const double *synced, const double *p, int64_t d,
                       double path, double reach)
 {

@@ -230,12 +230,12 @@ static void evaluate(Arc *arc, const double *x, int n, Point *points)
     for (int k = 0; k < n; k += 4) {
         Place places[4];
         double v1[4], v2[4];
-        int many = n - k < 4 ? n - k : 4;
+        int n_points = n - k < 4 ? n - k : 4;
         for (int j = 0; j < 4; j++)
-            places[j] = j < many ? place_of(arc, x[k + j]) : places[0];
+            places[j] = j < n_points ? place_of(arc, x[k + j]) : places[0];
         if (arc->tridiagonal)
             four_variances(arc, places, v1, v2);
-        for (int j = 0; j < many; j++) {
+        for (int j = 0; j < n_points; j++) {
             if (!arc->tridiagonal)
                 variances(arc, &places[j], &v1[j], &v2[j]);
             points[k + j] = point_of(arc, x[k + j], &places[j], v1[j], v2[j]);
@@ -292,7 +292,7 @@ static double newton_root(Arc *arc, double a, double b, double guess, Motion *mo
         bool good = a <= moved && moved <= b && fabs(step) <= 0.5 * last;
         x = good ? moved : 0.5 * (a + b);
         last = good ? fabs(step) : b - a;
-        /* Convergence is quadratic: after a step this small, another would not show. */
+        /* Convergence is quadratic: after a step this small, x no longer changes. */
         if (!(last > 1e-6 * (1 + fabs(x))))
             break;
     }
@@ -328,7 +328,7 @@ static double bound_between(const Arc *arc, const Point *a, const Point *b)
     return log_add(a->log_error1, b->log_error2);
 }
 
-/* Whether the bound of a piece does not yet prove the gap. */
+/* Return whether the bound of a piece does not yet prove the gap. */
 static bool is_open(const Point *a, const Point *b, double bound, double best, double gap)
 {
     bool brackets = a->slope <= 0 && b->slope >= 0;

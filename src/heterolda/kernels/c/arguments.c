@@ -9,7 +9,7 @@ static bool refuse(const Argument *a, const char *what)
     return false;
 }
 
-/* Whether the elements of a buffer have the type of a letter. */
+/* Return whether the elements of a buffer have the type of a letter. */
 static bool has_type(const Py_buffer *view, char type)
 {
     const char *format = view->format ? view->format : "B";
@@ -73,8 +73,8 @@ static bool take_number(PyObject *object, Argument *a)
     return !(value == -1 && PyErr_Occurred());
 }
 
-/* Whether no written array shares memory with another: values that were checked, such as
-   indices, must not change. */
+/* Return whether no output shares memory with another array: values that were checked,
+   such as indices, must not change. */
 static bool are_apart(const Argument *table, Py_ssize_t n)
 {
     for (Py_ssize_t k = 0; k < n; k++) {

@@ -154,7 +154,7 @@ WIDE static bool whiten(Diagonal *form)
     return trace <= ALL_REAL;
 }
 
-/* Whether the rounding of the means may exceed the deviation in some direction. */
+/* Return whether the rounding of the means may exceed the deviation in some direction. */
 static bool is_blurred(const Diagonal *form, const Classes *pair)
 {
     double size = 0;

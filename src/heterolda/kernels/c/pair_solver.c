@@ -21,7 +21,7 @@ static const double SAME = 1e-9, REGULAR = 1e8;
    with it loses more than three digits. */
 static const double NEAR_END = 8;
 /* A component of delta below this share of the largest has lost half of its digits. */
-static const double UNKNOWN = 1e-6;
+static const double LOST = 1e-6;
 /* With this many directions, eigenvalues take longer than solving for each rule. */
 static const int64_t LARGE = 18;
 
@@ -153,7 +153,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         largest = fabs(form->c[j]) > largest ? fabs(form->c[j]) : largest;
         pole = variance[j] < variance[pole] ? j : pole;
     }
-    if (is_near && fabs(form->c[pole]) < UNKNOWN * largest)
+    if (is_near && fabs(form->c[pole]) < LOST * largest)
         return false;
     form->plain &= !is_near;
     for (int64_t j = 0; j < r; j++) {
@@ -169,7 +169,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     return best.proven;
 }
 
-/* Whether the variances along w agree between the covariances and the form. */
+/* Return whether the variances along w agree between the covariances and the form. */
 static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
                     const Result *result, double t, double error)
 {
@@ -188,8 +188,8 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
                    SAME * result->v1 + rounding(pair->covariance[0], w, d) &&
                fabs(second - result->v2) <=
                    SAME * result->v2 + rounding(pair->covariance[1], w, d);
-    double again = error_of(t, distance, sqrt(first), sqrt(second), pair->prior);
-    return fabs(again - error) <= SAME * error;
+    double exact = error_of(t, distance, sqrt(first), sqrt(second), pair->prior);
+    return fabs(exact - error) <= SAME * error;
 }
 
 /* Write the rule; false if it is in doubt. */
@@ -214,8 +214,8 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
     double lower = best->log_bound, log_error = log(trivial ? least : error);
     if (diagonal && lower < log_error + log1p(-gap)) {
         /* No rule has an error below min(p1, p2) (1 - total variation). */
-        double alike = log(least) + log1p(-most_variation(form));
-        lower = alike > lower ? alike : lower;
+        double bound = log(least) + log1p(-most_variation(form));
+        lower = bound > lower ? bound : lower;
     }
     /* If the error underflows, use its logarithm on the arc. */
     if (error < UNDERFLOW_ && best->log_error > log_error)
@@ -306,22 +306,22 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
                         "there must be 1 to 1024 features, and a gap from 1e-8 to 0.5");
         return give_back(a, COUNT(a));
     }
-    bool room_left = true;
+    bool has_memory = true;
     Py_BEGIN_ALLOW_THREADS
     Diagonal form;
     double *room = NULL;
-    room_left = make_diagonal(&form, d);
-    if (room_left) {
+    has_memory = make_diagonal(&form, d);
+    if (has_memory) {
         room = malloc((size_t)(8 * (d + 8)) * sizeof(double));
-        room_left = room != NULL;
+        has_memory = room != NULL;
     }
-    for (int64_t p = 0; room_left && p < SIZE('p'); p++) {
-        int64_t one = pairs[2 * p], two = pairs[2 * p + 1];
+    for (int64_t p = 0; has_memory && p < SIZE('p'); p++) {
+        int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
         Classes pair = {
-            .mean = {means + one * d, means + two * d},
-            .covariance = {covariances + one * d * d, covariances + two * d * d},
+            .mean = {means + i * d, means + j * d},
+            .covariance = {covariances + i * d * d, covariances + j * d * d},
             .prior = {priors[2 * p], priors[2 * p + 1]},
-            .weight = {weights[one], weights[two]},
+            .weight = {weights[i], weights[j]},
         };
         outcomes[p] =
             (uint8_t)solve_pair(&form, &pair, whitening ? whitening + p * d * d : NULL,
@@ -330,7 +330,7 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     free(room);
     free_diagonal(&form);
     Py_END_ALLOW_THREADS
-    if (!room_left)
+    if (!has_memory)
         PyErr_NoMemory();
     return give_back(a, COUNT(a));
 }

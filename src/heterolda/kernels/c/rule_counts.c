@@ -6,7 +6,7 @@
 
 #include "vectors.h"
 
-/* Whether a score, or one that overflowed, is positive. */
+/* Return whether a score, or one that overflowed, is positive. */
 INLINE bool is_positive(double score, const double *x, const double *coef,
                         double intercept, int64_t d)
 {

@@ -56,8 +56,8 @@ INLINE void guess_winners(Committee c, const double *x, double *likely)
 }
 
 /* Evaluate all rules of a class in a tile; open is zero where they are already counted. */
-INLINE void ask(Committee c, int64_t own, const double *x, double *most,
-                const double *open)
+INLINE void evaluate(Committee c, int64_t own, const double *x, double *most,
+                     const double *open)
 {
     Four scores[2 * GROUP], lost[2] = {four(0.0), four(0.0)};
     int64_t which[GROUP], others[GROUP];
@@ -88,12 +88,12 @@ INLINE void ask(Committee c, int64_t own, const double *x, double *most,
     }
 }
 
-/* Most votes that any class can get, for each row of a tile. */
-INLINE void most_of_all(const double *most, int64_t n_classes, int64_t but, double *best)
+/* Most votes that any class but `own` can get, for each row of a tile. */
+INLINE void most_of_all(const double *most, int64_t n_classes, int64_t own, double *best)
 {
     Four low = four(-INFINITY), high = four(-INFINITY);
     for (int64_t k = 0; k < n_classes; k++) {
-        if (k == but)
+        if (k == own)
             continue;
         low = larger(load(most + k * LANES), low);
         high = larger(load(most + k * LANES + 4), high);
@@ -124,14 +124,14 @@ static void decide(const double *most, const unsigned char *evaluated, int64_t n
 }
 
 /* Evaluate one class in a tile of m rows. Returns the number of rows without a winner. */
-INLINE int64_t ask_tile(Committee c, Room room, const double *X, int64_t own,
-                        const int64_t *some, int64_t m, int first, int64_t *winners,
-                        int64_t *live)
+INLINE int64_t evaluate_tile(Committee c, Room room, const double *X, int64_t own,
+                             const int64_t *members, int64_t m, int first,
+                             int64_t *winners, int64_t *live)
 {
     int64_t rows[LANES], K = c.n_classes, n_live = 0;
     double rivals[LANES];
     for (int64_t r = 0; r < LANES; r++)
-        rows[r] = some[r < m ? r : 0];
+        rows[r] = members[r < m ? r : 0];
     fill_lanes(X, c.rules.d, rows, room.x);
     for (int64_t k = 0; k < K; k++)
         for (int64_t r = 0; r < LANES; r++) {
@@ -139,7 +139,7 @@ INLINE int64_t ask_tile(Committee c, Room room, const double *X, int64_t own,
             room.tile_most[at] = first ? c.total[k] : room.most[entry];
             room.tile_open[at] = first ? 1.0 : !room.evaluated[entry];
         }
-    ask(c, own, room.x, room.tile_most, room.tile_open);
+    evaluate(c, own, room.x, room.tile_most, room.tile_open);
     most_of_all(room.tile_most, K, own, rivals);
     for (int64_t r = 0; r < m; r++) {
         int64_t row = rows[r];
@@ -188,9 +188,9 @@ WIDE static void block_winners(Committee c, Room room, const double *X, int64_t 
         n_live = 0;
         for (int64_t k = 0, at = 0; k < K; k++)
             while (at < room.begin[k]) { /* now the end of class k */
-                int64_t rest = room.begin[k] - at, m = rest < LANES ? rest : LANES;
-                n_live += ask_tile(c, room, X, k, room.order + at, m, first, winners,
-                                   room.live + n_live);
+                int64_t left = room.begin[k] - at, m = left < LANES ? left : LANES;
+                n_live += evaluate_tile(c, room, X, k, room.order + at, m, first, winners,
+                                        room.live + n_live);
                 at += m;
             }
     }
