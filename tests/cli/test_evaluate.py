@@ -19,7 +19,7 @@ from sklearn.metrics import (
 import heterolda
 from helpers.cli import KINDS, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant
-from heterolda.inspection.scoring import Scores
+from heterolda.inspection.scoring import Scores, describe_scores
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -101,6 +101,16 @@ def test_the_text_says_the_same(frame, path, tmp_path):
     for kind, row in zip(found["classes"], found["confusion"], strict=True):
         counts = r" +".join(f"{int(n)}" for n in row)
         assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
+
+
+def test_of_many_classes_the_most_frequent_confusions_are_shown():
+    scores, n = Scores(np.arange(100, 113)), [9, 1, 4, 2]
+    truth, winners = np.repeat([3, 7, 3, 5], n), np.repeat([3, 3, 1, 3], n)
+    scores.add(truth, np.eye(13)[winners])
+    lines = [" ".join(line.split()) for line in describe_scores(scores, "m")]
+    start = lines.index("class predicted rows class right") + 1
+    expected = ["103 101 4 69.2 %", "105 103 2 0.0 %", "107 103 1 0.0 %", ""]
+    assert lines[start : start + 4] == expected
 
 
 def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
