@@ -19,7 +19,10 @@ from heterolda.data.table import Table
 from heterolda.inspection.scoring import Scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
-FITS = [["fit", "--no-accuracy"], ["compare", "--cv", "2"], ["project"]]
+FITS = [
+    *(["fit", "--no-accuracy"], ["fit", "--no-accuracy", "--refine"]),
+    *(["compare", "--cv", "2"], ["project"]),
+]
 
 
 @pytest.fixture
