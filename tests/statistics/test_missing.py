@@ -105,6 +105,15 @@ def test_features_that_depend_on_each_other_or_do_not_vary():
     along = np.array([1.0, -1.0, 0, -1.0, 0, 0])
     assert (along @ stats.covariances() @ along).max() < 1e-4
     assert_allclose(stats.means @ along, 0, atol=1e-3)
+    # In each class one feature has one value, far from the values of the others.
+    X, y = incomplete(1, n=600, d=4, n_classes=3)
+    X[y == 0, 0], X[y == 1, 1], X[y == 2, 2] = 0.0, 0.1, -1e5 / 3
+    weight = 0.1 + np.arange(len(y)) % 7
+    for stats in em(X, y), em(X, y, weight):
+        same = np.einsum("kii->ki", stats.scatters)[:, :3] == 0
+        assert_array_equal(same, np.eye(3, dtype=bool))
+        assert stats.means[0, 0] == 0
+        assert_allclose(np.diag(stats.means), [0.0, 0.1, -1e5 / 3], rtol=1e-14)
 
 
 def test_bad_input_is_refused(monkeypatch):

@@ -77,31 +77,46 @@ class Margins(NamedTuple):
 
 
 def margins_of(passes: Passes) -> Margins:
-    """Gather margins in one pass; refuse too few rows, and features without values."""
-    origin: Any = None
-    sums: Any = 0.0
+    """Gather margins; refuse too few rows, and features without values.
+
+    A second pass sums squares about the class means, so that a feature that is constant
+    in a class has no variance there, wherever the other classes are.
+    """
+    centers, weights, sums = _sums(passes)
+    origin, (seen, complete) = centers[0], sums[:, :2].T
+    n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
+    _check(weights.sum(), n_values, squares)
+    n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
+    means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
+    *_, sums = _sums(passes, origin + means)
+    _, totals, squares = np.split(sums[:, 2:], 3, axis=1)
+    means = means + totals / n
+    variances = np.maximum(squares / n - (totals / n) ** 2, 0.0)
+    noise = SAME_CONSTANT * (np.abs(means) + np.abs(origin))
+    variances[variances <= noise**2] = 0.0
+    is_zero = (variances == 0) & (np.abs(means + origin) <= noise)
+    means = np.where(is_zero, -origin, means)
+    return Margins(weights, seen, complete, n_values, means, variances, origin)
+
+
+def _sums(passes: Passes, centers: Any = None) -> tuple[Array, Array, Array]:
+    """Return centers, weights and sums of counts, deviations and squares, by class."""
     weights: Any = 0.0
+    sums: Any = 0.0
     for rows in passes:
         t, observed = rows.Z[:, :1], rows.observed
-        if origin is None:
+        if centers is None:  # about the mean of all values
             n = np.maximum((t**2 * observed).sum(axis=0), _TINY)
             origin = (t * rows.Z[:, 1:]).sum(axis=0) / n
-        z = np.where(observed, rows.Z[:, 1:] - t * origin, 0.0)
+            centers = np.tile(origin, (len(rows.weights), 1))
+        z = np.where(observed, rows.Z[:, 1:] - t * centers[rows.codes], 0.0)
         kinds = observed.any(axis=1), observed.all(axis=1)
         with np.errstate(over="ignore"):
             counts = t**2 * np.column_stack([*kinds, observed])
             values = np.hstack([counts, t * z, z**2])
             parts = [values[of_class].sum(axis=0) for of_class in rows.class_slices]
         sums, weights = sums + np.array(parts), weights + rows.weights
-    seen, complete = sums[:, :2].T
-    n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
-    _check(weights.sum(), n_values, squares)
-    n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
-    means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
-    variances = np.maximum(squares / n - means**2, 0.0)
-    noise = SAME_CONSTANT * np.abs(means + origin)
-    variances[variances <= noise**2] = 0.0
-    return Margins(weights, seen, complete, n_values, means, variances, origin)
+    return centers, weights, sums
 
 
 def _check(total: float, n_values: Array, squares: Array) -> None:
