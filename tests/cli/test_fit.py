@@ -254,7 +254,7 @@ def test_of_many_rows_the_recommended_model_takes_a_sample(
     frame, tmp_path, monkeypatch
 ):
     data, path = write(frame, tmp_path / "data.csv"), tmp_path / "m.json"
-    monkeypatch.setattr(fitting, "MOST_ROWS", 100)
+    monkeypatch.setattr(fitting, "MAX_ROWS", 100)
     means = []
     for seed in "001":
         options = *CHOSEN, "--recommended", "--seed", seed, "--out", path

@@ -54,7 +54,7 @@ def test_an_evaluation_says_what_it_is_worth(frame, tmp_path, rng):
     frame.sample(frac=1, random_state=1).to_csv(other, index=False)
     for same in (path, other):  # whatever their name and order
         said = invoke("evaluate", model, same)
-        assert "note: these rows are those that the model was fitted to" in said.stderr
+        assert "note: the model was fitted to these rows" in said.stderr
     frame[1:].to_csv(other, index=False)
     assert "fitted to" not in invoke("evaluate", model, other).stderr
     frame.assign(kind=["north"] * 190 + ["west"] * 10).to_csv(other, index=False)

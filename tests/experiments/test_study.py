@@ -215,7 +215,7 @@ def test_a_folder_is_extended(tmp_path):
 def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
     small().run(tmp_path)
     for key, old in {"folds": 2, "seed": 0}.items():
-        with pytest.raises(ValueError, match=f"holds results with {key} = {old}"):
+        with pytest.raises(ValueError, match=f"has results with {key} = {old}"):
             small(**{key: 5}).run(tmp_path)
     run = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(run | {"versions": {}}))
@@ -238,7 +238,10 @@ def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
 REFUSED = {
     "--datasets irises": (2, "--datasets has no 'irises'"),
     "--methods QDA": (2, "--methods has no 'QDA'"),
-    "--methods os:Nothing": (2, "--methods has os:Nothing, but: AttributeError"),
+    "--methods os:Nothing": (
+        2,
+        "--methods has os:Nothing, which failed to load: AttributeError",
+    ),
     "--data iris.csv": (2, "--data and --target belong together"),
     "--data iris.csv -t y --datasets iris": (2, "--data has two sets named"),
     "--methods sklearn.svm:SVC,sklearn.svm:SVC": (2, "--methods has two named"),

@@ -1,7 +1,7 @@
 """The command ``heterolda``.
 
-A command has a file of its name. What takes long to import is imported where it is
-used, so that help and errors of usage are printed at once.
+Each command has a file of its name. Slow imports are inside functions, so that help and
+usage errors are printed at once.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def main() -> None:
         print(_MESSAGE, file=sys.stderr)
         sys.exit(_STATUS)
     finally:
-        # If the interrupt was within another `exec`, as of dataclasses, Python ends
-        # itself by a signal at exit: this is how it forgets.
+        # After an interrupt within an `exec`, such as that of dataclasses, Python ends
+        # with a signal at exit. Another `exec` prevents this.
         exec("")  # noqa: S102
 
 
 def _on_signals(handler: Any) -> None:
-    """Handle Ctrl-C, the end of the terminal and termination, unless ignored."""
+    """Handle Ctrl-C, hang-up and termination, unless they are ignored."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows lacks the last
-        # What ``nohup`` starts goes on.
+        # Signals that ``nohup`` ignores stay ignored.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 
@@ -50,14 +50,14 @@ def _stop(number: int, frame: object) -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Raise what Ctrl-C raises, once: a shell repeats what the terminal has sent."""
+    """Raise KeyboardInterrupt once, as a shell repeats signals of the terminal."""
     if number not in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _open_streams() -> None:
-    """Replace closed streams by empty ones: a file must not take their places."""
+    """Replace closed streams with empty ones, so that no file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""All commands, and how they end: one line, status 2 for usage, 1 for the rest."""
+"""Assemble the commands; report errors as one line with status 2 (usage) or 1."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class OneLineGroup(TyperGroup):
         try:
             status = super().main(*args, **settings)
             sys.stdout.flush()
-        except OSError as error:  # commands catch their own: this is of the output
-            # Discard the rest of the buffer, for there to be no error at exit.
+        except OSError as error:  # of the output, as commands catch their own errors
+            # Discard the buffer, or there would be another error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
                 print_to_stderr(f"heterolda: {error.strerror or error}")
             status = 1
         except Exception as error:
-            # Releases of typer differ in where the class of these errors lives.
+            # The class of these errors depends on the release of typer.
             if not hasattr(error, "format_message"):
                 raise
             context = getattr(error, "ctx", None)
@@ -64,28 +64,28 @@ class OneLineGroup(TyperGroup):
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command as typer takes it.
+    """Return a function as a command for typer.
 
-    A parameter that is a dataclass becomes one option for each field. Warnings become
-    notes, and errors one line.
+    A parameter that is a dataclass becomes an option per field. Warnings become notes,
+    and errors one line.
     """
     groups: dict[str, Any] = {}
-    given: list[Parameter] = []
+    options: list[Parameter] = []
     for parameter in signature(function, eval_str=True).parameters.values():
         group: Any = parameter.annotation
         if is_dataclass(group):
-            of_group = signature(group, eval_str=True).parameters  # type: ignore[arg-type]
-            groups[parameter.name] = group, list(of_group)
-            given += of_group.values()
+            members = signature(group, eval_str=True).parameters  # type: ignore[arg-type]
+            groups[parameter.name] = group, list(members)
+            options += members.values()
         else:
-            given.append(parameter)
-    given.append(Parameter("debug", _KEYWORD, default=False, annotation=Debug))
-    parameters = [parameter.replace(kind=_KEYWORD) for parameter in given]
+            options.append(parameter)
+    options.append(Parameter("debug", _KEYWORD, default=False, annotation=Debug))
+    parameters = [parameter.replace(kind=_KEYWORD) for parameter in options]
     names = {parameter.name for parameter in parameters}
 
     def run(*, debug: bool, **values: Any) -> None:
-        for name, (group, of_group) in groups.items():
-            values[name] = group(**{key: values.pop(key) for key in of_group})
+        for name, (group, members) in groups.items():
+            values[name] = group(**{key: values.pop(key) for key in members})
         with errors_in_one_line(names, debug=debug), warnings_as_notes():
             function(**values)
 

@@ -43,9 +43,9 @@ def compare(
     - `heterolda compare 'parts/*.parquet' -t kind --exclude id,date`
 
     The seven are LDA, heterolda's discriminant (GLD) without and with shrinkage,
-    logistic regression, a linear SVM, what fit --recommended fits, and QDA. The table
-    shows accuracy, difference from the best with its standard error, and log loss, all
-    on held-out rows, and the time of a fit. All rows are read into memory.
+    logistic regression, a linear SVM, the model of fit --recommended, and QDA. The
+    table shows accuracy, difference from the best with its standard error, and log
+    loss, all on held-out rows, and the time of a fit. All rows are read into memory.
     """
     check_files({"out": out}, data=rows.data)
     if out is not None:
@@ -59,14 +59,13 @@ def compare(
 
 
 def _compare_rows(table: Any, n_folds: int) -> Any:
-    """Read all rows and compare."""
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import read_all
     from heterolda.inspection.comparison import compare
 
     with StatusLine() as status:
-        rows, done = read_all(table, status.doing("reading the data into memory"))
-        note(*training_traps(done, rows))
+        rows, reading = read_all(table, status.doing("reading the data into memory"))
+        note(*training_traps(reading, rows))
         return compare(
             rows.X,
             rows.labels,
@@ -77,7 +76,6 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
 
 
 def _write_picture(comparison: Any, out: Path) -> None:
-    """Write the picture, whole or not at all."""
     import matplotlib
 
     from heterolda.foundations.files import written_whole

@@ -1,4 +1,4 @@
-"""The command that compares predictions with known classes."""
+"""The command that evaluates a model on labeled rows."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def evaluate(
 
 
 def _scored(model: Any, table: Any, status: StatusLine) -> Scores:
-    """Return scores from one pass over a table, and print notes on it."""
+    """Return scores from one pass over a table, and print notes."""
     import numpy as np
 
     from heterolda.cli.models import missing_notes

@@ -1,4 +1,4 @@
-"""The table that a command reads, and files that it must not write."""
+"""Open the table that a command reads, and check the files that it writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heterolda.exceptions import ParameterError
 
 
 def name_of(data: Sequence[str]) -> str:
-    """Return the data in a few words."""
+    """Return a name for the data."""
     if list(data) == [STANDARD_STREAM]:
         return "standard input"
     return data[0] if len(data) == 1 else f"{data[0]} and {len(data) - 1} more"
@@ -27,10 +27,10 @@ def check_files(
     *files: str | Path,
     data: Sequence[str] = (),
 ) -> None:
-    """Refuse outputs that cannot be written, or that are files to read.
+    """Reject outputs that cannot be written, or that are also inputs.
 
-    Outputs are named by their options; those that may go to standard output are text.
-    Files and data, which may be folders, must exist.
+    Outputs are given by option; those that may go to standard output are strings. Files
+    and data, which may be folders, must exist.
     """
     for file in files:
         os.stat(file)
@@ -54,7 +54,7 @@ def check_files(
 
 
 def need_matplotlib() -> None:
-    """Say what to install for pictures, before long work."""
+    """Raise an error before long work if matplotlib is not installed."""
     from heterolda.inspection.displays.base import pyplot
 
     pyplot()  # type: ignore[no-untyped-call]
@@ -95,9 +95,9 @@ def training_table(
 
 @contextmanager
 def _paths(data: list[str]) -> Iterator[tuple[list[str], str | None]]:
-    """Yield paths of data, and their name if they have another.
+    """Yield paths of data, and a name if it differs from the paths.
 
-    Standard input is kept in a temporary file, to be read as often as need be.
+    Standard input is copied to a temporary file, which can be read several times.
     """
     if data != [STANDARD_STREAM]:
         yield data, None

@@ -19,8 +19,8 @@ class Settings:
         bool,
         opt.model(
             None,
-            "A model that suits most data, normal or not, but takes longer. Of more "
-            "than 100,000 rows it is fitted to a random sample.",
+            "A model that suits most data, normal or not, but takes longer. It is "
+            "fitted to a random sample if there are more than 100,000 rows.",
             "--recommended",
         ),
     ] = False
@@ -38,9 +38,9 @@ class Settings:
         Any,
         opt.model(
             "LABEL=RATE",
-            "For two classes: the largest share of one class to get wrong, such as "
-            "ill=0.01. Add --confidence to hold it on new rows, or --criterion "
-            "neyman-pearson to hold it under the fitted model.",
+            "For two classes: the largest share of one class to misclassify, such as "
+            "ill=0.01. Add --confidence to bound it on new rows, or --criterion "
+            "neyman-pearson to bound it under the fitted model.",
             parser=opt.parse_numbers,
         ),
     ] = None
@@ -56,8 +56,8 @@ class Settings:
         int | None,
         opt.judge(
             "NUMBER",
-            "Number of folds for the accuracy on held-out rows. By default 10, and "
-            "only where refitting is quick.",
+            "Number of folds for the accuracy on held-out rows. By default 10 if "
+            "refitting is quick.",
             min=2,
             max=1000,
         ),
@@ -107,9 +107,7 @@ class Settings:
     ] = "ovo"
     voting: Annotated[
         Literal["weighted", "majority"],
-        opt.expert(
-            None, "How the votes of pairs count: weighted by accuracy, or alike."
-        ),
+        opt.expert(None, "Weights of the votes of pairs: by accuracy, or all equal."),
     ] = "weighted"
     refine: Annotated[
         bool,
@@ -123,7 +121,7 @@ class Settings:
     seed: Annotated[int, opt.expert("NUMBER", "Seed of random choices.", min=0)] = 0
 
 
-# Options that an option excludes.
+# Options that cannot be combined.
 _EXCLUDED = {
     "recommended": [
         *("refine", "voting", "solver", "multiclass", "criterion", "costs"),
@@ -152,9 +150,9 @@ def fit(
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 
     The table has one row for each case, a column of known classes (the target) and
-    columns of numbers (the features). The output says how often the model is right on
-    rows held out of the fit, and how often plain LDA is on the same rows. Files are
-    read in pieces, so they may be larger than memory.
+    columns of numbers (the features). The output gives the accuracy of the model on
+    held-out rows, and that of plain LDA on the same rows. Files are read in pieces, so
+    they may be larger than memory.
     """
     _check_together(settings, missing)
     check_files({"out": settings.out}, data=rows.data)
@@ -171,7 +169,7 @@ def fit(
 
 
 def _check_together(settings: Settings, missing: str) -> None:
-    """Refuse combinations in which an option would silently be ignored."""
+    """Reject combinations in which an option would silently be ignored."""
     given = {
         field.name
         for field in fields(settings)
@@ -191,6 +189,6 @@ def _check_together(settings: Settings, missing: str) -> None:
     if "max_error" in given and given.isdisjoint({"confidence", "criterion"}):
         raise ParameterError(
             "max_error",
-            "is not enough: add --confidence 0.95 to hold it on new rows, or "
-            "--criterion neyman-pearson to hold it under the model",
+            "is not enough: add --confidence 0.95 to bound it on new rows, or "
+            "--criterion neyman-pearson to bound it under the model",
         )

@@ -1,4 +1,4 @@
-"""Fits to files, with all rows in memory or batch by batch, and their summary."""
+"""Fit to files, with all rows in memory or batch by batch, and describe the fit."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import IN_ALL, RowSample, as_frequencies
 
-# Rows that --recommended is fitted to; of more, a random sample is taken.
-MOST_ROWS = 100_000
-# Numbers, rows times features, up to which slow models are fitted again unasked.
-MOST_NUMBERS = 2_000_000
+MAX_ROWS = 100_000  # for --recommended; if there are more, it takes a random sample
+# Rows times features up to which slow models are refitted to find their accuracy.
+MAX_NUMBERS = 2_000_000
 
 
 def estimator_of(settings: Any, missing: str) -> Any:
-    """Return the estimator. Labels are text still, as the classes are not known."""
+    """Return the estimator, with labels as text, as the classes are not yet known."""
     if settings.recommended:
         shrinkage = "cv" if settings.shrinkage is None else settings.shrinkage
         return recommended(priors=settings.priors, shrinkage=shrinkage, n_jobs=-1)
@@ -78,14 +77,14 @@ def estimator_of(settings: Any, missing: str) -> Any:
 def fit_and_report(
     model: Any, table: Table, name: str, out: Path | None, cv: int | None, seed: int
 ) -> None:
-    """Fit, print the result, and save the model last: if all went well.
+    """Fit, print the result, and finally save the model.
 
-    Accuracy is found with `cv` folds; unasked (None) only where that is quick.
+    Accuracy is found with `cv` folds, or by default (None) only if that is quick.
     """
     is_plain = isinstance(model, GaussianLinearDiscriminant)
     judgement, unknown = None, []
     with StatusLine() as status:
-        # The result has the same sentence.
+        # The result has a note on this.
         warnings.filterwarnings("ignore", ".*samples per feature", SmallClassWarning)
         if is_plain and model.shrinkage != "cv":
             fitted = _fit_batches(model, table, status, cv)
@@ -94,8 +93,8 @@ def fit_and_report(
         if fitted.n_incomplete:
             rows_text = f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')}"
             note(
-                f"{rows_text} have missing values; EM uses those they have, which is "
-                "valid if values are missing at random given the observed ones"
+                f"{rows_text} have missing values; EM uses the observed ones, which is "
+                "valid if values are missing at random given these"
             )
         if cv != 0 and not hasattr(fitted.model, "bound_"):
             try:
@@ -105,7 +104,7 @@ def fit_and_report(
                     raise
                 unknown = [
                     f"Held-out accuracy is unknown: {error}. Evaluate the model on "
-                    "other rows, or ask for --cv 10."
+                    "other rows, or add --cv 10."
                 ]
     model = fitted.model
     facts = ModelFacts(linear_form(model))
@@ -119,7 +118,7 @@ def fit_and_report(
         marks=tuple(dict.fromkeys(table.format.na)),
         n_columns=_n_columns(table),
     )
-    # Of fewer rows than features these options make another LDA than the one compared.
+    # With fewer rows than features these options give a different LDA.
     options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
     accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *unknown]
     lines = describe_fit(facts, name, accuracy)
@@ -140,26 +139,26 @@ def _n_columns(table: Table) -> int | None:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A model and the rows it was fitted to, or statistics and a sample of these."""
+    """A model and the rows of the fit, or their statistics and a sample."""
 
     model: Any
     n_rows: int
     n_incomplete: int
-    rows: Rows | None = None  # all rows, if they are in memory as they are
-    folds: Sequence[Any] = ()  # statistics of each
+    rows: Rows | None = None  # all rows, if they are in memory and unchanged
+    folds: Sequence[Any] = ()  # statistics of the folds
     sample: RowSample | None = None
 
 
 def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitted:
     """Fit a model to rows in memory, all of them or a random sample."""
-    most = MOST_ROWS if isinstance(model, SmoothedLinearDiscriminant) else None
-    reading = status.doing("reading the data into memory")
-    rows, done = read_all(table, reading, most, seed)
+    max_rows = MAX_ROWS if isinstance(model, SmoothedLinearDiscriminant) else None
+    show = status.doing("reading the data into memory")
+    rows, reading = read_all(table, show, max_rows, seed)
     weights = check_frequencies(rows.weights, len(rows.codes))
     rows = Rows(rows.X, rows.codes, weights, rows.classes)
-    names = np.array(done.file.features, dtype=object)
-    note(*training_traps(done, rows))
-    n = done.n_rows
+    names = np.array(reading.file.features, dtype=object)
+    note(*training_traps(reading, rows))
+    n = reading.n_rows
     if len(rows.codes) == n:
         note("these settings need all rows at once and keep them in memory")
     else:
@@ -202,14 +201,14 @@ def _fit_batches(
 def _judge(
     fitted: _Fitted, table: Table, n_folds: int | None, status: StatusLine
 ) -> Judgement:
-    """Compare a fit with LDA by cross-validation, unasked only where that is quick."""
+    """Compare a fit with LDA by cross-validation, by default only if that is quick."""
     model, rows = fitted.model, fitted.rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits without some rows
         if n_folds is None:
             is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
-            if is_slow and fitted.n_rows * model.n_features_in_ > MOST_NUMBERS:
-                raise NotJudgedError("refitting to so many rows takes too long")
+            if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
+                raise NotJudgedError("refitting to this many rows takes too long")
             if isinstance(model, SmoothedLinearDiscriminant):
                 return _own_estimate(model, rows)
         if fitted.sample is not None:
@@ -222,10 +221,10 @@ def _judge(
 
 
 def _own_estimate(model: Any, rows: Any) -> Judgement:
-    """Return the accuracy that a fit has found by cross-validation, and LDA's.
+    """Return the accuracy from the cross-validation of a fit, and that of LDA.
 
-    Which rows it decided right is not known, so the standard error is that of unpaired
-    accuracies: an upper bound, since both tend to err on the same rows.
+    The rows predicted correctly are unknown, so the standard error is of unpaired
+    accuracies: an upper bound, since both tend to misclassify the same rows.
     """
     error = model.held_out_error_
     if not np.isfinite(error):

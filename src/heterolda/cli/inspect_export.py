@@ -1,4 +1,4 @@
-"""The commands that put a model into words and pictures, and into C or ONNX."""
+"""The commands that describe a model, and export it to C or ONNX."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def inspect(
         ),
     ] = None,
     rules: Annotated[
-        int, opt.write("NUMBER", "How many rules to show, the worst first.", min=1)
+        int, opt.write("NUMBER", "Number of rules to show, worst first.", min=1)
     ] = 3,
     html: Annotated[
         Path | None,
@@ -45,16 +45,16 @@ def inspect(
         ),
     ] = None,
 ) -> None:
-    """Describe the rules of a model in words or on a page.
+    """Describe the rules of a model as text or on a page.
 
     - `heterolda inspect iris.json`
     - `heterolda inspect iris.json --pair setosa,virginica`
     - `heterolda inspect iris.json --html iris.html`
 
-    For each pair of classes: how many rows of each class the rule would miss if the
+    For each pair of classes: the share of each class that the rule would miss if the
     classes were normal, the features that weigh most, their coefficients and the
-    threshold.
-    Weights are for features in units of their standard deviation within the classes.
+    threshold. Weights are for features in units of their standard deviation within the
+    classes.
     """
     check_files({"html": html}, model)
     from heterolda.cli.models import load_classifier
@@ -132,7 +132,7 @@ def export(
 
 
 def _write_onnx(model: Any, out: Path, dtype: str) -> list[str]:
-    """Write a graph, and return how it is used."""
+    """Write a graph, and return lines on its use."""
     from heterolda.export import to_onnx
 
     to_onnx(model, out, dtype)
@@ -142,7 +142,7 @@ def _write_onnx(model: Any, out: Path, dtype: str) -> list[str]:
 
 
 def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
-    """Write a header, and return how it is used."""
+    """Write a header, and return lines on its use."""
     from heterolda.export import export_c
 
     header = export_c(model, out, dtype, name=name)
@@ -161,7 +161,7 @@ def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
 
 
 def _features(model: Any) -> list[str]:
-    """Return which features a model takes, what they mean, and what is missing."""
+    """Return lines on the features of a model, their meanings and NA strings."""
     from heterolda.estimators.fit_record import feature_meanings
     from heterolda.inspection.model_facts import feature_names
 

@@ -1,4 +1,4 @@
-"""What a command says: its result, and on stderr notes, progress and errors."""
+"""Print results of commands, and notes, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from heterolda.cli.options import join_names
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
-INTERRUPTED = 130  # the status of a command that was interrupted
-_LONGEST = 1000  # characters of a line on stderr
-_PAUSE = 0.1  # seconds between two changes of the line that shows progress
-_CLEAR = "\r\x1b[K"  # empties the line of a terminal
-# Parameters that are files on the command line: no option has their name.
+INTERRUPTED = 130  # exit status of a command that was interrupted
+_MAX_LINE = 1000  # characters of a line on stderr
+_PAUSE = 0.1  # seconds between updates of the status line
+_CLEAR = "\r\x1b[K"  # clears a terminal line
+# Parameters that are files on the command line, not options.
 _FILES = ("X", "y", "path", "source", "other")
-# Options that name data, of which the content may be wrong.
+# Options that name data, whose content may be wrong.
 _OF_DATA = ("sample_weight", "data_dir")
-# Parameters with values, in a message, which are options on the command line.
+# Parameters with values in a message, which become options.
 _SETTING = re.compile(
     r"(?<![\w(.])(columns|confidence|criterion|exclude|folds|max_error|method|missing"
     r"|multiclass|n_components|shrinkage|solver|target|transformation)="
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
-# How scikit-learn refuses the value of a parameter.
+# scikit-learn's message on an invalid parameter.
 _REFUSED = re.compile(
     r"The '(\w+)' parameter of \w+ must be (.*?)"
     r"(?:,? an instance of .*)?(?: or None)?\. Got (.*) instead\."
@@ -43,9 +43,9 @@ _REFUSED = re.compile(
 
 @contextmanager
 def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[None]:
-    """End with one line on stderr: status 2 for what was typed, 1 for the rest.
+    """Print an error as one line and exit: status 2 for wrong usage, otherwise 1.
 
-    `options` are those that the command has, so that it advises no others.
+    Messages recommend only `options`, those of the command.
     """
     try:
         yield
@@ -56,9 +56,9 @@ def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[Non
             import traceback
 
             traceback.print_exc()
-        # Options that are to be copied must be whole.
-        longest = None if hasattr(error, "options") else _LONGEST
-        print_to_stderr(f"heterolda: {_problem(error, options)}", longest)
+        # Options to copy must be complete.
+        max_length = None if hasattr(error, "options") else _MAX_LINE
+        print_to_stderr(f"heterolda: {_problem(error, options)}", max_length)
         raise typer.Exit(2 if _is_usage(error) else 1) from error
 
 
@@ -73,16 +73,16 @@ def _problem(error: Any, options: Collection[str]) -> str:
 
 
 def _is_usage(error: Exception) -> bool:
-    """Return whether an error is about what was typed, not about what files hold."""
+    """Return whether an error is in the command line, not in the files."""
     if isinstance(error, ParameterError):
         return error.parameter not in (*_FILES, *_OF_DATA)
-    # A column that does not exist was typed, now or for the fit.
+    # The name of an absent column was typed, now or for the fit.
     return hasattr(error, "absent") or _REFUSED.fullmatch(str(error)) is not None
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Turn the library's warnings into plain lines, each once."""
+    """Print each warning of the library once, as a note."""
     shown: set[str] = set()
 
     def show(warning: Warning | str, *_: object, **__: object) -> None:
@@ -94,7 +94,7 @@ def warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        # Rows of files have no names, and their columns are in order already.
+        # Columns of files have already been matched by name.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         warnings.showwarning = show  # type: ignore[assignment]
         yield
@@ -107,20 +107,20 @@ def note(*texts: str) -> None:
 
 
 def print_result(lines: Iterable[str]) -> None:
-    """Print lines; names from files may be anything, so that they are made safe."""
+    """Print lines, in which characters from files are made safe."""
     print(*map(printable, lines), sep="\n")
 
 
-def print_to_stderr(text: str, longest: int | None = _LONGEST) -> None:
+def print_to_stderr(text: str, max_length: int | None = _MAX_LINE) -> None:
     """Print one line for the user on the standard error stream."""
-    line = printable(" ".join(text.split()), longest)
-    with suppress(OSError):  # the terminal may be closed: then nobody reads it
+    line = printable(" ".join(text.split()), max_length)
+    with suppress(OSError):  # the terminal may be closed
         clear = _CLEAR if sys.stderr.isatty() else ""
         print(clear + line, file=sys.stderr, flush=True)
 
 
 def reason(error: Exception) -> str:
-    """Return what went wrong, in words."""
+    """Return the text of an error."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
@@ -146,14 +146,14 @@ def in_options(message: BaseException | str) -> str:
 
 
 def options_text(options: dict[str, Any]) -> str:
-    """Return options with their values, to be copied to a command."""
+    """Return options with their values, to copy to a command."""
     return " ".join(_option(name, value) for name, value in options.items())
 
 
 def _option(parameter: str, value: Any = None) -> str:
     """Return a parameter as an option, with its value if there is one.
 
-    A value from a message is written as Python writes it.
+    Values from messages are Python literals.
     """
     name = "--" + parameter.removeprefix("n_").replace("_", "-")
     if isinstance(value, str) and value[:1] in tuple("'\"[{."):
@@ -167,10 +167,10 @@ def _option(parameter: str, value: Any = None) -> str:
 
 
 class StatusLine:
-    """Status of a command, on a line of the terminal that is erased at the end.
+    """Shows the status of a command on a line of the terminal, erased at the end.
 
-    It is called with a text and the share that is done, NaN where that is unknown.
-    Where the standard error stream is not a terminal, or `quiet`, nothing is shown.
+    Call it with a text and the share of the work done, NaN if unknown. It shows nothing
+    if it is `quiet` or standard error is not a terminal.
     """
 
     def __init__(self, quiet: bool = False) -> None:
@@ -189,14 +189,14 @@ class StatusLine:
         self._context.__exit__(None, None, None)
 
     def __call__(self, text: str, share: float) -> None:
-        """Show what is done now, and how much of it is done."""
+        """Show the current task and the share done."""
         now = time.monotonic()
         if now - self._changed >= _PAUSE:
             self._changed = now
             self._write(text if isnan(share) else f"{text}: {share:.0%}")
 
     def doing(self, task: str) -> Callable[[str, float], None]:
-        """Return the same with the name of a task before each text."""
+        """Return a callback that puts the name of a task before each text."""
         return lambda text, share: self(f"{task}: {text}", share)
 
     def _write(self, text: str) -> None:
@@ -206,7 +206,7 @@ class StatusLine:
                 print(_CLEAR + text, end="", file=sys.stderr, flush=True)
 
     def _long_work(self, text: str, share: float) -> None:
-        """Show what takes minutes: it is announced where no line is shown, too."""
+        """Show work that takes minutes, or announce it if there is no status line."""
         if not self.is_shown and text != self._announced:
             self._announced = text
             note(text)

@@ -1,4 +1,4 @@
-"""Model files: what they hold, the tables that they need, and what they write."""
+"""Load models, open the tables that they need, and write their answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def load_classifier(path: Path) -> Any:
 def _takes_missing(model: Any) -> bool:
     """Return whether rows with missing values can be classified.
 
-    A bound is on rows such as those of the fit: incomplete, if these may have been.
+    A bound holds for rows like those of the fit, which may be incomplete only with EM.
     """
     plain = isinstance(model, GaussianLinearDiscriminant)
     as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
@@ -49,26 +49,23 @@ def _takes_missing(model: Any) -> bool:
 
 
 def missing_for(model: Any, missing: str | None) -> str:
-    """Return what to do with missing values, by default what the model was fitted for.
-
-    The model is set to it.
-    """
-    can = _takes_missing(model)
+    """Return how to treat missing values, by default as in the fit, and set it."""
+    takes_missing = _takes_missing(model)
     if missing is None:
-        return model.missing if can else "error"
-    if missing == "em" and not can:
+        return model.missing if takes_missing else "error"
+    if missing == "em" and not takes_missing:
         raise ParameterError(
             "missing",
             "='em' needs a model that is not refined, and a bounded model fitted "
             "with it: choose missing='drop'",
         )
-    if can:
+    if takes_missing:
         model.set_params(missing="em" if missing == "em" else "error")
     return missing
 
 
 def missing_notes(n_incomplete: int) -> list[str]:
-    """Return how many incomplete rows were classified, if any."""
+    """Return a note on the number of incomplete rows that were classified."""
     if not n_incomplete:
         return []
     rows = count(n_incomplete, "row")
@@ -76,10 +73,7 @@ def missing_notes(n_incomplete: int) -> list[str]:
 
 
 def model_table(model: Any, data: list[str], text: Format, **settings: Any) -> Table:
-    """Return the table that a model needs, read as that of its fit.
-
-    Options about the format come first.
-    """
+    """Return the table that a model needs, in the format of its fit and of options."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError(
@@ -116,7 +110,7 @@ def labelled(model: Any, classes: NDArray[Any]) -> Any:
 
 
 def _by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
-    """Return dictionaries by labels instead of their text; other values as they are."""
+    """Replace text with labels in keys of dictionaries; return other values as is."""
     if not isinstance(given, dict):
         return given
     labels, by_labels = finder.classes.tolist(), {}
@@ -133,17 +127,16 @@ def _by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
 def write_answers(
     reading: Pass,
     out: str,
-    only: Sequence[str],
-    without: Sequence[str],
+    selected: Sequence[str],
+    dropped: Sequence[str],
     added: Sequence[str],
     answer: Callable[[Array], Sequence[Any]],
     progress: Progress,
 ) -> int:
-    """Write columns of a table as they are, then those that are added.
+    """Write columns of a table unchanged, then `added` ones; return the number of rows.
 
-    These are `only` some, or else all but those in `without`; `answer` takes the
-    features of a batch. In Parquet files, features of text files are numbers. Return
-    the number of rows.
+    The columns are `selected`, or all except `dropped`. `answer` computes added columns
+    from the features of a batch. In Parquet files, features of text files are numbers.
     """
     import pyarrow as pa
 
@@ -153,7 +146,7 @@ def write_answers(
     def answered(file: File, records: Any, X: Array) -> tuple[Any, Any]:
         columns = dict(zip(kept, records.select(kept).columns, strict=True))
         if as_numbers and file.is_text:
-            # A feature of a category has the name of no column.
+            # Features of categories are not columns.
             for name, x in zip(file.features, X.T, strict=True):
                 if name in columns:
                     columns[name] = pa.array(x, mask=np.isnan(x))
@@ -163,10 +156,10 @@ def write_answers(
     def batches() -> Iterator[tuple[Any, Any]]:
         for file in open_files(reading.table):
             if not kept:
-                others = [name for name in file.schema.names if name not in without]
-                kept.extend(only or others)
+                names = [name for name in file.schema.names if name not in dropped]
+                kept.extend(selected or names)
                 _check_names(file, kept, added)
-                # Names come first, so that whoever waits for rows sees them.
+                # Column names come first, so that a pipe delivers them at once.
                 empty = pa.RecordBatch.from_pylist([], schema=file.schema)
                 yield answered(file, empty, np.empty((0, len(file.features))))
             for records, rows in reading.of_file(file):
@@ -176,7 +169,7 @@ def write_answers(
 
 
 def _check_names(file: File, kept: Sequence[str], added: Sequence[str]) -> None:
-    """Refuse columns that do not exist, or would be written twice."""
+    """Reject columns that do not exist, or would be written twice."""
     names = file.schema.names
     absent = sorted({*kept} - {*names})
     if absent:

@@ -1,7 +1,7 @@
-"""Options that several commands have, and what their values stand for.
+"""Options that several commands share, and parsers of their values.
 
-A dataclass is a group of options: `heterolda.cli.app` makes an option of each field. An
-option of one command stands in its file.
+A dataclass is a group of options: `heterolda.cli.app` turns each field into an option.
+Options of a single command are in its file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def join_names(names: Iterable[Any]) -> str:
 
 
 def parse_numbers(text: str, form: str = "LABEL=NUMBER") -> dict[str, float]:
-    """Return numbers by label, of ``a=0.3,b=0.7``."""
+    """Parse numbers by label, such as ``a=0.3,b=0.7``."""
     numbers: dict[str, float] = {}
     for part in split_names(text):
         label, _, value = (piece.strip() for piece in part.rpartition("="))
@@ -47,7 +47,7 @@ def parse_numbers(text: str, form: str = "LABEL=NUMBER") -> dict[str, float]:
 
 
 def parse_costs(text: str) -> dict[str, dict[str, float]]:
-    """Return costs by true and decided label, of ``ill:well=10,well:ill=1``."""
+    """Parse costs by true and decided label, such as ``ill:well=10,well:ill=1``."""
     form = "TRUE:DECIDED=COST"
     costs: dict[str, dict[str, float]] = {}
     for pair, cost in parse_numbers(text, form).items():
@@ -63,7 +63,7 @@ def _priors(text: str) -> Any:
 
 
 def _shrinkage(text: str) -> Any:
-    """Return a number, or two separated by a comma; anything else as it is."""
+    """Parse a number, or two separated by a comma; return other text unchanged."""
     try:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -72,16 +72,16 @@ def _shrinkage(text: str) -> Any:
 
 
 def _delimiter(text: str) -> str:
-    mark = {"tab": "\t", r"\t": "\t", "space": " "}.get(text, text)
-    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+    character = {"tab": "\t", r"\t": "\t", "space": " "}.get(text, text)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n':
         raise typer.BadParameter(
             f"{text!r}: write one character, such as ';', or tab or space"
         )
-    return mark
+    return character
 
 
 def file_named(*endings: str) -> Callable[[str], Path]:
-    """Return a function that takes names of files that end so, and no others."""
+    """Return a parser of file names with one of these endings."""
 
     def parse(text: str) -> Path:
         path = Path(text)
@@ -93,14 +93,14 @@ def file_named(*endings: str) -> Callable[[str], Path]:
 
 
 def _option(
-    panel: str, metavar: str | None, text: str, *names: str, **more: Any
+    panel: str, metavar: str | None, text: str, *names: str, **settings: Any
 ) -> Any:
     """Return an option in a group of the help."""
-    more |= {"metavar": metavar, "help": text, "rich_help_panel": panel}
-    return typer.Option(*names, **more)
+    settings |= {"metavar": metavar, "help": text, "rich_help_panel": panel}
+    return typer.Option(*names, **settings)
 
 
-# Help shows these groups in the order of a command's parameters, and the rest last.
+# Help shows these groups in the order of a command's parameters.
 read = partial(_option, "What to read")
 model = partial(_option, "What to fit")
 judge = partial(_option, "How good is it")
@@ -128,8 +128,8 @@ SampleWeight = Annotated[
     str | None,
     read(
         "COLUMN",
-        "Column that says how often a row counts: 3 means three equal rows. If the "
-        "mean is below one, a fit scales it to one.",
+        "Column with the weight of each row: 3 means three equal rows. If the mean is "
+        "below one, a fit scales it to one.",
     ),
 ]
 Shrinkage = Annotated[
@@ -138,7 +138,7 @@ Shrinkage = Annotated[
         "WEIGHT",
         "For few rows: make the spreads (covariances) of the classes more alike. auto "
         "is a quick formula; or give a number from 0 (none) to 1. With 0.3,0.1 the "
-        "common spread is first moved towards its diagonal by 0.1. For fit, cv chooses "
+        "common spread is first moved toward its diagonal by 0.1. For fit, cv chooses "
         "the amount on held-out rows and keeps all rows in memory.",
         parser=_shrinkage,
     ),
@@ -195,7 +195,7 @@ class Reading:
 
     @property
     def format(self) -> Any:
-        """Return the same for readers of files; raise an error without pyarrow."""
+        """Return the format for readers; raise an error if pyarrow is not installed."""
         import pyarrow  # noqa: F401
 
         from heterolda.data.formats import Format

@@ -63,9 +63,9 @@ def predict(
     - `heterolda predict iris.json new.parquet --id sample --proba -o p.parquet`
     - `cat new.csv | heterolda predict iris.json - | head`
 
-    Columns are found by name, in any order. Those that the model does not use are
-    passed on as they are, text files character by character. Rows keep their order.
-    Files are read and written piece by piece, so they may be larger than memory.
+    Columns are found by name, in any order. Columns that the model does not use are
+    copied unchanged, in text files character by character. Rows keep their order. Files
+    are read and written in pieces, so they may be larger than memory.
     """
     check_written(out)
     to_stdout = out == STANDARD_STREAM
@@ -85,7 +85,7 @@ def predict(
         missing="em" if policy == "keep" else policy,
         keep=True,
     )
-    only, n_incomplete = identifier or (), 0
+    selected, n_incomplete = identifier or (), 0
     labels = fitted.classes_.tolist() if proba else []
     added = ["prediction", *(f"probability_{label}" for label in labels)]
 
@@ -100,8 +100,8 @@ def predict(
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
         show = status.doing("predicting")
-        n_rows = models.write_answers(rows, out, only, (), added, answer, show)
-    used = {*rows.file.columns, *only}
+        n_rows = models.write_answers(rows, out, selected, (), added, answer, show)
+    used = {*rows.file.columns, *selected}
     unused = [name for name in rows.file.schema.names if name not in used]
     if unused:
         note(f"the model does not use {names_text(unused)}")
@@ -113,7 +113,7 @@ def predict(
 
 
 def _answers(model: Any, X: Array, absent: Any, proba: bool) -> list[Any]:
-    """Return predictions, then probabilities if they are asked for."""
+    """Return predictions, followed by probabilities if requested."""
     import numpy as np
     import pyarrow as pa
 

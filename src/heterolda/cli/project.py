@@ -126,7 +126,7 @@ def _project(
 def _write_projected(
     projection: Any, table: Table, out: str, status: StatusLine
 ) -> int:
-    """Write the rows that were fitted; return how many there are."""
+    """Write the components of the rows of the fit; return the number of rows."""
     import numpy as np
 
     from heterolda.cli.models import write_answers

@@ -30,7 +30,7 @@ Trials = Annotated[
     int,
     opt.model(
         "NUMBER",
-        "How often to shuffle the rows and split them again; 20 in the paper.",
+        "Number of times to shuffle and split the rows; 20 in the paper.",
         min=1,
     ),
 ]
@@ -57,8 +57,8 @@ def reproduce(
         list[str] | None,
         opt.read(
             "FILE",
-            "A table of your own, text, Excel or Parquet, under the name of the file. "
-            "May be given several times.",
+            "Your own table, as text, Excel or Parquet, named after the file. May be "
+            "given several times.",
         ),
     ] = None,
     target: Annotated[
@@ -72,8 +72,8 @@ def reproduce(
             "NAMES",
             "Methods, separated by commas: pairwise-lda, c-hld, r-hld-1, r-hld-2, "
             "algorithm-1, algorithm-2, svm, gld, gld+algorithm-2, lda, "
-            "logistic-regression, linear-svc; the groups all, paper; or a classifier "
-            "of your own as MODULE:CLASS.",
+            "logistic-regression, linear-svc; the groups all, paper; or your own "
+            "classifier as MODULE:CLASS.",
         ),
     ] = "all",
     trials: Trials = 1,
@@ -126,7 +126,7 @@ def reproduce(
 
 
 def _progress(status: StatusLine) -> Callable[[str, float], None]:
-    """Show the status on a terminal, elsewhere a line for each trial of a data set."""
+    """Show the status on a terminal; otherwise print a line per trial of a data set."""
     last = ""
 
     def show(text: str, share: float) -> None:
@@ -140,7 +140,7 @@ def _progress(status: StatusLine) -> Callable[[str, float], None]:
 
 
 def _catalogue_sets(names: str | None, data_dir: Path | None) -> list[str]:
-    """Return the sets that were asked for, or all that need no download."""
+    """Return the requested sets, or all that need no download."""
     from heterolda.experiments import datasets
 
     if names is None:
@@ -152,7 +152,7 @@ def _catalogue_sets(names: str | None, data_dir: Path | None) -> list[str]:
 def _own_sets(
     paths: list[str], target: str | None, others: list[str]
 ) -> dict[str, Any]:
-    """Return features and labels of files by the names of these."""
+    """Return features and labels of files, by file name."""
     from heterolda.data.gathering import read_all
     from heterolda.data.table import Table
 
@@ -167,15 +167,15 @@ def _own_sets(
 
 
 def _methods(names: str) -> dict[str, Any]:
-    """Return the methods that were asked for, None for those of the study."""
+    """Return the requested methods, None for those of the study."""
     from heterolda.experiments.study import resolve_methods
 
     given = opt.split_names(names)
-    own = [name for name in given if ":" in name]
+    imported = [name for name in given if ":" in name]
     methods: dict[str, Any] = dict.fromkeys(
-        resolve_methods([name for name in given if name not in own])
+        resolve_methods([name for name in given if name not in imported])
     )
-    for classifier in map(_imported, own):
+    for classifier in map(_imported, imported):
         name = type(classifier).__name__
         if name in methods:
             raise ParameterError("methods", f"has two named {name!r}: rename one")
@@ -192,7 +192,8 @@ def _imported(name: str) -> Any:
         return getattr(import_module(module), attribute)()
     except Exception as error:
         raise ParameterError(
-            "methods", f"has {name}, but: {type(error).__name__}: {error}"
+            "methods",
+            f"has {name}, which failed to load: {type(error).__name__}: {error}",
         ) from error
 
 

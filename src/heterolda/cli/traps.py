@@ -1,8 +1,8 @@
-"""Traps in tables: what makes a model look better than it is, or worse.
+"""Find traps in tables that make a model look better or worse than it is.
 
-Columns that number the rows or give the class away, numbers that stand for missing
-values, targets that are measurements, rows that the model was fitted to. Notes name
-them, as they may be meant.
+These are columns that number the rows or give the class away, numbers that stand for
+missing values, targets that are measurements, and evaluation on the rows of the fit.
+Notes name them, since they may be intended.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import named, percent
 from heterolda.statistics.rows import Rows
 
-_ROWS = 100_000  # that are looked at
-_FEW_ROWS = 20  # fewer may be in order by chance
-_ROWS_OF_CLASS = 3  # at least, on average, to speak of a constant
-_SHARE, _NUMBER = 0.01, 6  # rows with an odd number, at least
-_DISTINCT = 10  # other values, at least
-_MOST_NUMBERS = 20  # that are classes, if some are rare
+_MAX_ROWS = 100_000  # examined
+_MIN_ROWS = 20  # fewer may be in order by chance
+_MIN_ROWS_PER_CLASS = 3  # on average, to call a column constant
+_MIN_SHARE, _MIN_COUNT = 0.01, 6  # of rows with an odd number
+_MIN_DISTINCT = 10  # other values of the column
+_MAX_NUMBERS = 20  # that are classes, if some are rare
 _SHOWN = 3  # columns in a note
-_SAME = 1e-9  # relative difference of sums of the same rows, in another order
+_TOLERANCE = 1e-9  # for sums of the same rows in another order, relative
 
 
 def training_traps(reading: Pass, rows: Rows) -> list[str]:
-    """Return notes on rows to fit, or a sample of them, and on the first ones read."""
+    """Return notes on the rows of a fit, of which `rows` may be a sample."""
     table, features = reading.table, reading.file.features
     # A feature of a category comes from another column.
     origins = {name: c.column for c in table.categories for name in c.features}
-    step = max(1, -(-len(rows.codes) // _ROWS))
+    step = max(1, -(-len(rows.codes) // _MAX_ROWS))
     X, codes = rows.X[::step], rows.codes[::step]
     notes = []
     if is_measurement(rows.classes, codes):
@@ -62,7 +62,7 @@ def training_traps(reading: Pass, rows: Rows) -> list[str]:
 
 def is_measurement(classes: NDArray[Any], codes: Index) -> bool:
     """Return whether classes are many numbers, and some far rarer than others."""
-    if classes.dtype.kind not in "iu" or len(classes) <= _MOST_NUMBERS:
+    if classes.dtype.kind not in "iu" or len(classes) <= _MAX_NUMBERS:
         return False
     counts = np.bincount(codes, minlength=len(classes))
     return bool(2 * counts.min() < counts.mean())
@@ -71,9 +71,9 @@ def is_measurement(classes: NDArray[Any], codes: Index) -> bool:
 def row_numbers(first: Array, features: Sequence[str]) -> list[str]:
     """Return the features of whole numbers that increase from row to row.
 
-    They need not count by one: rows may have been left out.
+    Steps may be larger than one, since rows may have been left out.
     """
-    if len(first) < _FEW_ROWS:
+    if len(first) < _MIN_ROWS:
         return []
     steps = np.diff(first, axis=0)
     counts = ((steps > 0) & (steps % 1 == 0)).all(axis=0)
@@ -83,30 +83,30 @@ def row_numbers(first: Array, features: Sequence[str]) -> list[str]:
 def giveaways(X: Array, codes: Index, features: Sequence[str]) -> list[str]:
     """Return the features that are constant in each class, and not in all rows."""
     classes = np.unique(codes)
-    if len(codes) < _ROWS_OF_CLASS * len(classes) or len(classes) < 2:
+    if len(codes) < _MIN_ROWS_PER_CLASS * len(classes) or len(classes) < 2:
         return []
     parts = [X[codes == k] for k in classes]
     low = np.array([np.fmin.reduce(part) for part in parts])
     high = np.array([np.fmax.reduce(part) for part in parts])
-    same = (low == high).all(axis=0) & (low.min(axis=0) < high.max(axis=0))
-    return [features[j] for j in np.flatnonzero(same).tolist()]
+    constant = (low == high).all(axis=0) & (low.min(axis=0) < high.max(axis=0))
+    return [features[j] for j in np.flatnonzero(constant).tolist()]
 
 
 def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
-    """Return columns, numbers and shares: at an end, in many rows, far from others.
+    """Return columns, numbers and shares of frequent extremes far from other values.
 
-    Far is more than the standard deviation of the others: zeros of counts and of
-    measurements from zero on are not far.
+    Far is more than the standard deviation of the other values, so zeros of counts and
+    of nonnegative measurements are not far.
     """
     if not len(X):
         return []
     odd = []
     ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
     often = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
-    for j, k in np.argwhere(max(_NUMBER, _SHARE * len(X)) <= often.T).tolist():
+    for j, k in np.argwhere(max(_MIN_COUNT, _MIN_SHARE * len(X)) <= often.T).tolist():
         column, value = X[:, j], ends[k, j]
         others = column[(column != value) & ~np.isnan(column)]
-        if len(np.unique(others)) < _DISTINCT:
+        if len(np.unique(others)) < _MIN_DISTINCT:
             continue
         if np.abs(others - value).min() > others.std(ddof=1):
             odd.append((j, float(value), float(often[k, j] / len(X))))
@@ -116,7 +116,7 @@ def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
 def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
     """Return a note on numbers that may stand for missing values, if there are any.
 
-    An NA string goes for all columns, so that none is advised that others have.
+    NA strings apply to all columns, so a number that others have is not recommended.
     """
     columns: dict[float, list[tuple[int, float]]] = {}
     for j, value, share in odd_numbers(X):
@@ -147,10 +147,10 @@ def evaluation_traps(model: Any, scores: Any, sums: Array) -> list[str]:
     if stats is not None and np.allclose(weights, stats.weights):
         totals = stats.weights[:, None] * stats.means
         size = np.abs(totals) + np.sqrt(stats.weights[:, None] * stats.squares)
-        if np.all(np.abs(sums - totals) <= _SAME * size):
+        if np.all(np.abs(sums - totals) <= _TOLERANCE * size):
             notes.append(
-                "these rows are those that the model was fitted to, of which it gets "
-                "more right than of new ones; inspect shows its held-out accuracy"
+                "the model was fitted to these rows, so it is more accurate on them "
+                "than on new ones; inspect shows its held-out accuracy"
             )
     share = float(weights.max() / weights.sum())
     if scores.accuracy <= share:
