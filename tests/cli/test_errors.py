@@ -211,8 +211,10 @@ def test_parameters_are_named_as_options():
     problem = "={'a': 0.1} needs method='error', or use A(method='fisher')"
     expected = "--max-error a=0.1 needs --method error, or use A(method='fisher')"
     assert in_options(ParameterError("max_error", problem)) == expected
-    problem = "=7 is many: use columns=..., exclude=['a', 'b c']"
-    expected = "--components 7 is many: use --columns, --exclude 'a,b c'"
+    problem = "=7 is many: use columns=..., exclude=['a', 'b c'], or use recommended()"
+    expected = (
+        "--components 7 is many: use --columns, --exclude 'a,b c', or use --recommended"
+    )
     assert in_options(ParameterError("n_components", problem)) == expected
 
 

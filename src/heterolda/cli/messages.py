@@ -142,6 +142,7 @@ def in_options(message: BaseException | str) -> str:
         text = text.removeprefix(name).lstrip(": ")
     elif name and not text.startswith(f"{name}="):
         text = _option(name) + text.removeprefix(name)
+    text = text.replace("use recommended()", "use --recommended")
     return _SETTING.sub(lambda match: _option(match[1], match[2]), text)
 
 

@@ -236,8 +236,8 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
         raise ParameterError(
             "criterion",
-            "='neyman-pearson' needs max_error, the largest error rate of one of the "
-            f"two classes, for instance max_error={ {labels[0]: 0.01}!r}; "
+            "='neyman-pearson' needs max_error=..., the largest error rate of one of "
+            f"the two classes, for instance max_error={ {labels[0]: 0.01}!r}; "
             f"got {max_error!r}",
         )
     ((label, q),) = max_error.items()
