@@ -58,9 +58,9 @@ _RIDGE = 1e-12  # added to its curvatures
 HIGHEST_TEMPERATURE = 1000.0
 # Number of rows in use: more change the loss by less than 0.0005. With many classes,
 # largest number of scores, and smallest number of rows of a class.
-_ENOUGH = 1000
-_MOST_NUMBERS = 1 << 20
-_LEAST = 20
+_MOST_ROWS = 1000
+_MOST_SCORES = 1 << 20
+_FEWEST_ROWS = 20
 # Limit of the logarithm of ratios of effective priors.
 _MOST_LOG_RATIO = 20.0
 _TINY = float(np.finfo(float).tiny)
@@ -276,7 +276,8 @@ class Evidence:
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
         others[list(left_out)] = False
-        sample = _thinned(rows, others, min(_ENOUGH, _MOST_NUMBERS // len(rules.coef)))
+        most = min(_MOST_ROWS, _MOST_SCORES // len(rules.coef))
+        sample = _thinned(rows, others, most)
         scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
         codes, weights = [sample.codes], [sample.frequencies]
         for k, (weight, score) in left_out.items():
@@ -320,7 +321,7 @@ def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
     """
     kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
     totals = np.maximum(rows.totals, _TINY)
-    share = np.maximum(most / totals.sum(), _LEAST / totals)
+    share = np.maximum(most / totals.sum(), _FEWEST_ROWS / totals)
     if (share < 1).any():
         limit = np.minimum(share, 1.0) * 2.0**64
         kept = kept[row_hashes(rows.X[kept]) <= limit[rows.codes[kept]]]

@@ -23,7 +23,7 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 _STEPS = (0.1, 0.3, 0.9, 1.0)
 # Differences of more standard errors than this are beyond chance.
 _CLEARLY = 3.0
-_LEAST = float(np.finfo(float).tiny)
+_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def try_components(
     """
     means, covariances, priors, _ = moments
     rows = rows.take(rows.by_class[0])  # of positive weight
-    unit = (priors / np.maximum(rows.totals, _LEAST))[rows.codes]
+    unit = (priors / np.maximum(rows.totals, _TINY))[rows.codes]
     weights = rows.frequencies * unit
 
     def wrong(subspace: Subspace) -> Mask:

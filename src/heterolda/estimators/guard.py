@@ -229,11 +229,11 @@ def _left_out(
     The rival of a pair that is not compared is its rule.
     """
     pairs, places = problem.pairs, few[problem.pairs]
-    without = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
+    left_out = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
     pooled = compared & places.any(axis=1)
-    own = without.of_arcs(rules, places)
-    by_rules = scores_by_class(own, rules.coef, rules.intercept, pairs)
-    by_rivals = scores_by_class(without.of_lda(places), *rivals, pairs)
+    records = left_out.of_arcs(rules, places)
+    by_rules = scores_by_class(records, rules.coef, rules.intercept, pairs)
+    by_rivals = scores_by_class(left_out.of_lda(places), *rivals, pairs)
     return {
         k: (weights, np.where(pooled, by_rivals[k][1], scores), scores)
         for k, (weights, scores) in by_rules.items()

@@ -41,7 +41,7 @@ from heterolda.statistics.class_statistics import ClassStatistics
 # One call solves as many patterns as take a few seconds, by the number of pairs times
 # the cube of the number of features (at least _FEW), within limits on their number.
 _WORK, _FEW = 5e8, 12
-_LEAST, _MOST = 20, 2000
+_FEWEST_SOLVED, _MOST_SOLVED = 20, 2000
 # Share of the variances added before a matrix is inverted.
 _LEAST_VARIANCE = 1e-10
 # Number of coefficients gathered at a time.
@@ -106,7 +106,9 @@ def predict_incomplete(model, X: Array, method: str):
         return_counts=True,
     )
     n_pairs, d = model.coef_.shape
-    n_solved = int(np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _LEAST, _MOST))
+    n_solved = int(
+        np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _FEWEST_SOLVED, _MOST_SOLVED)
+    )
     if fitted is not model or model.statistics_.factors is not None:
         n_solved = len(bits)
     order = np.argsort(-counts, kind="stable")
@@ -150,7 +152,7 @@ def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
 def _solved_rules(model, patterns: Mask) -> Rules:
     """Return the optima of observed features, with zeros for the others."""
     cache = model._by_pattern
-    if len(cache) > 10 * _MOST:
+    if len(cache) > 10 * _MOST_SOLVED:
         cache.clear()
     rules = []
     for mask in patterns:

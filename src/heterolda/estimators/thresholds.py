@@ -23,7 +23,7 @@ from heterolda.statistics.shrinkage import FEW_FREEDOM, freedom_per_feature
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Smallest weight of a class whose scores have a variance of their own.
-_LEAST = 5.0
+_LEAST_WEIGHT = 5.0
 # Smallest deviation of scores, in units of the deviation under the model.
 _LEAST_DEVIATION = 0.1
 # Distance of means, in deviations, if left-out rows show none.
@@ -76,7 +76,9 @@ class Thresholds:
             means[where] = mean
             sums[where] = (w * (score - mean[:, None]) ** 2).sum(axis=1)
         freedom = np.maximum(totals - 1, _TINY)
-        enough = (np.minimum(totals, counts) >= _LEAST).all(axis=1, keepdims=True)
+        enough = (np.minimum(totals, counts) >= _LEAST_WEIGHT).all(
+            axis=1, keepdims=True
+        )
         both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
         squares = np.where(enough, sums / freedom, both)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)

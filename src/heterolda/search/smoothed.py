@@ -30,7 +30,7 @@ from heterolda.statistics.rows import Rows
 WIDTHS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03, 0.01, 0.002)
 # Penalties of logistic rules, for pairs with few rows.
 RIDGES = (200.0, 20.0, 2.0)
-# Relative decrease of the error at which to stop, and steps for each width.
+# Relative decrease of the error at which to stop, and maximum number of steps.
 _SETTINGS: dict[str, Any] = {"tol": 1e-4, "max_iter": 100}
 # Added to the variances of a class, in units of the mean covariance.
 _RIDGE = 1e-9
@@ -121,8 +121,8 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     """Return the rules of all pairs that minimize the logistic loss with a ridge.
 
     The penalty is the sum of squared coefficients of features in `units`, times each of
-    the descending `ridges`, divided by the total weight of the pair. Errors are those
-    on the rows.
+    the descending `ridges`, divided by the total weight of the pair. Errors are
+    training errors.
     """
     n_pairs, d = len(moments.pairs), rows.X.shape[1]
     shape = len(ridges), n_pairs

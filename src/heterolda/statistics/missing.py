@@ -144,7 +144,7 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return deviations of rows from class means, with expectations if missing.
+    """Return deviations of rows from class means, with missing values as expected.
 
     Also return, for each class, the sum of the covariances of the missing values, and
     the log-likelihood of the observed ones without constants and determinants.

@@ -13,8 +13,8 @@
 
 /* As in foundations/rounding.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
-/* Largest relative difference between an error on the arc and by the covariances, up to a
-   trace of the inverse of S1 + S2 as in foundations/rounding.py. */
+/* Largest relative difference between errors by the arc and by the covariances, where the
+   inverse of S1 + S2 has at most this trace, as in foundations/rounding.py. */
 static const double SAME = 1e-9, REGULAR = 1e8;
 
 /* Beyond this |x|, near an end of the arc, b S1 + a S2 is so nearly singular that solving
@@ -164,7 +164,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         result->v2 += form->beta[j] * square;
         result->raised1 += form->raised1[j] * square;
         result->raised2 += form->raised2[j] * square;
-        form->plain &= lifted[j] == form->c[j]; /* else u is not that of delta */
+        form->plain &= lifted[j] == form->c[j]; /* else u belongs to another delta */
     }
     return best.proven;
 }
@@ -183,7 +183,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
     }
     if (!any)
         return false;
-    if (form->trace > REGULAR) /* a nearly singular sum has no more digits */
+    if (form->trace > REGULAR) /* a nearly singular sum loses more digits */
         return fabs(first - result->v1) <=
                    SAME * result->v1 + rounding(pair->covariance[0], w, d) &&
                fabs(second - result->v2) <=
