@@ -5,8 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import ClassStatistics
-from heterolda.foundations.arrays import to_host
-from heterolda.statistics.power import PowerTransformation
 
 of = ClassStatistics.from_data
 
@@ -63,9 +61,3 @@ def test_bad_rows_and_labels_are_rejected(device, rng):
     ):
         with pytest.raises(ValueError, match=word):
             of(device.put(X), labels)
-
-
-def test_powers_are_those_of_numpy(device, rng):
-    X = np.exp(rng.normal(size=(40, 3)))
-    model = PowerTransformation.fit(X, np.arange(40) % 2)
-    assert_allclose(to_host(model.apply(device.put(X))), model.apply(X), rtol=1e-12)
