@@ -106,9 +106,8 @@ def predict_incomplete(model, X: Array, method: str):
         return_counts=True,
     )
     n_pairs, d = model.coef_.shape
-    n_solved = int(
-        np.clip(_WORK / (n_pairs * max(d, _FEW) ** 3), _FEWEST_SOLVED, _MOST_SOLVED)
-    )
+    work = n_pairs * max(d, _FEW) ** 3
+    n_solved = int(np.clip(_WORK / work, _FEWEST_SOLVED, _MOST_SOLVED))
     if fitted is not model or model.statistics_.factors is not None:
         n_solved = len(bits)
     order = np.argsort(-counts, kind="stable")

@@ -76,11 +76,9 @@ class Thresholds:
             means[where] = mean
             sums[where] = (w * (score - mean[:, None]) ** 2).sum(axis=1)
         freedom = np.maximum(totals - 1, _TINY)
-        enough = (np.minimum(totals, counts) >= _LEAST_WEIGHT).all(
-            axis=1, keepdims=True
-        )
+        fewest = np.minimum(totals, counts).min(axis=1, keepdims=True)
         both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
-        squares = np.where(enough, sums / freedom, both)
+        squares = np.where(fewest >= _LEAST_WEIGHT, sums / freedom, both)
         deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
         estimated: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
         thresholds = cls(rules, means, deviations, estimated)

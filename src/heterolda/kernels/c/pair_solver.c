@@ -13,8 +13,8 @@
 
 /* As in foundations/rounding.py. */
 static const double UNDERFLOW_ = 1e-290, NO_GAIN = 1e-12;
-/* Largest relative difference between errors by the arc and by the covariances, where the
-   inverse of S1 + S2 has at most this trace, as in foundations/rounding.py. */
+/* Largest relative difference between errors by the arc and by the covariances, if the
+   trace of the inverse of S1 + S2 is at most REGULAR, as in foundations/rounding.py. */
 static const double SAME = 1e-9, REGULAR = 1e8;
 
 /* Beyond this |x|, near an end of the arc, b S1 + a S2 is so nearly singular that solving
