@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import pickle
+import random
 import re
 import tracemalloc
 from pathlib import Path
@@ -21,6 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import heterolda
+from fuzz.model_json import change, check, seeds
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
@@ -424,10 +426,13 @@ EDITS = {
 @pytest.mark.parametrize("name", EDITS)
 def test_what_does_not_fit_together_is_refused(name, make_classes):
     document = to_document(fitted(name, make_classes)[0])
+    edits = [*EDITS[name]]
     if name == "bound":
         document["model"]["estimator_"]["rules"]["intercept"] = [-1e308]
+        four = to_document(fitted("global", make_classes)[0])["model"]
+        edits.append(("estimator_", four, "must have two classes"))
     from_document(copy.deepcopy(document))
-    for where, value, message in EDITS[name]:
+    for where, value, message in edits:
         changed = copy.deepcopy(document)
         *keys, last = [int(key) if key.isdigit() else key for key in where.split(".")]
         container = changed["model"]
@@ -436,6 +441,14 @@ def test_what_does_not_fit_together_is_refused(name, make_classes):
         container[last] = value(container[last]) if callable(value) else value
         with pytest.raises(ValueError, match=message):
             from_document(changed)
+
+
+def test_changed_files_are_refused_or_hold_a_model_that_predicts_numbers(request):
+    rng = random.Random(request.config.getoption("--seed"))
+    for content in 20 * seeds():
+        for _ in range(rng.randint(1, 4)):
+            content = change(content, rng)
+        check(content)
 
 
 @pytest.mark.check
