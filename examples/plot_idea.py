@@ -3,9 +3,9 @@ Two Gaussians, two lines
 ========================
 
 Linear discriminant analysis (LDA) assumes that both classes have the same covariance.
-If they do not, its line need not be the best. The best line for two known or fitted
-Gaussians follows from their means and covariances, with a proof that no other makes
-fewer errors by more than 0.1 %.
+If they do not, its line may not be the best. The best line for two known or fitted
+Gaussians follows from their means and covariances, with a proof that no other line has
+an error more than 0.1 % lower.
 """
 
 import matplotlib.pyplot as plt

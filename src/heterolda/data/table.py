@@ -129,10 +129,10 @@ class Table:
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
         features = Counter(name for _, name in encoded(columns, self.categories))
-        twice = [name for name, n in features.items() if n > 1]
-        if twice:
+        clashes = [name for name, n in features.items() if n > 1]
+        if clashes:
             raise ValueError(
-                f"{where}: two features would be named {twice[0]!r}: rename a column"
+                f"{where}: two features would be named {clashes[0]!r}: rename a column"
             )
         return columns
 

@@ -256,7 +256,7 @@ def write_sample(
     """Write a data set to a CSV file, the labels last in a column ``class``."""
     X, y = load_dataset(name, data_dir)
     columns, labels = [f"x{j + 1}" for j in range(X.shape[1])], y.tolist()
-    if CATALOGUE[name].kind == "bundled":  # these come with names
+    if CATALOGUE[name].kind == "bundled":  # with names
         bunch = _bundled(name)
         columns = list(map(str, bunch.feature_names))
         labels = [str(bunch.target_names[k]) for k in labels]

@@ -81,10 +81,10 @@ def _accuracies(cells: Cells, printed: Figures, peer: str) -> list[Line]:
 def _times(cells: Cells, printed: Figures, peer: str) -> list[Line]:
     other = cells.get(peer)
     ratios = _numbers({m: c.time_ratio(other) for m, c in cells.items() if other})
-    theirs = {
+    printed_ratios = {
         m: value / printed[peer] for m, value in printed.items() if peer in printed
     }
-    return [Line("ours", ratios), Line("paper", theirs)]
+    return [Line("ours", ratios), Line("paper", printed_ratios)]
 
 
 def _numbers(figures: Figures) -> Figures:

@@ -92,11 +92,11 @@ class Shown:
 def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
     """Return lines for a terminal; blocks after a heading are indented and wrapped."""
     lines: list[str] = []
-    indent, apart = "", False
+    indent, needs_gap = "", False
     for block in blocks:
         if isinstance(block, Heading):
             lines += ["", block.text]
-            indent, apart = "  ", False
+            indent, needs_gap = "  ", False
             continue
         content: Sequence[str] = ()  # of a picture
         if isinstance(block, Table):
@@ -106,9 +106,9 @@ def to_lines(blocks: Iterable[Block], *, wrapped: bool = False) -> list[str]:
             if wrapped or indent:
                 content = [part for line in content for part in _wrapped(line)]
         if content:
-            lines += [""] * apart
+            lines += [""] * needs_gap
             lines += [indent + line if line else "" for line in content]
-            apart = True
+            needs_gap = True
     return lines
 
 

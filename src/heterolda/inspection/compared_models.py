@@ -111,13 +111,13 @@ def evaluate(
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         for k in fold_numbers:
-            held = folds == k
+            mask = folds == k
             try:
                 begin = time.perf_counter()
-                fitted = clone(model).fit(X[~held], labels[~held])
+                fitted = clone(model).fit(X[~mask], labels[~mask])
                 seconds.append(time.perf_counter() - begin)
-                predictions[held], loss[held] = _predict(
-                    fitted, X[held], codes[held], classes
+                predictions[mask], loss[mask] = _predict(
+                    fitted, X[mask], codes[mask], classes
                 )
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"

@@ -178,7 +178,7 @@ class Comparison(Shown):
 
     @cached_property
     def _right(self) -> Array:
-        """1 where a model is right and 0 elsewhere, (n_models, n_rows); or NaN."""
+        """1 if a model is right, 0 if wrong, NaN if it failed: (n_models, n_rows)."""
         right = self.predictions == self.truth
         return np.where(self._finished[:, None], right, np.nan)
 
@@ -268,12 +268,12 @@ class Comparison(Shown):
         Parameters
         ----------
         ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
         matplotlib axes
-            Where it was drawn.
+            The axes.
         """
         return draw_comparison(self, ax)  # type: ignore[no-untyped-call]
 

@@ -173,7 +173,7 @@ class ModelFacts:
             return None
         # Parameters may have been set after the fit.
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
-        with no_warnings():  # those about LDA do not concern the user
+        with no_warnings():  # warnings about LDA do not concern the user
             lda: Any = solved_again(  # type: ignore[no-untyped-call]
                 self.discriminant, settings | {"solver": "fisher"}
             )
@@ -232,8 +232,8 @@ class ModelFacts:
             notes.append(
                 "Features are first transformed by powers (Yeo and Johnson's "
                 "transformation, which preserves their order): coefficients, "
-                "deviations, errors of the model and pictures are those of the "
-                "transformed features."
+                "deviations, errors of the model and pictures refer to the transformed "
+                "features."
             )
         if self.statistics is not None:
             return notes + few_rows_note(self.statistics)

@@ -63,8 +63,8 @@ def map_figure(projection: Any, X: Any, y: Any) -> Figure:
     kept = percent(projection.explained_[:2].sum())
     caption = (
         f"All classes in 2 components, which keep {kept} of their separation. An "
-        "ellipse holds half of its class if that is normal; the regions are those of "
-        "the quadratic rule in the components shown."
+        "ellipse holds half of its class if the class is normal; the regions are the "
+        "decisions of the quadratic rule in these components."
     )
     if X is not None:
         caption += " Points are rows, a sample of them if there are many."

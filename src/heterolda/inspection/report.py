@@ -309,8 +309,8 @@ def _fitted(
     """Fit a model to rows, and return it with its held-out accuracy or None."""
     X, y, sample_weight = on_host(X, y, sample_weight)
     model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-    way = "statistics, ClassStatistics.from_data(X, y, missing='em')"
-    with no_warnings(), missing_values_as(None, way):  # the report says the same
+    remedy = "statistics, ClassStatistics.from_data(X, y, missing='em')"
+    with no_warnings(), missing_values_as(None, remedy):  # the report says the same
         model.fit(X, y, sample_weight)
     X = validate_more_rows(model, X, accept_sparse="csr")
     labels = label_array(y)

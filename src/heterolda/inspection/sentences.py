@@ -53,11 +53,11 @@ def verdict_sentence(
         use, other = (model, "LDA") if judgement.better == "model" else (lda, model)
         text = f"Use {use}: it is better than {other} by {by}, {error}. {neither}"
         return text.rstrip()
-    apart = f"the difference is {by}"
+    lead = f"the difference is {by}"
     if judgement.difference:
-        apart = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
+        lead = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
     end = neither or f"Either will do; {lda} is simpler."
-    return f"These rows do not separate the two: {apart}, {error}. {end}"
+    return f"These rows do not separate the two: {lead}, {error}. {end}"
 
 
 def guarded_note(pairs: Sequence[Sequence[object]]) -> list[str]:

@@ -75,7 +75,7 @@ class Display:
         Parameters
         ----------
         ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class PairDisplay(Display):
         pair : tuple of two labels or None, default=None
             The pair of classes; by default the pair with the largest error.
         ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

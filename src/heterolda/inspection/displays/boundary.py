@@ -60,7 +60,7 @@ class BoundaryDisplay(PairDisplay):
     points : list of two ndarray of shape (n_k, 2) or None
         Projected rows.
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
 
     Examples
     --------

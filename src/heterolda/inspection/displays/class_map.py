@@ -45,9 +45,9 @@ class ClassMapDisplay(Display):
     """All classes in the first two components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
-    name on top. The pale regions are those of the quadratic rule of the projected
-    classes: where a class has the largest density times prior. If there are many rows,
-    the map shows about 5000, and as many of rare classes as of frequent ones.
+    name on top. The pale regions are the decisions of the quadratic rule of the
+    projected classes, which maximizes density times prior. If there are many rows, the
+    map shows about 5000, and as many of rare classes as of frequent ones.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ClassMapDisplay(Display):
     points : list of ndarray of shape (n_k, 2) or None
         Projected rows of each class.
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
 
     See Also
     --------
@@ -98,7 +98,7 @@ class ClassMapDisplay(Display):
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         ax : matplotlib axes or None, default=None
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -184,7 +184,7 @@ def _places_of_colors(means):
     places = []
     for k, mean in enumerate(means):
         nearest = np.full(len(_COLORS), np.inf)
-        apart = np.linalg.norm(means[:k] - mean, axis=1)
-        np.minimum.at(nearest, np.array(places, np.intp), apart)
+        distances = np.linalg.norm(means[:k] - mean, axis=1)
+        np.minimum.at(nearest, np.array(places, np.intp), distances)
         places.append(int(nearest.argmax()))
     return places

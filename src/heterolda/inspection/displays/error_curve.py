@@ -39,7 +39,7 @@ class ErrorCurveDisplay(PairDisplay):
     classes : ndarray of shape (2,)
         Labels.
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
 
     Examples
     --------

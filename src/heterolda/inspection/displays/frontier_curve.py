@@ -37,7 +37,7 @@ class FrontierDisplay(PairDisplay):
     empirical : list of two ndarray or None
         The same rates on rows.
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
 
     Examples
     --------

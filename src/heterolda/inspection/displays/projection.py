@@ -34,7 +34,7 @@ class ProjectionDisplay(PairDisplay):
     answer : object or None
         The label that a trivial rule always gives.
     ax_, figure_
-        Where it was drawn.
+        The axes and the figure.
 
     Examples
     --------
