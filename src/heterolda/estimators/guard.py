@@ -94,7 +94,7 @@ def guarded_rules(
 
 
 def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
-    """Return the rules with those of guarded pairs replaced by their rivals."""
+    """Return the rules, with rivals in place of those of guarded pairs."""
     pairs = np.flatnonzero(guarded & (rules.status != Status.SEPARABLE))
     if not len(pairs):
         return rules

@@ -99,7 +99,7 @@ def shown_by(progress: Progress) -> Iterator[None]:
 
 
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
-    """Return a function that shows the share done of work that takes `seconds`."""
+    """Return a function that takes the share done, and shows it for long work."""
     if seconds >= _LONG:
         text = f"{text}, which takes about {seconds / 60:.0f} min"
         progress = _shown_by.get()

@@ -71,7 +71,9 @@ class Margins(NamedTuple):
     seen: Array  # weight of rows with at least one value
     complete: Array  # weight of complete rows
     n_values: Array  # weight of observed values, (n_classes, d)
-    means: Array  # of observed values minus the origin; those of all classes if none
+    means: (
+        Array  # of observed values minus the origin; of all classes if a class has none
+    )
     variances: Array
     origin: Array  # approximate mean of all values, (d,)
 
@@ -144,7 +146,7 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return deviations of rows from class means, with missing values as expected.
+    """Return deviations of rows from class means, with missing values predicted.
 
     Also return, for each class, the sum of the covariances of the missing values, and
     the log-likelihood of the observed ones without constants and determinants.
@@ -205,7 +207,7 @@ class Likelihood:
     passes: Passes
     weights: Array  # of rows with at least one value, (n_classes,)
     origin: Array
-    scale: Array  # moments are those of rows minus the origin, in these units
+    scale: Array  # units of the moments, which are of rows minus the origin
     n_prior: Array  # number of prior rows added to each class
     scatters: Array  # scatters of the prior rows, (n_classes, d, d)
     shared: bool = False  # whether all classes share one covariance
