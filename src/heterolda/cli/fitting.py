@@ -104,7 +104,7 @@ def fit_and_report(
                     raise
                 unknown = [
                     f"Held-out accuracy is unknown: {error}. Evaluate the model on "
-                    "other rows, or add --cv 10."
+                    "other rows, or choose the number of folds with --cv."
                 ]
     model = fitted.model
     facts = ModelFacts(linear_form(model))

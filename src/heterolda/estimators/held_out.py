@@ -18,6 +18,7 @@ from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.threads import Progress, no_warnings, silent
 from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.wording import count
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
@@ -46,7 +47,13 @@ def held_out(
     that the model and LDA predict correctly.
     """
     fit = partial(_refitted, model)
-    n_folds = min(n_folds, len(np.unique(row_hashes(X))))  # copies stay together
+    n_different = len(np.unique(row_hashes(X)))
+    if n_different < min(n_folds, len(y)):
+        raise NotJudgedError(
+            "copies of a row are held out together, and these rows have only "
+            f"{count(n_different, 'different value')}"
+        )
+    n_folds = min(n_folds, n_different)
     right = right_in_folds(fit, X, y, sample_weight, n_folds, progress)
     method = f"{n_folds}-fold cross-validation"
     if has_missing_values(X):
