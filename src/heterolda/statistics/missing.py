@@ -71,9 +71,7 @@ class Margins(NamedTuple):
     seen: Array  # weight of rows with at least one value
     complete: Array  # weight of complete rows
     n_values: Array  # weight of observed values, (n_classes, d)
-    means: (
-        Array  # of observed values minus the origin; of all classes if a class has none
-    )
+    means: Array  # of observed values minus the origin; overall if there are none
     variances: Array
     origin: Array  # approximate mean of all values, (d,)
 
