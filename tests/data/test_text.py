@@ -84,7 +84,7 @@ def test_without_a_header_the_first_line_is_a_row():
     fitted = Format(header=False, n_columns=(4, 3))
     find_layout("1,2,a\n", fitted, ",", "t")
     for text, n in {"1,2\n": 2, "1,2,3,4,a\n": 5}.items():
-        with pytest.raises(ValueError, match=f"has {n} columns, but .* of 3 or 4:"):
+        with pytest.raises(ValueError, match=f"has {n} columns, but .* to 3 or 4"):
             find_layout(text, fitted, ",", "t")
 
 

@@ -56,7 +56,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Format:
-    """Format of a text table; what is None is detected in the file."""
+    """Format of a text table; settings of None are detected in the file."""
 
     delimiter: str | None = None  # one character; a blank stands for any number of them
     decimal: str | None = None  # "." or ","
@@ -92,7 +92,7 @@ class Format:
 
 
 def number_of(text: str) -> float | None:
-    """Convert text to a number; return None if it is none."""
+    """Convert text to a number, or return None."""
     try:
         return float(text)
     except ValueError:

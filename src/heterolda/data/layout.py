@@ -93,8 +93,8 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     if text.n_columns and named == places and len(places) not in text.n_columns:
         fitted = " or ".join(map(str, sorted(text.n_columns)))
         raise ValueError(
-            f"{where} has {len(places)} columns, but the model was fitted to files "
-            f"without header of {fitted}: columns might be confused; add a first line "
+            f"{where} has {len(places)} columns, but the model was fitted to {fitted} "
+            "columns without a header and might confuse them: add a first line "
             "that names them column_1, column_2, ... as in the fit"
         )
     if text.grouped is None:

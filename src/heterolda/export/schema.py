@@ -52,7 +52,7 @@ class Place:
         return Place(f"{self.name}[{k}]", self.sizes)
 
     def error(self, must: str, value: Any) -> ValueError:
-        """Return an error on what must be in this place, and what is there."""
+        """Return an error that says what must be in this place."""
         return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
@@ -88,7 +88,7 @@ label = Kind("label", _read_label)
 
 
 def choice(*names: str) -> Kind:
-    """Return the kind of one of several texts."""
+    """Return the kind of text that is one of these names."""
 
     def read(value: Any, at: Place) -> str:
         if not isinstance(value, str) or value not in names:

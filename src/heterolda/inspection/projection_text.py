@@ -109,8 +109,8 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
 def _features(projection: Any) -> list[Block]:
     """Return a table of the features with the largest shares for each component.
 
-    Shares are of the absolute scaling times the standard deviation of the feature in
-    all rows, to reveal a feature that varies only between classes.
+    Shares are proportional to the absolute scaling times the standard deviation in all
+    rows, which reveals a feature that varies only between classes.
     """
     names, deviations = feature_names(projection), _deviations(projection.statistics_)
     n = projection.scalings_.shape[1]
