@@ -118,9 +118,9 @@ def test_fitted_starts_are_taken_as_they_are(make_classes, start):
 
 def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
     X, y = four
-    costs = {"a": 5.0, "c": 0.5}
-    plain = LocalNeighborhoodSearch().fit(X, y)
-    search = LocalNeighborhoodSearch(class_weight=costs).fit(X, y)
+    costs, twice = {"a": 5.0, "c": 0.5}, np.full(len(y), 2.0)
+    plain = LocalNeighborhoodSearch().fit(X, y, twice)
+    search = LocalNeighborhoodSearch(class_weight=costs).fit(X, y, twice)
     start = search.estimator_
     assert_array_equal(start.statistics_.weights, plain.estimator_.statistics_.weights)
     truth = np.array([5.0, 1.0, 0.5, 1.0])
@@ -128,7 +128,7 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
     for k, (i, j) in enumerate(search.pairs_):
         rows = (y == search.classes_[i]) | (y == search.classes_[j])
         first = y[rows] == search.classes_[i]
-        weight = np.where(first, truth[i], truth[j])
+        weight = 2 * np.where(first, truth[i], truth[j])
         v = np.append(search.intercept_[k], -search.coef_[k])
         errors = count_errors(X[rows], first, weight, v)
         assert search.n_errors_[k] == pytest.approx(errors)
