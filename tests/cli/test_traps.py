@@ -55,6 +55,13 @@ def test_an_evaluation_says_what_it_is_worth(frame, tmp_path, rng):
     for same in (path, other):  # whatever their name and order
         said = invoke("evaluate", model, same)
         assert "note: the model was fitted to these rows" in said.stderr
+    weighted = frame.assign(x1=rng.integers(1, 4, len(frame)))
+    weighted.to_csv(other, index=False)
+    weights = "-t", "kind", "--sample-weight", "x1"
+    heavy = tmp_path / "weighted.json"
+    succeed("fit", other, *weights, "--no-accuracy", "-o", heavy)
+    said = invoke("evaluate", heavy, other, "--sample-weight", "x1").stderr
+    assert "the model was fitted to these rows" in said
     frame[1:].to_csv(other, index=False)
     assert "fitted to" not in invoke("evaluate", model, other).stderr
     frame.assign(kind=["north"] * 190 + ["west"] * 10).to_csv(other, index=False)

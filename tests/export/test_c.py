@@ -67,6 +67,7 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
     [
         (["a", "b"], "const char *"),
         ([1 - 2**31, 2**31 - 1], "int32_t"),
+        ([0, 2**31], "int64_t"),
         ([1 - 2**63, 2**63 - 1], "int64_t"),
         ([-4.0, 1234567.0], "double"),
     ],
