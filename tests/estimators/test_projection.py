@@ -62,6 +62,8 @@ def test_partial_fit_says_what_it_waits_for(make_classes):
     assert model.priors_ == pytest.approx([0.1, 0.2, 0.3, 0.4])
     equal = HeteroscedasticProjection(2, priors="equal").partial_fit(X[y < 3], y[y < 3])
     assert equal.priors_.tolist() == [1 / 3] * 3
+    equal.partial_fit(X[y == 3], y[y == 3], decay=0.5)
+    assert equal.statistics_.weights.tolist() == [30, 30, 30, 60]
 
 
 def test_chunks_of_too_few_directions_wait(make_classes):
