@@ -13,7 +13,15 @@ from sklearn.isotonic import isotonic_regression
 from helpers.problems import on_a_line, winners_of
 from heterolda import GaussianLinearDiscriminant
 from heterolda.estimators.calibration import gaussian_log_odds
-from heterolda.estimators.votes import Binary, OneVsOne, logarithms, vote_weights
+from heterolda.estimators.votes import (
+    Binary,
+    OneVsOne,
+    logarithms,
+    rounded,
+    swap_largest_to_winner,
+    tempered,
+    vote_weights,
+)
 from heterolda.kernels.coupling import couple
 from heterolda.solvers.rules import Rules, Status
 
@@ -129,3 +137,36 @@ def test_one_vs_all_finds_the_inner_classes(rng):
     fisher = GaussianLinearDiscriminant(multiclass="ova", solver="fisher").fit(X, y)
     assert_allclose(model.coef_[1:3], fisher.coef_[1:3])
     assert_allclose(model.intercept_[1:3], fisher.intercept_[1:3])
+
+
+def test_probabilities_keep_their_winner(rng):
+    p = rng.dirichlet(np.ones(4), size=300)
+    p[:100] = np.round(p[:100], 1) + 0.1  # ties
+    p[100, 1:] = 1e-300
+    winner = rng.integers(0, 4, len(p))
+    expected = p.copy()
+    for row, k in zip(expected, winner, strict=True):
+        largest = row.argmax()
+        row[[largest, k]] = row[[k, largest]]
+    swapped = swap_largest_to_winner(p.copy(), winner)
+    assert_allclose(swapped, expected, rtol=1e-15)
+    assert_array_equal(swapped.argmax(axis=1), winner)
+
+    assert tempered(p, 1.0) is p
+    powers = p ** (1 / 3)
+    cooled = tempered(p, 3.0)
+    assert_allclose(cooled, powers / powers.sum(axis=1, keepdims=True), rtol=1e-14)
+    assert (tempered(p, 0.1) >= np.finfo(float).smallest_normal / 4).all()
+
+    single = np.ones((1, 2), np.float32)
+    assert rounded(p, np.ones((1, 2))) is p
+    close = p + 1e-12 * np.arange(4)  # differ by less than single precision can show
+    for values in (close, 1e-60 * close):
+        answers = rounded(values, single)
+        assert answers.dtype == np.float32
+        assert (answers > 0).all()
+        assert_array_equal(answers.argmax(axis=1), values.argmax(axis=1))
+    scores = np.array([1e300, -1e300, 1e-60, -1e-60, 0.0, 1.5, -1.5])
+    answers, limits = rounded(scores, single), np.finfo(np.float32)
+    least = limits.smallest_normal
+    assert_array_equal(answers, [limits.max, limits.min, least, 0, 0, 1.5, -1.5])
