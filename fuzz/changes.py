@@ -123,7 +123,7 @@ def _change_rows(rows, rng):
         row.append(rng.choice(CELLS)) if rng.random() < 0.5 else row.pop()
     elif kind == 8 and len(rows) * len(rows[0]) < _MANY_CELLS:
         rows.extend(list(row) for row in rows[1:] * rng.choice([1, 20, 300]))
-    elif kind == 9 and len(rows[0]) < 10:
+    elif kind == 9 and len(rows[0]) < 10 and len(rows) < _MANY_CELLS:
         many = rng.choice([10, 100, 200])  # a fit needs the cube of their number
         for k, line in enumerate(rows):
             line[:0] = [f"c{j}" if k == 0 else str(j * k % 7) for j in range(many)]

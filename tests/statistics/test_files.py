@@ -72,6 +72,7 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
         ({"weights": np.ones(4)}, "must describe the same classes"),
         ({"classes": np.array([{"a": 1}], dtype=object)}, "holds Python objects"),
         ({"classes": good["classes"][::-1]}, "do not fit together"),
+        ({"classes": np.array([1, 2, 2**31], "u4").view("U1")}, "beyond Unicode"),
         ({"weights": -good["weights"]}, "do not fit together"),
         ({"format": np.array(2)}, "its format is not 1"),
         ({"scatters": skew}, "class 0 is not symmetric"),

@@ -134,6 +134,10 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the arguments of `ClassStatistics` from the untrusted arrays of a file."""
     if not np.array_equal(content["format"], _FORMAT):
         raise ValueError(f"its format is not {_FORMAT}: save the statistics again")
+    try:
+        _ = [values.tolist() for values in content.values() if values.dtype.kind == "U"]
+    except (SystemError, ValueError) as error:
+        raise ValueError("its text has characters beyond Unicode") from error
     classes, names = content["classes"], content.get("feature_names")
     given, estimated_by = content["given"], content.get("estimated_by")
     weights = check_finite("weights", content["weights"], 1)
