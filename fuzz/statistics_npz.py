@@ -28,10 +28,10 @@ def check(data):
     for values in (read.weights, read.means, read.scatters):
         assert np.isfinite(values).all()
     again = ClassStatistics.load(io.BytesIO(_saved(read)))
-    norms, most = np.sqrt(read.squares), 0.0 if read.factors is None else 1e-12
-    # Numbers below the least normal one have too few digits for a relative bound.
-    least = np.finfo(np.float64).tiny
-    bounds = most * (norms[:, :, None] * norms[:, None] + least)
+    # Squares of numbers below 1e-150 have too few digits for a relative bound.
+    norms = np.sqrt(read.squares) + 1e-150
+    most = 0.0 if read.factors is None else 1e-12
+    bounds = most * (norms[:, :, None] * norms[:, None])
     assert (np.abs(read.scatters - again.scatters) <= bounds).all()
     assert read.classes.tolist() == again.classes.tolist()
     if read.n_features > 50:
