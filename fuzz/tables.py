@@ -13,6 +13,7 @@ import re
 import warnings
 import zlib
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -123,8 +124,8 @@ def check(data, ending, command=None):
 def _check_rows(text):
     csv.field_size_limit(10 * MOST_BYTES)
     delimiter = re.search('(.)"?probability_', text)[1]  # that of the data
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    check_probabilities(rows[0], rows[1:][:1000])
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    check_probabilities(next(rows), list(islice(rows, 1000)))
 
 
 def text_seeds():

@@ -44,8 +44,9 @@ def open_parquet(path: str, table: Table) -> File:
 
 
 def _rows_per_batch(table: Table, columns: tuple[str, ...]) -> int:
-    n_features = len(encoded(columns, table.categories))
-    return max(_FEW_ROWS, _BATCH_NUMBERS // max(1, n_features))
+    # Rows that are kept to be written take more memory than their numbers.
+    n_numbers = len(encoded(columns, table.categories)) + (16 if table.keep else 0)
+    return max(_FEW_ROWS, _BATCH_NUMBERS // max(1, n_numbers))
 
 
 def _index_columns(schema: Any) -> list[str]:
