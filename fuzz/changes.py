@@ -7,7 +7,7 @@ import csv
 import io
 
 # Larger files may take more time and memory than the fuzzer grants.
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 # What may stand anywhere in a document, by chance or by malice.
 VALUES = [
     *(None, True, False, 0, 1, -1, 2, 3, 2**31, 2**53, 2**63, 10**20),
@@ -100,7 +100,7 @@ def change_table(data, rng, delimiter=","):
     csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(
         rows
     )
-    return _disguised(out.getvalue(), rng, delimiter)[:MOST_BYTES]
+    return _disguised(out.getvalue(), rng, delimiter)[:MAX_BYTES]
 
 
 def _change_rows(rows, rng):

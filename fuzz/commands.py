@@ -36,7 +36,7 @@ def a_folder(**files):
 
 
 def run(*words, stdin=None):
-    """Run a command; return what it prints, or None if it refuses the file.
+    """Run a command; return what it prints, or None if it rejects the file.
 
     Anything but success or one clear line is a defect, and so are files that a command
     leaves behind that fails.
@@ -72,16 +72,16 @@ def run(*words, stdin=None):
 
 
 def check_json(text):
-    """Refuse JSON with NaN or infinity."""
+    """Reject JSON with NaN or infinity."""
 
-    def refuse(word):
+    def reject(word):
         raise AssertionError(f"the output has {word}")
 
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=reject)
 
 
 def check_probabilities(names, rows):
-    """Refuse predictions that contradict the probabilities of their rows."""
+    """Reject predictions that contradict the probabilities of their rows."""
     where = [j for j, name in enumerate(names) if name.startswith("probability_")]
     at = names.index("prediction")
     for row in rows:

@@ -1,4 +1,4 @@
-"""Compiled kernels: any arguments are refused, or worked on within their bounds.
+"""Compiled kernels: any arguments are rejected, or worked on within their bounds.
 
 A "file" is the name of a kernel and a number, which all arguments are drawn from. What
 the arguments are is read from the tables in the C sources; `SPECIAL` says what these do

@@ -1,4 +1,4 @@
-"""Model files: any content is refused, or is a model that computes finite numbers."""
+"""Model files: any content is rejected, or is a model that computes finite numbers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(data):
 
 
 def _check_answers(model, X):
-    """Refuse answers that are not finite; pipelines refuse infinite components."""
+    """Reject answers that are not finite; pipelines reject infinite components."""
     holes = np.where(np.arange(X.shape[1]) == 0, np.nan, X)
     cases = [(method, X) for method in METHODS]
     if get_tags(model).input_tags.allow_nan:  # rules for such rows are solved now

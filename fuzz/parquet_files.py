@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fuzz.changes import CELLS, MOST_BYTES
+from fuzz.changes import CELLS, MAX_BYTES
 
 # A run over many rows, or much text, does not hang, so the fuzzer keeps to few.
-_MOST_ROWS = 300_000
-_MOST_TEXT = 30_000_000
+_MAX_ROWS = 300_000
+_MAX_TEXT = 30_000_000
 _CODECS = ["none", "snappy", "gzip", "zstd", "brotli", "lz4"]
 _VALUES = [
     *(None, True, 0, -1, 2**63 - 1, 2**64 - 1, 0.0, float("nan"), float("inf"), 1e308),
@@ -36,7 +36,7 @@ def written(table, **settings):
 
 def odd_table(rng):
     """Return a file of a few columns of any types, at most a megabyte."""
-    n = rng.choice([0, 1, 2, 8, 24, 24, 24, 100, 1000, _MOST_ROWS])
+    n = rng.choice([0, 1, 2, 8, 24, 24, 24, 100, 1000, _MAX_ROWS])
     columns = {name: _column(name, n, rng) for name in ("x0", "x1", "kind")}
     if rng.random() < 0.2:
         columns[rng.choice(["prediction", "", "x0 ", "é", "id"])] = _odd(n, rng)
@@ -56,7 +56,7 @@ def odd_table(rng):
         )
     except pa.ArrowException:  # not all types can be written
         return written(pa.table({"x0": [1.0], "x1": [2.0], "kind": ["north"]}))
-    return data if len(data) <= MOST_BYTES else data[: MOST_BYTES // 2]
+    return data if len(data) <= MAX_BYTES else data[: MAX_BYTES // 2]
 
 
 def _column(name, n, rng):
@@ -82,7 +82,7 @@ def _odd(n, rng):
         values = [rng.choice(CELLS) for _ in range(few)]
     elif kind == 1:  # long text of which a dictionary needs but one copy
         length = rng.choice([100, 10_000, 500_000])
-        values = [rng.choice("abc") * min(length, _MOST_TEXT // max(n, 1) + 1)]
+        values = [rng.choice("abc") * min(length, _MAX_TEXT // max(n, 1) + 1)]
     try:
         array = pa.array(values)
         return array.take(pa.array(np.arange(n) % len(values), pa.int64()))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from fuzz.changes import MOST_BYTES
+from fuzz.changes import MAX_BYTES
 
 FOLDER = Path("build/fuzz")
 # Of the processor, since others may use it, too; then those of the clock.
@@ -48,7 +48,7 @@ class Reader:
         yield from pool
         n_seeds = len(pool)
         while True:
-            data = self.change(rng.choice(pool), rng)[:MOST_BYTES]
+            data = self.change(rng.choice(pool), rng)[:MAX_BYTES]
             yield data
             # A few changes stay, so that later ones start from them.
             if rng.random() < 0.02 and len(data) < 20_000:

@@ -1,4 +1,4 @@
-"""Files of class statistics: any content is refused, or is statistics to fit with."""
+"""Files of class statistics: any content is rejected, or is statistics to fit with."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fuzz import model_json
-from fuzz.changes import MOST_BYTES, change_bytes, change_table
+from fuzz.changes import MAX_BYTES, change_bytes, change_table
 from fuzz.commands import a_folder, check_json, check_probabilities, run
 from fuzz.excel_files import change_excel, packed, parts
 from fuzz.parquet_files import odd_table, written
@@ -122,7 +122,7 @@ def check(data, ending, command=None):
 
 
 def _check_rows(text):
-    csv.field_size_limit(10 * MOST_BYTES)
+    csv.field_size_limit(10 * MAX_BYTES)
     delimiter = re.search('(.)"?probability_', text)[1]  # that of the data
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     check_probabilities(next(rows), list(islice(rows, 1000)))

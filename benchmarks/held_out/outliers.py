@@ -17,7 +17,7 @@ from benchmarks.accuracy.sets import load
 from benchmarks.held_out.runner import Array, Fold, Study
 from heterolda import GaussianLinearDiscriminant
 
-SHARE, DEVIATIONS, MOST_ROWS = 0.1, 10, 2000
+SHARE, DEVIATIONS, MAX_ROWS = 0.1, 10, 2000
 # At most ten features, and in every class at least five rows for each.
 SETS = (
     *("liver", "vowels", "abalone_3class", "banknote", "biomed", "haberman", "htru2"),
@@ -61,9 +61,9 @@ def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
 
 
 def sample(name: str) -> tuple[Array, Array]:
-    """Return at most `MOST_ROWS` rows of a set."""
+    """Return at most `MAX_ROWS` rows of a set."""
     X, y = load(name)
-    rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    rows = np.random.default_rng(0).permutation(len(y))[:MAX_ROWS]
     return X[rows], y[rows]
 
 

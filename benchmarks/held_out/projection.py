@@ -126,14 +126,14 @@ REDUCTIONS: dict[str, Reduction] = {
     "SQFA": _sqfa,
 }
 CLASSIFIERS = {
-    # Without this term scikit-learn refuses classes that do not vary in a component.
+    # Without this term scikit-learn rejects classes that do not vary in a component.
     "QDA": QuadraticDiscriminantAnalysis(reg_param=1e-3),
     "5-NN": KNeighborsClassifier(5),
     "GLD": GaussianLinearDiscriminant(),
 }
-FOLDS, MOST_ROWS = 5, 2000
+FOLDS, MAX_ROWS = 5, 2000
 # A sample keeps at least this many rows of a small class, or all of them.
-LEAST_ROWS = 2 * FOLDS
+MIN_ROWS = 2 * FOLDS
 
 
 def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
@@ -151,11 +151,11 @@ def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
 
 
 def sample(name: str) -> tuple[Array, Array]:
-    """Return at most `MOST_ROWS` rows, of classes that have a row for every fold."""
+    """Return at most `MAX_ROWS` rows, of classes that have a row for every fold."""
     X, y = load(name)
     labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    share = min(1.0, MOST_ROWS / len(y))
-    wanted = np.maximum(np.round(share * counts).astype(int), LEAST_ROWS)
+    share = min(1.0, MAX_ROWS / len(y))
+    wanted = np.maximum(np.round(share * counts).astype(int), MIN_ROWS)
     rng = np.random.default_rng(0)
     kept = [
         rng.permutation(np.flatnonzero(codes == k))[: wanted[k]]

@@ -21,7 +21,7 @@ COMMANDS = ("fit", "predict", "evaluate", "export")
 _LISTS = {"--na", "--categorical", "--exclude"}
 # What to read, and how: only these are taken from the notes of a successful command.
 _READING = _LISTS | {"--no-header", "--delimiter", "--decimal", "--missing"}
-_MOST_TRIES = 8
+_MAX_TRIES = 8
 
 
 @dataclass
@@ -72,7 +72,7 @@ def _value(text):
 def attempt(words, knows):
     """Type a command until it succeeds, or says nothing that would be new."""
     tried, options, succeeded_before = Attempt(), {}, False
-    while len(tried.typed) < _MOST_TRIES:
+    while len(tried.typed) < _MAX_TRIES:
         line = [*words, *(w for pair in options.items() for w in pair if w is not None)]
         if line.count("--target") > 1:  # the first is given up for another
             at = line.index("--target")

@@ -1,4 +1,4 @@
-"""Traps in tables are named at the top of what commands say, and not refused."""
+"""Traps in tables are named at the top of what commands say, and not rejected."""
 
 import shlex
 

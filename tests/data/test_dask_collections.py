@@ -100,7 +100,7 @@ def test_lazy_input_gives_lazy_results(scheduler, n_classes):
     assert model.score(rows, y) == pytest.approx(model.score(X, y))
 
 
-def test_bad_input_is_refused():
+def test_bad_input_is_rejected():
     X, y = data(100)
     lazy, labels = da.from_array(X, chunks=(40, 4)), da.from_array(y, chunks=40)
     plain = pd.DataFrame(X, columns=NAMES)

@@ -1,4 +1,4 @@
-"""Excel workbooks: the answers of the same table in CSV; hostile ones are refused."""
+"""Excel workbooks: the answers of the same table in CSV; hostile ones are rejected."""
 
 import datetime
 
@@ -169,7 +169,7 @@ def hostile():
     yield packed(long), "a row holds far too much text"
 
 
-def test_hostile_workbooks_are_refused_in_one_line():
+def test_hostile_workbooks_are_rejected_in_one_line():
     for data, said in hostile():
         with (
             a_folder(**{"data.xlsx": data}),
@@ -187,7 +187,7 @@ def test_two_cells_far_apart_need_no_memory_between_them():
     assert first_rows(packed(far)) == [["x0", "kind"], [1.0, "a"]]
 
 
-def test_texts_that_fill_the_memory_are_refused(monkeypatch):
+def test_texts_that_fill_the_memory_are_rejected(monkeypatch):
     monkeypatch.setattr(excel, "_MAX_STRINGS", 1000)
     table = [["x0", "kind"], *([k, f"label{k % 2}"] for k in range(20))]
     with pytest.raises(ValueError, match="save it as CSV"):

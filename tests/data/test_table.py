@@ -59,7 +59,7 @@ def assert_same(stats, expected, rtol=1e-10):
         assert_allclose(actual, desired, rtol=rtol, atol=rtol * np.abs(desired).max())
 
 
-def refused(source, message, error=ValueError, **settings):
+def rejected(source, message, error=ValueError, **settings):
     with pytest.raises(error, match=message):
         statistics_from_batches(source, **{"target": "kind", **settings})
 
@@ -176,7 +176,7 @@ def test_labels_of_any_type(labels):
 def test_values_that_are_not_labels():
     for value in (date(2020, 1, 1), timedelta(1), Decimal(1), b"a", [1], 0.25):
         table = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array([value, None] * 2)})
-        refused(table, r"'kind' of the labels must be whole numbers, booleans or text")
+        rejected(table, r"'kind' of the labels must be whole numbers, booleans or text")
 
 
 def test_labels_are_the_same_numbers_in_whatever_type(tmp_path):
@@ -215,9 +215,9 @@ def test_tables_to_be_written_must_be_of_one_kind():
 
 def test_a_column_that_numbers_the_rows_is_not_a_target(frame):
     numbered = pd.concat([frame] * 4).assign(kind=np.arange(4 * len(frame)))
-    refused(numbered, r"'kind' is a measurement .* 3600 different numbers in 3600 rows")
+    rejected(numbered, r"'kind' is a measurement .* 3600 different numbers in 3600")
     numbered["kind"] = [f"row {k}" for k in numbered["kind"]]
-    refused(numbered, r"'kind' has \d+ different labels in \d+ rows")
+    rejected(numbered, r"'kind' has \d+ different labels in \d+ rows")
 
 
 def test_numbers_of_any_type():
@@ -239,12 +239,12 @@ def test_rows_with_missing_values_are_counted_and_left_out(frame, tmp_path, kind
     with pytest.warns(MissingRowsWarning, match="4 of 900 rows"):
         stats = statistics_from_batches(tmp_path, "kind", **settings)
     assert_same(stats, direct(frame.dropna(), weight="times"))
-    refused(tmp_path, r"part-1.*column 'a', row 3 is missing")
+    rejected(tmp_path, r"part-1.*column 'a', row 3 is missing")
     batches = pa.Table.from_pandas(frame[300:]).to_reader(max_chunksize=70)
-    refused(batches, "column 'kind', row 401 is missing")
+    rejected(batches, "column 'kind', row 401 is missing")
     frame.loc[800, "a"] = np.inf  # rows that are left out count
     batches = pa.Table.from_pandas(frame[300:]).to_reader(max_chunksize=70)
-    refused(batches, "column 'a', row 501 is infinite", missing="drop")
+    rejected(batches, "column 'a', row 501 is infinite", missing="drop")
 
 
 def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
@@ -266,7 +266,7 @@ def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
         assert_same(statistics_from_batches(path, "kind"), direct(frame))
 
 
-# What is refused
+# What is rejected
 
 FILES = {  # a file after good ones, and its error
     "half": (lambda f, data: data[: len(data) // 2], " cannot be read"),
@@ -296,7 +296,7 @@ def test_damaged_and_foreign_files_are_named(frame, tmp_path, kind):
     assert pickle.dumps(fitted) == before
     if kind == "half":
         whole = ds.dataset(tmp_path / "part-1.parquet").schema
-        refused(ds.dataset(tmp_path, schema=whole), "cannot be read: .*part-9.parquet")
+        rejected(ds.dataset(tmp_path, schema=whole), "cannot be read: .*part-9.parquet")
 
 
 def test_folders_in_folders(frame, tmp_path):
@@ -310,7 +310,7 @@ def test_folders_in_folders(frame, tmp_path):
     for source in (tmp_path, str(tmp_path / "kind=*"), str(tmp_path / "**" / "*.pq")):
         assert_same(statistics_from_batches(source, "kind"), direct(frame))
     inner = tmp_path / "kind=east"
-    refused([tmp_path, inner], "source: the file .*0.pq' is named more than once")
+    rejected([tmp_path, inner], "source: the file .*0.pq' is named more than once")
 
 
 def test_requests_that_make_no_sense(frame, tmp_path):
@@ -341,7 +341,7 @@ def test_requests_that_make_no_sense(frame, tmp_path):
         (table, TypeError, "must be the name of a column", {"target": None}),
         (table, ValueError, "no column is named 0; it has", {"columns": [0]}),
     ]:
-        refused(source, message, error, **settings)
+        rejected(source, message, error, **settings)
     more = twice.append_column("x", [[1.0]])
     stats = statistics_from_batches(more, "kind", exclude=["q"])
     assert stats.feature_names.tolist() == ["x"]
@@ -382,4 +382,4 @@ def test_a_large_file_is_not_read_ahead(tmp_path, rng):
 def test_the_row_with_too_many_cells_is_named(tmp_path):
     path, n = tmp_path / "a.csv", 1_200_000  # more than are read at a time
     path.write_text("x,kind\n" + "1,a\n" * n + "1,2,a\n")
-    refused(path, f"row {n + 1} has 3 cells, but there are 2 columns")
+    rejected(path, f"row {n + 1} has 3 cells, but there are 2 columns")

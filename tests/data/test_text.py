@@ -194,7 +194,7 @@ def test_rows_are_whole_wherever_the_text_is_cut(rng, delimiter, least):
         assert least <= len(text.encode()) or len(cut) == 1
 
 
-def test_open_quotes_are_refused(rng):
+def test_open_quotes_are_rejected(rng):
     for text, line in (
         ('x,y\n1,"a\n2,b\n', 2),  # not closed
         ('x,y\n1,a\n2,"b\n3,c\n4,"d\n5,e\n', 3),  # closed by another's opening
@@ -208,7 +208,7 @@ def test_open_quotes_are_refused(rng):
                 list(complete_rows(pieces_of(text.encode(), rng), ",", "t"))
 
 
-def test_rows_without_an_end_are_refused(monkeypatch):
+def test_rows_without_an_end_are_rejected(monkeypatch):
     monkeypatch.setattr(text_rows, "_MAX_ROW_BYTES", 1000)
     with pytest.raises(ValueError, match="row that begins in line 2 is longer than"):
         list(complete_rows([b"x\n", b"a" * 900, b"a" * 900], ",", "t"))

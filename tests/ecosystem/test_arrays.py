@@ -152,7 +152,7 @@ def test_components_go_there_and_back(device):
         moved.inverse_transform(device.put(ROWS))
 
 
-def test_bad_rows_are_refused_as_in_numpy(device):
+def test_bad_rows_are_rejected_as_in_numpy(device):
     wrong = [ROWS[:, :2], ROWS[0], ROWS[:0]]
     wrong += [np.where(ROWS > 7, bad, ROWS) for bad in (np.nan, np.inf)]
     for model in (MODELS[0], MODELS[2], MODELS[6]):

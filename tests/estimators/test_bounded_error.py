@@ -102,8 +102,8 @@ def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
 
 def test_the_bound_holds_for_rows_with_missing_values(two, rng, monkeypatch):
     # Of more than one pattern, others would get rules that hang on the whole call.
-    monkeypatch.setattr(missing_values, "_FEWEST_SOLVED", 1)
-    monkeypatch.setattr(missing_values, "_MOST_SOLVED", 1)
+    monkeypatch.setattr(missing_values, "_MIN_SOLVED", 1)
+    monkeypatch.setattr(missing_values, "_MAX_SOLVED", 1)
     X, y = two
     X[rng.random(X.shape) < 0.3] = np.nan
     inside = GaussianLinearDiscriminant(missing="em", costs={"ill": {"well": 3}})

@@ -147,7 +147,7 @@ def test_rows_one_by_one_make_the_model_of_all(four, rng, shrinkage):
         assert not hasattr(model, "means_")
 
 
-def test_a_refused_chunk_changes_nothing(four):
+def test_a_rejected_chunk_changes_nothing(four):
     X, y = four
     model = GLD().partial_fit(X, y, classes=[0, 1, 2, 3])
     before = pickle.dumps(model)

@@ -1,4 +1,4 @@
-"""What estimators refuse, and the words that say so: one table for all of them."""
+"""What estimators reject, and the words that say so: one table for all of them."""
 
 import dask.array as da
 import numpy as np
@@ -67,7 +67,7 @@ def test_settings_of_the_discriminant(settings, message):
     if by_point:
         with pytest.raises(ValueError, match=message):
             gld().fit(X, TWO).with_operating_point(**settings)
-    # The first chunk refuses the same, before it is lost.
+    # The first chunk rejects the same, before it is lost.
     if by_point or settings.keys() <= {"priors", "solver"}:
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X[:1], TWO[:1], classes=[0, 1])
@@ -181,7 +181,7 @@ def test_partial_fit_and_statistics():
     model.fit_statistics(stats)
     with pytest.raises(ValueError, match="1 class"):
         model.fit_statistics(ClassStatistics.from_data(X[:, :2], ZEROS))
-    assert len(model.predict(X)) == len(X)  # what was refused has changed nothing
+    assert len(model.predict(X)) == len(X)  # what was rejected has changed nothing
 
 
 OF_ROWS = [

@@ -124,8 +124,8 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         )
         p = model.predict_proba(rows)
         with monkeypatch.context() as patched:
-            patched.setattr(missing, "_FEWEST_SOLVED", 3)
-            patched.setattr(missing, "_MOST_SOLVED", 3)
+            patched.setattr(missing, "_MIN_SOLVED", 3)
+            patched.setattr(missing, "_MAX_SOLVED", 3)
             model._by_pattern = dict.fromkeys(range(31))  # too many are forgotten
             other = model.predict_proba(rows)
             assert len(model._by_pattern) <= 3
@@ -159,6 +159,6 @@ def test_features_by_their_names_and_of_wide_data(rng, monkeypatch):
     small = wide.for_features(np.arange(150) >= 30)
     assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))
     assert wide.covariance_.shape == (2, 150, 150)
-    monkeypatch.setattr(discriminant, "_MOST_VALUES", 40_000)
+    monkeypatch.setattr(discriminant, "_MAX_VALUES", 40_000)
     with pytest.raises(AttributeError, match="use statistics_"):
         _ = wide.covariance_

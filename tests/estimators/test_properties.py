@@ -352,8 +352,8 @@ def test_estimators(rng, name, change):
 @pytest.mark.parametrize("name", ["default", "chernoff"])
 def test_rows_that_are_not_in_memory(rng, name, tmp_path, monkeypatch):
     """Weights far below one, another mean in each chunk, and a class without any."""
-    monkeypatch.setattr(samples, "_FEWEST_ROWS", 20)  # for the guard
-    monkeypatch.setattr(samples, "_MOST_VALUES", 1)
+    monkeypatch.setattr(samples, "_MIN_ROWS", 20)  # for the guard
+    monkeypatch.setattr(samples, "_MAX_VALUES", 1)
     monkeypatch.setattr(samples, "IN_ALL", 20)
     c = rows_of("four", rng)
     small_weights(c)

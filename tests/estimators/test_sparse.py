@@ -32,8 +32,8 @@ def counts(rng):
 )
 def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monkeypatch):
     # Few rows of each class for the guard, which must be the same ones.
-    monkeypatch.setattr(samples, "_MOST_VALUES", 500)
-    monkeypatch.setattr(samples, "_FEWEST_ROWS", 100)
+    monkeypatch.setattr(samples, "_MAX_VALUES", 500)
+    monkeypatch.setattr(samples, "_MIN_ROWS", 100)
     X, y = counts
     weight = rng.integers(0, 3, len(X))
     plain, other = (clone(model).fit(rows, y, weight) for rows in (X, sp.csr_array(X)))

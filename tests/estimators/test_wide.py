@@ -78,7 +78,7 @@ def test_errors_are_those_of_matrices(rng, check, kind):
     """Two classes and four, in one vote and the other, by one solver or another."""
     for turn, shrinkage in enumerate(SHRINKAGES, KINDS.index(kind)):
         if kind == "single row" and shrinkage == 0:
-            continue  # refused
+            continue  # rejected
         solver = "global" if turn % 2 else SOLVERS[turn // 2 % 6]
         X, y = draw(rng, 40, 2 + 2 * (turn % 2), kind)
         votes = "ova" if turn % 3 == 0 else "ovo"

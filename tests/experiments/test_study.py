@@ -212,7 +212,7 @@ def test_a_folder_is_extended(tmp_path):
     assert not more.cells["iris", "c-hld"].complete  # 2 folds, others have 4
 
 
-def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
+def test_other_settings_and_foreign_files_are_rejected_and_kept(tmp_path):
     small().run(tmp_path)
     for key, old in {"folds": 2, "seed": 0}.items():
         with pytest.raises(ValueError, match=f"has results with {key} = {old}"):
@@ -235,7 +235,7 @@ def test_other_settings_and_foreign_files_are_refused_and_kept(tmp_path):
         (tmp_path / name).write_text(before)
 
 
-REFUSED = {
+REJECTED = {
     "--datasets irises": (2, "--datasets has no 'irises'"),
     "--methods QDA": (2, "--methods has no 'QDA'"),
     "--methods os:Nothing": (
@@ -252,13 +252,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("arguments", REFUSED)
+@pytest.mark.parametrize("arguments", REJECTED)
 def test_errors_end_with_one_line(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     Path("gap.csv").write_text("x,y\n1,2\n,3\n")
     Path("one.csv").write_text("x,y\n" + "1,2\n" * 20)
-    status, message = REFUSED[arguments]
+    status, message = REJECTED[arguments]
     result = invoke("reproduce", *arguments.split())
     assert result.exit_code == status
     assert message in result.stderr

@@ -115,7 +115,7 @@ def test_texts_and_numbers():
             label_table("it", wrong)
 
 
-def test_wrong_arguments_are_refused(tmp_path, make_classes):
+def test_wrong_arguments_are_rejected(tmp_path, make_classes):
     model, path = fitted("d1"), tmp_path / "model.h"
     projection = HeteroscedasticProjection().fit(*make_classes())
     with pytest.raises(ValueError, match="dtype must be 'float' or 'double'"):

@@ -177,7 +177,7 @@ def test_pipelines_of_projections(exporter):
             assert words in comment
 
 
-def test_what_cannot_be_exported_is_refused(exporter, make_classes):
+def test_what_cannot_be_exported_is_rejected(exporter, make_classes):
     X, y = make_classes()
     tiny = GaussianLinearDiscriminant().fit(X * 1e-45, y)
     powers = transformed(4)
@@ -185,12 +185,12 @@ def test_what_cannot_be_exported_is_refused(exporter, make_classes):
     scale = powers.transformation_.scale * 1e-42
     small.transformation_ = replace(powers.transformation_, scale=scale)
     waiting = GaussianLinearDiscriminant().partial_fit(X[:1], y[:1], classes=[0, 1])
-    refused = [
+    rejected = [
         (GaussianLinearDiscriminant(), "not fitted"),
         (waiting, "cannot predict yet"),
     ]
     if exporter.single:
-        refused.append((tiny, "range of single precision"))
+        rejected.append((tiny, "range of single precision"))
     else:
         label = tiny.classes_[exporter.places(tiny, X * 1e-45)]
         np.testing.assert_array_equal(label, tiny.predict(X * 1e-45))
@@ -199,9 +199,9 @@ def test_what_cannot_be_exported_is_refused(exporter, make_classes):
         last = SmoothedLinearDiscriminant(0.5)
         pipeline = make_pipeline(HeteroscedasticProjection(2), last).fit(X, y)
         pipeline[-1].transformation_ = powers.transformation_
-        refused.append((pipeline, "model transforms components"))
+        rejected.append((pipeline, "model transforms components"))
         if exporter.single:
-            refused.append((small, "use dtype='double'"))
-    for model, message in refused:
+            rejected.append((small, "use dtype='double'"))
+    for model, message in rejected:
         with pytest.raises(ValueError, match=message):
             exporter.write(model)

@@ -284,7 +284,7 @@ class MySolver(Global):
     pass
 
 
-def test_what_cannot_be_kept_is_refused_and_nothing_is_written(make_classes, path):
+def test_what_cannot_be_kept_is_rejected_and_nothing_is_written(make_classes, path):
     path.write_text("old")
     X, y = make_classes(4)
     dates = GLD().fit(X, y)
@@ -330,7 +330,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_refused_cheaply(path, name):
+def test_hostile_files_are_rejected_cheaply(path, name):
     content, reason = HOSTILE[name]
     path.write_bytes(content)
     tracemalloc.start()
@@ -424,7 +424,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_what_does_not_fit_together_is_refused(name, make_classes):
+def test_what_does_not_fit_together_is_rejected(name, make_classes):
     document = to_document(fitted(name, make_classes)[0])
     edits = [*EDITS[name]]
     if name == "bound":
@@ -443,7 +443,7 @@ def test_what_does_not_fit_together_is_refused(name, make_classes):
             from_document(changed)
 
 
-def test_changed_files_are_refused_or_hold_a_model_that_predicts_numbers(request):
+def test_changed_files_are_rejected_or_hold_a_model_that_predicts_numbers(request):
     rng = random.Random(request.config.getoption("--seed"))
     for content in 20 * seeds():
         for _ in range(rng.randint(1, 4)):

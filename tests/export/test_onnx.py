@@ -190,7 +190,7 @@ def test_pipelines_with_projections_and_steps_of_scikit_learn(dtype):
     assert close.all(axis=1).mean() > 0.99
 
 
-def test_the_file_is_the_graph_and_wrong_arguments_are_refused(tmp_path, make_classes):
+def test_the_file_is_the_graph_and_wrong_arguments_are_rejected(tmp_path, make_classes):
     model, path = fitted("d1"), tmp_path / "model.onnx"
     assert to_onnx(model, path).SerializeToString() == path.read_bytes()
     assert [it.name for it in tmp_path.iterdir()] == ["model.onnx"]

@@ -28,13 +28,13 @@ from hostile.table import CASES, GROUPS
 
 METHODS = ("heterolda", *PEERS)
 
-RIGHT, REFUSED = "right", "clear error, where there is no answer"
+RIGHT, REJECTED = "right", "clear error, where there is no answer"
 TOO_SHY, WRONG = "error, though there is an answer", "wrong answer, no warning"
 NUMERIC, INTERNAL = "NaN or RuntimeWarning", "internal error"
 ABSENT = "not offered"
 COLORS = {
     RIGHT: "#1f5fa8",
-    REFUSED: "#9cc6ee",
+    REJECTED: "#9cc6ee",
     TOO_SHY: "#f0d9a8",
     WRONG: "#c1272d",
     NUMERIC: "#e8a33d",
@@ -68,7 +68,7 @@ def kind_of(run, complaint):
     if isinstance(error, TypeError) and "unexpected keyword" in str(error):
         return ABSENT
     if error is not None:
-        kind = TOO_SHY if complaint else REFUSED
+        kind = TOO_SHY if complaint else REJECTED
         return kind if is_clear(error) else INTERNAL
     if complaint:
         return WRONG if run.is_finite else NUMERIC
@@ -104,7 +104,7 @@ def parts(results):
     return {
         "hostile": f"We tried {len(rows)} inputs that users have: heterolda answers "
         f"{ours[RIGHT]} of them correctly, some with a warning, rejects the "
-        f"{ours[REFUSED]} that have no right answer with a clear error, and gets "
+        f"{ours[REJECTED]} that have no right answer with a clear error, and gets "
         f"{ours[WRONG] or 'none'} wrong. scikit-learn's LDA at its defaults gives "
         f"{lda[WRONG]} wrong answers silently, {lda[NUMERIC]} with NaN or a "
         f"RuntimeWarning and {lda[INTERNAL]} internal errors; QDA rejects "

@@ -47,7 +47,7 @@ class Case:
     classes: tuple[int, ...] = (2, 4)
     ways: tuple[str, ...] = tuple(WAYS)
     # The same as `right` for other settings than the default; "any" also takes a clear
-    # error. By default they must be as accurate as on the twin, or refuse as well.
+    # error. By default they must be as accurate as on the twin, or reject as well.
     others: Callable | str | None = as_accurate
     # The same for scikit-learn's discriminants, to which False means nothing.
     peers: Callable | str | bool | None = True

@@ -30,7 +30,7 @@ def test_the_right_answer_or_a_clear_error(name):
 
 
 def check_components(case, data):
-    """Components are finite or refused."""
+    """Components are finite or rejected."""
     try:
         model = HeteroscedasticProjection().fit(data.X, data.y, data.weight)
     except (TypeError, ValueError) as error:

@@ -259,7 +259,7 @@ def test_the_page_of_a_projection(four, tmp_path):
     assert f"x{sizes.argmax()}</th><td><span>{share:.1f} %" in first
 
 
-def test_refusals(two, four):
+def test_rejections(two, four):
     X, y = two
     model = GLD().fit(X, y)
     ova = GLD(multiclass="ova", priors=[0.25] * 4).fit(*four)

@@ -50,10 +50,10 @@ def test_report_says_why_there_is_no_test_of_covariances(rows, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:with fewer rows than features")
 def test_no_matrix_of_features(rows, monkeypatch):
-    def refuse(factors):
+    def reject(factors):
         raise AssertionError("a matrix of features")
 
-    monkeypatch.setattr("heterolda.statistics.class_statistics.expanded", refuse)
+    monkeypatch.setattr("heterolda.statistics.class_statistics.expanded", reject)
     X, y = rows
     model = GaussianLinearDiscriminant(shrinkage="auto").fit(X, y)
     for display in (FrontierDisplay, BoundaryDisplay, ProjectionDisplay):

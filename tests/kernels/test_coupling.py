@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.kernels as package
 from heterolda.kernels.coupling import (
-    LEAST_LOG_ODDS,
-    MOST_LOG_ODDS,
+    MAX_LOG_ODDS,
+    MIN_LOG_ODDS,
     Curve,
     couple,
     couple_log_odds,
@@ -48,8 +48,8 @@ def naive_log_odds(curve, scores):
                 times, bound = times + 1, 2 * bound
             times += max(abs(score) / bound - 1, 0)
             odds += curve.step[side, p] * (times if side else -times)
-            least = max(odds, 0) / 2 + LEAST_LOG_ODDS if side else -MOST_LOG_ODDS
-            result[r, p] = min(max(odds, least), MOST_LOG_ODDS if side else 0.0)
+            least = max(odds, 0) / 2 + MIN_LOG_ODDS if side else -MAX_LOG_ODDS
+            result[r, p] = min(max(odds, least), MAX_LOG_ODDS if side else 0.0)
     return result
 
 

@@ -38,7 +38,7 @@ def test_a_minimum_that_hides_within_the_gap_is_found(rng):
     assert missed == 0
 
 
-def test_a_missing_piece_refuses_the_certificate(rng):
+def test_a_missing_piece_rejects_the_certificate(rng):
     pencil = Pencil.from_moments(*random_pairs(rng, 3, 4))
     pieces, _, _ = branch_and_bound(Arc.from_pencil(pencil), 1e-3)
     assert np.all(np.isfinite(proven_bound(pieces, 3)))
@@ -54,7 +54,7 @@ def test_a_missing_piece_refuses_the_certificate(rng):
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_a_search_cut_short_claims_no_more_than_it_proved(rng, monkeypatch, rounds):
-    monkeypatch.setattr("heterolda.solvers.global_search._MOST_ROUNDS", rounds)
+    monkeypatch.setattr("heterolda.solvers.global_search._MAX_ROUNDS", rounds)
     pencil = Pencil.from_moments(*random_pairs(rng, 60, 4, condition=1e4))
     cut = Global(gap=1e-6).solve(pencil, np.random.default_rng())
     monkeypatch.undo()

@@ -14,7 +14,7 @@ D = 30
 @pytest.fixture(autouse=True)
 def few_features(monkeypatch):
     """Use subspaces for small problems, too."""
-    monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 2)
+    monkeypatch.setattr("heterolda.solvers.MIN_FEATURES", 2)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_rules_are_those_of_all_directions(rng, monkeypatch, n_spaces, case):
     assert n_spaces == [len(pairs)] * 2
     assert (few[0].error < 0.5 * moments.pair_priors.min(axis=1)).all()
     assert (few[0].gap <= 1e-3).all()
-    monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
+    monkeypatch.setattr("heterolda.solvers.MIN_FEATURES", 1000)
     unit = np.sqrt(cov.sum(axis=0).diagonal())
     for rules, solver in zip(few, solvers, strict=True):
         assert_same(rules, solve(moments, solver), unit)
@@ -93,14 +93,14 @@ def test_pairs_that_need_all_directions_keep_their_place(rng, monkeypatch, n_spa
     moments = Moments(means, cov, np.full(8, 0.125), np.full(8, 90.0), pairs)
     ours = solve(moments, SOLVERS["global"])
     assert 0 < n_spaces[0] < len(pairs)
-    monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
+    monkeypatch.setattr("heterolda.solvers.MIN_FEATURES", 1000)
     every = solve(moments, SOLVERS["global"])
     assert_same(ours, every)
     assert_array_equal(ours.status, every.status)
     assert_allclose(ours.gap, every.gap, atol=1e-8)
 
 
-@pytest.mark.parametrize("obstacle", ["_FIRST_LOOK", "_MOST_STEPS", "condition"])
+@pytest.mark.parametrize("obstacle", ["_FIRST_LOOK", "_MAX_STEPS", "condition"])
 def test_few_directions_that_do_not_suffice_are_given_up(
     rng, monkeypatch, n_spaces, obstacle
 ):
@@ -117,7 +117,7 @@ def test_few_directions_that_do_not_suffice_are_given_up(
     moments = Moments(means, cov, np.full(4, 0.25), np.full(4, 90.0), all_pairs(4))
     ours = solve(moments, SOLVERS["global"])
     assert n_spaces == [0]
-    monkeypatch.setattr("heterolda.solvers.LEAST_FEATURES", 1000)
+    monkeypatch.setattr("heterolda.solvers.MIN_FEATURES", 1000)
     assert_array_equal(ours.coef, solve(moments, SOLVERS["global"]).coef)
 
 

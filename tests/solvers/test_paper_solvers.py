@@ -244,7 +244,7 @@ def test_algorithm_1_converges_or_ends_in_the_trivial_rule(rng):
     assert planes.intercept[0] > 0  # always the second, likelier class
 
 
-def test_bad_settings_are_refused():
+def test_bad_settings_are_rejected():
     for solver, settings, message in (
         (FixedPoint, {"tol": np.nan}, "tol must be a number"),
         (FixedPoint, {"keep": "first"}, "keep must be 'best' or 'last'"),

@@ -116,7 +116,7 @@ def test_features_that_depend_on_each_other_or_do_not_vary():
         assert_allclose(np.diag(stats.means), [0.0, 0.1, -1e5 / 3], rtol=1e-14)
 
 
-def test_bad_input_is_refused(monkeypatch):
+def test_bad_input_is_rejected(monkeypatch):
     X, y = incomplete(0)
     with pytest.raises(ValueError, match=r"X contains NaN.*missing='em'"):
         ClassStatistics.from_data(X, y)

@@ -54,7 +54,7 @@ def test_the_power_is_that_of_the_largest_likelihood_of_classes(classes):
 
 @pytest.mark.parametrize("most", [10**6, 100])
 def test_weights_are_copies_and_order_does_not_matter(rng, classes, monkeypatch, most):
-    monkeypatch.setattr(power, "_MOST_ROWS", most)
+    monkeypatch.setattr(power, "_MAX_ROWS", most)
     X, codes = classes
     counts = rng.integers(1, 4, size=len(X))
     rows = rng.permutation(np.repeat(np.arange(len(X)), counts))

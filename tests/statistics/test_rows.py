@@ -88,8 +88,8 @@ def test_validation_for_a_fit_and_for_sums():
 @pytest.fixture
 def small(monkeypatch):
     """Samples of 20 rows of each class, and of 100 of all."""
-    monkeypatch.setattr(samples, "_MOST_VALUES", 20 * 2 * 2)
-    monkeypatch.setattr(samples, "_FEWEST_ROWS", 1)
+    monkeypatch.setattr(samples, "_MAX_VALUES", 20 * 2 * 2)
+    monkeypatch.setattr(samples, "_MIN_ROWS", 1)
     monkeypatch.setattr(samples, "IN_ALL", 100)
 
 

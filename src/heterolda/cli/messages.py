@@ -35,7 +35,7 @@ _SETTING = re.compile(
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
 # scikit-learn's message on an invalid parameter.
-_REFUSED = re.compile(
+_REJECTED = re.compile(
     r"The '(\w+)' parameter of \w+ must be (.*?)"
     r"(?:,? an instance of .*)?(?: or None)?\. Got (.*) instead\."
 )
@@ -77,7 +77,7 @@ def _is_usage(error: Exception) -> bool:
     if isinstance(error, ParameterError):
         return error.parameter not in (*_FILES, *_OF_DATA)
     # The name of an absent column was typed, now or for the fit.
-    return hasattr(error, "absent") or _REFUSED.fullmatch(str(error)) is not None
+    return hasattr(error, "absent") or _REJECTED.fullmatch(str(error)) is not None
 
 
 @contextmanager
@@ -134,9 +134,9 @@ def reason(error: Exception) -> str:
 def in_options(message: BaseException | str) -> str:
     """Return a message of the library with options in place of parameters."""
     text = str(message)
-    refused = _REFUSED.fullmatch(text)
-    if refused is not None:
-        return f"{_option(refused[1])} must be {refused[2]}, got {refused[3]}"
+    rejected = _REJECTED.fullmatch(text)
+    if rejected is not None:
+        return f"{_option(rejected[1])} must be {rejected[2]}, got {rejected[3]}"
     name = getattr(message, "parameter", None)
     if name in _FILES:
         text = text.removeprefix(name).lstrip(": ")

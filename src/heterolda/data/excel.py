@@ -276,10 +276,10 @@ def _elements(archive: zipfile.ZipFile, part: str) -> list[tuple[str, dict[str, 
 def _parsed(parser: Any, archive: zipfile.ZipFile, part: str) -> Iterator[None]:
     """Parse a part piece by piece, as it is unpacked."""
 
-    def refuse(*_: Any) -> None:
+    def reject(*_: Any) -> None:
         raise ValueError("it defines XML entities")
 
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartDoctypeDeclHandler = reject
     n_read = 0
     with archive.open(part) as file:
         while piece := file.read(_PIECE):

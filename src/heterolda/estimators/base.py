@@ -136,7 +136,7 @@ class Estimator(BaseEstimator):
         two_amounts(getattr(self, "shrinkage", None))
 
     def _check_ready(self):
-        """Refuse to predict before `fit`."""
+        """Reject to predict before `fit`."""
         check_is_fitted(self)
 
 
@@ -195,7 +195,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
             # Checked while in cache: a separate pass would take as long as the scores.
             if (on_host or transformation is not None) and not all_finite(rows):
-                self._refuse(rows)
+                self._reject(rows)
             if transformation is not None:
                 rows = transformation.apply(rows)
             if on_host:
@@ -203,7 +203,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             else:
                 scores = ordered_scores(rows, coef, intercept)
                 if not all_finite(scores[:, 0]):  # rows that are not finite
-                    self._refuse(rows)
+                    self._reject(rows)
                 result = getattr(committee, method)(scores)
             return result if method == "winners" else rounded(result, X)
 
@@ -218,8 +218,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         parts = in_threads(part, n, n_tasks)
         return xp.concat([block for blocks in parts for block in blocks])
 
-    def _refuse(self, rows):
-        """Refuse rows that are not finite; finite rows with a huge sum pass."""
+    def _reject(self, rows):
+        """Reject rows that are not finite; finite rows with a huge sum pass."""
         missing, on_host = getattr(self, "missing", None), is_numpy(rows)
         rows = rows if on_host else not_finite_row(rows)
         if rows is None:

@@ -31,7 +31,7 @@ from heterolda.estimators.held_out import distances_from_mean
 from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.arrays import Array, Index, refuse_device
+from heterolda.foundations.arrays import Array, Index, reject_device
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
@@ -44,7 +44,7 @@ from heterolda.foundations.validation import (
     check_unmasked,
     label_array,
 )
-from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.rows import check_frequencies, copies_of_rows
 from heterolda.statistics.samples import row_hashes
@@ -225,7 +225,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         )
         n = len(copies) if frozen else int(self.set_aside * len(copies))
         if n < rows_needed(q, self.confidence):
-            self._refuse_few_rows(label, q, len(copies), frozen)
+            self._reject_few_rows(label, q, len(copies), frozen)
         rank = smallest_rank(n, q, self.confidence)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
         if frozen:
@@ -283,7 +283,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             )
         return check_max_error(bound, classes)
 
-    def _refuse_few_rows(self, label, q, n_rows, frozen) -> None:
+    def _reject_few_rows(self, label, q, n_rows, frozen) -> None:
         """Raise an error that says how many rows of the class are needed."""
         needed = rows_needed(q, self.confidence)
         wanted = f"{needed:.12g} independent rows of class {label!r}"
@@ -380,7 +380,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         if self._moved is not None:
             return self._moved.predict_proba(X)
         scores = self.decision_function(X)
-        sizes = np.clip(np.abs(scores), LEAST_LOG_ODDS, MOST_LOG_ODDS)
+        sizes = np.clip(np.abs(scores), MIN_LOG_ODDS, MAX_LOG_ODDS)
         log_odds = np.where(scores > 0, sizes, -sizes)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
@@ -410,13 +410,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
 
 def _check_rows(X) -> None:
-    """Refuse rows on a device, and masked entries."""
-    refuse_device(X, "BoundedErrorClassifier")
+    """Reject rows on a device, and masked entries."""
+    reject_device(X, "BoundedErrorClassifier")
     check_unmasked("X", X)
 
 
 def _two_classes(y, weights) -> np.ndarray:
-    """Return the labels; refuse data without rows of exactly two classes."""
+    """Return the labels; reject data without rows of exactly two classes."""
     labels = check_labels(y)
     check_several_classes(len(labels))
     if len(labels) > 2:

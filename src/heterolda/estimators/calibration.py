@@ -25,7 +25,7 @@ from scipy.special import expit, log_ndtr
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.roots import bracketed_roots
-from heterolda.kernels.coupling import MOST_LOG_ODDS, Curve
+from heterolda.kernels.coupling import MAX_LOG_ODDS, Curve
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.solvers import Global
 from heterolda.solvers.rules import Rules
@@ -39,10 +39,10 @@ _EXTREME = 1e140
 _GROWTH = 1e-6
 # Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model is
 # meaningless, and float64 needs room for more probabilities near 1. From there on,
-# log-odds grow by at most _MOST_STEP, at most 2,000 times.
+# log-odds grow by at most _MAX_STEP, at most 2,000 times.
 _LARGE = 20.0
-_MOST_STEP = 0.1
-_LEAST_LIMIT = 1e-307  # its inverse is finite
+_MAX_STEP = 0.1
+_MIN_LIMIT = 1e-307  # its inverse is finite
 
 # Weight of the wrong row that is added on each side of a rule.
 _WRONG = 0.5
@@ -50,19 +50,19 @@ _WRONG = 0.5
 _N_BINS = 32
 _FARTHEST = 1e100
 # Smallest slope of log-odds: where rows show none, scores still rank rows.
-_LEAST_SLOPE = 1e-5
+_MIN_SLOPE = 1e-5
 # Iterations of a regression, and the relative step at which it ends.
-_MOST_STEPS, _SETTLED = 100, 1e-6
+_MAX_STEPS, _SETTLED = 100, 1e-6
 _RIDGE = 1e-12  # added to its curvatures
 
 HIGHEST_TEMPERATURE = 1000.0
 # Number of rows in use: more change the loss by less than 0.0005. With many classes,
 # largest number of scores, and smallest number of rows of a class.
-_MOST_ROWS = 1000
-_MOST_SCORES = 1 << 20
-_FEWEST_ROWS = 20
+_MAX_ROWS = 1000
+_MAX_SCORES = 1 << 20
+_MIN_ROWS = 20
 # Limit of the logarithm of ratios of effective priors.
-_MOST_LOG_RATIO = 20.0
+_MAX_LOG_RATIO = 20.0
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -159,12 +159,12 @@ def _growing(
 
     Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
     """
-    low, high = np.minimum(low, -_LEAST_LIMIT), np.maximum(high, _LEAST_LIMIT)
+    low, high = np.minimum(low, -_MIN_LIMIT), np.maximum(high, _MIN_LIMIT)
     s = np.array([low, high])
     s[~np.isfinite(s)] = 0.0
     size = offset + np.abs(s * (bend * s + slope))
-    odds = np.cosh(np.minimum(size, MOST_LOG_ODDS))
-    step = np.minimum(_GROWTH * (2 + 2 * odds), _MOST_STEP)
+    odds = np.cosh(np.minimum(size, MAX_LOG_ODDS))
+    step = np.minimum(_GROWTH * (2 + 2 * odds), _MAX_STEP)
     return Curve(offset, slope, bend, low, high, step)
 
 
@@ -190,7 +190,7 @@ def fitted_log_odds(scores: Array, codes: Index, weight: Array, pairs: Index) ->
     share = weight * expit(-slope[:, None] * x)
     wrong = wrong + _WRONG * share / np.maximum(share.sum(axis=1, keepdims=True), _TINY)
     offset, slope = _logistic_regressions(x, right, wrong)
-    slope = np.maximum(slope / unit[:, 0], _LEAST_SLOPE)
+    slope = np.maximum(slope / unit[:, 0], _MIN_SLOPE)
     return sided_log_odds(offset.reshape(-1, 2).T.copy(), slope.reshape(-1, 2).T.copy())
 
 
@@ -231,7 +231,7 @@ def _logistic_regressions(
 
     theta = np.zeros((2, len(x)))
     now, length = cost(theta), np.ones(len(x))
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         p = expit(theta[0][:, None] + theta[1][:, None] * x)
         pull, bend = weight * p - right, weight * p * (1 - p)
         g = np.array([pull.sum(axis=1), (pull * x).sum(axis=1)])
@@ -276,7 +276,7 @@ class Evidence:
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
         others[list(left_out)] = False
-        most = min(_MOST_ROWS, _MOST_SCORES // len(rules.coef))
+        most = min(_MAX_ROWS, _MAX_SCORES // len(rules.coef))
         sample = _thinned(rows, others, most)
         scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
         codes, weights = [sample.codes], [sample.frequencies]
@@ -321,7 +321,7 @@ def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
     """
     kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
     totals = np.maximum(rows.totals, _TINY)
-    share = np.maximum(most / totals.sum(), _FEWEST_ROWS / totals)
+    share = np.maximum(most / totals.sum(), _MIN_ROWS / totals)
     if (share < 1).any():
         limit = np.minimum(share, 1.0) * 2.0**64
         kept = kept[row_hashes(rows.X[kept]) <= limit[rows.codes[kept]]]
@@ -344,7 +344,7 @@ def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             z = rules.means / rules.deviations
             log_ratio = np.diff(0.5 * z**2 + np.log(rules.deviations), axis=1)[:, 0]
-    log_ratio = np.nan_to_num(np.clip(log_ratio, -_MOST_LOG_RATIO, _MOST_LOG_RATIO))
+    log_ratio = np.nan_to_num(np.clip(log_ratio, -_MAX_LOG_RATIO, _MAX_LOG_RATIO))
     first, second = problem.pairs.T
     logs = np.bincount(second, log_ratio, n) - np.bincount(first, log_ratio, n)
     priors: Array = np.exp((logs - logs.max()) / n)

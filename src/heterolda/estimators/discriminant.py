@@ -65,7 +65,7 @@ from heterolda.tradeoff.frontier import Frontier
 
 _SAME = object()
 # Covariances of few rows are not computed if they have more values than this.
-_MOST_VALUES = 4_000_000
+_MAX_VALUES = 4_000_000
 # Parameters that set_params must not change in a fitted model.
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
@@ -470,7 +470,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):
-        """Refuse to predict until `partial_fit` has rows of all classes."""
+        """Reject to predict until `partial_fit` has rows of all classes."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             stats = self.statistics_
@@ -498,7 +498,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         check_has_statistics(self)
         self, stats = host_of(self), self.statistics_
         # `dir` and the HTML of an estimator read all attributes.
-        if stats.factors and stats.n_classes * stats.n_features**2 > _MOST_VALUES:
+        if stats.factors and stats.n_classes * stats.n_features**2 > _MAX_VALUES:
             raise AttributeError(
                 f"covariance_ of {stats.n_features} features would be large: use "
                 "statistics_.covariances()"

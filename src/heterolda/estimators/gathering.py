@@ -165,7 +165,7 @@ def forget_fit(estimator) -> None:
 
 
 def check_has_statistics(estimator, what="this") -> None:
-    """Refuse what a model loaded without statistics cannot do."""
+    """Reject what a model loaded without statistics cannot do."""
     if not hasattr(estimator, "statistics_"):
         raise NotFittedError(
             "this model was loaded from a file without class statistics, which "

@@ -41,9 +41,9 @@ from heterolda.statistics.class_statistics import ClassStatistics
 # One call solves as many patterns as take a few seconds, by the number of pairs times
 # the cube of the number of features (at least _FEW), within limits on their number.
 _WORK, _FEW = 5e8, 12
-_FEWEST_SOLVED, _MOST_SOLVED = 20, 2000
+_MIN_SOLVED, _MAX_SOLVED = 20, 2000
 # Share of the variances added before a matrix is inverted.
-_LEAST_VARIANCE = 1e-10
+_MIN_VARIANCE = 1e-10
 # Number of coefficients gathered at a time.
 _BLOCK_SIZE = 1 << 20
 
@@ -107,7 +107,7 @@ def predict_incomplete(model, X: Array, method: str):
     )
     n_pairs, d = model.coef_.shape
     work = n_pairs * max(d, _FEW) ** 3
-    n_solved = int(np.clip(_WORK / work, _FEWEST_SOLVED, _MOST_SOLVED))
+    n_solved = int(np.clip(_WORK / work, _MIN_SOLVED, _MAX_SOLVED))
     if fitted is not model or model.statistics_.factors is not None:
         n_solved = len(bits)
     order = np.argsort(-counts, kind="stable")
@@ -151,7 +151,7 @@ def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
 def _solved_rules(model, patterns: Mask) -> Rules:
     """Return the optima of observed features, with zeros for the others."""
     cache = model._by_pattern
-    if len(cache) > 10 * _MOST_SOLVED:
+    if len(cache) > 10 * _MAX_SOLVED:
         cache.clear()
     rules = []
     for mask in patterns:
@@ -212,7 +212,7 @@ def _conditional(c: Array, cov: Array, patterns: Mask) -> Array:
     """
     variances = np.diag(cov)
     unit = np.sqrt(np.where(variances > 0, variances, 1.0))
-    ridge = _LEAST_VARIANCE * np.eye(len(c))
+    ridge = _MIN_VARIANCE * np.eye(len(c))
     inverse = np.linalg.inv(cov / np.outer(unit, unit) + ridge)
     c, coef = c * unit, np.empty(patterns.shape)
     n_missing = (~patterns).sum(axis=1)

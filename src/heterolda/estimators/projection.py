@@ -425,7 +425,7 @@ class HeteroscedasticProjection(
 
 
 def _complete_rows(projection, X):
-    """Return validated rows to project; refuse missing values."""
+    """Return validated rows to project; reject missing values."""
     with missing_values_as(None, remedy=""):
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         return validate_more_rows(projection, X, **checks)

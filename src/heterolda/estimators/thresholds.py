@@ -23,9 +23,9 @@ from heterolda.statistics.shrinkage import FEW_FREEDOM, freedom_per_feature
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Smallest weight of a class whose scores have a variance of their own.
-_LEAST_WEIGHT = 5.0
+_MIN_WEIGHT = 5.0
 # Smallest deviation of scores, in units of the deviation under the model.
-_LEAST_DEVIATION = 0.1
+_MIN_DEVIATION = 0.1
 # Distance of means, in deviations, if left-out rows show none.
 _NO_DISTANCE = 0.05
 _TINY = float(np.finfo(float).tiny)
@@ -78,8 +78,8 @@ class Thresholds:
         freedom = np.maximum(totals - 1, _TINY)
         fewest = np.minimum(totals, counts).min(axis=1, keepdims=True)
         both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
-        squares = np.where(fewest >= _LEAST_WEIGHT, sums / freedom, both)
-        deviations = np.maximum(np.sqrt(squares), _LEAST_DEVIATION)
+        squares = np.where(fewest >= _MIN_WEIGHT, sums / freedom, both)
+        deviations = np.maximum(np.sqrt(squares), _MIN_DEVIATION)
         estimated: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
         thresholds = cls(rules, means, deviations, estimated)
         moved = thresholds.at(problem.criterion.solver, problem.moments.pair_priors)

@@ -25,15 +25,15 @@ from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Distance of neighboring numbers, in standard deviations, that draws no warning.
-_MOST_ROUNDING = 0.01
+_MAX_ROUNDING = 0.01
 # Distance of the means, in deviations of both classes, that draws a warning.
 _LARGE_DISTANCE = 2.0
 # Entries of a direction below this share of the largest are rounding errors.
 _NO_PART = 1e-10
 # Error of a rule so small that there is nothing to gain.
 _LITTLE = 1e-3
-_MOST_NAMED = 5
-_MOST_FEATURES = 3
+_MAX_NAMED = 5
+_MAX_FEATURES = 3
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -104,7 +104,7 @@ def warn_of_coarse_features(stats: ClassStatistics) -> None:
     several = stats.weights > 1
     variances = stats.squares[several] / (stats.weights[several] - 1)[:, None]
     spacing = np.spacing(np.abs(stats.means[several]))
-    coarse = spacing > _MOST_ROUNDING * np.sqrt(variances)
+    coarse = spacing > _MAX_ROUNDING * np.sqrt(variances)
     features = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(features):
         warn(
@@ -126,7 +126,7 @@ def warn_of_plug_in() -> None:
 def leading_features(stats: ClassStatistics, coef: Array) -> str:
     """Return the few features on which a rule relies most."""
     sizes = np.abs(coef) * np.sqrt(stats.squares.sum(axis=0))
-    leading = np.argsort(-sizes, kind="stable")[:_MOST_FEATURES]
+    leading = np.argsort(-sizes, kind="stable")[:_MAX_FEATURES]
     leading = leading[sizes[leading] >= 0.5 * sizes.max()]
     names = stats.feature_names
     return f"features {listed(leading if names is None else names[leading])}"
@@ -140,9 +140,9 @@ def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
     pairs = problem.pairs[rules.trivial]
     if not len(pairs):
         return
-    names = "; ".join(" and ".join(_labels(problem, k)) for k in pairs[:_MOST_NAMED])
-    if len(pairs) > _MOST_NAMED:
-        names += f" and {len(pairs) - _MOST_NAMED} more"
+    names = "; ".join(" and ".join(_labels(problem, k)) for k in pairs[:_MAX_NAMED])
+    if len(pairs) > _MAX_NAMED:
+        names += f" and {len(pairs) - _MAX_NAMED} more"
     warn(
         "the solver found no hyperplane that beats always predicting the likelier "
         f"class, by priors and costs, for: {names}. Pass other priors or costs if the "

@@ -37,7 +37,7 @@ _NEAR = 1.0
 _CLEARLY_FEWER = 0.5
 _ROUNDING = 1e-12
 # Lowest temperature, and weight of a row of unknown class added to the held-out rows.
-_LEAST_TEMPERATURE = 0.1
+_MIN_TEMPERATURE = 0.1
 _WRONG = 0.5
 
 Powers = PowerTransformation | None  # None leaves features as they are
@@ -286,5 +286,5 @@ class _Contest:
             return log_odds, 1.0
         p = swap_largest_to_winner(couple(scores, log_odds), winners)
         doubt = _WRONG / (weight.sum() + _WRONG)
-        temperature = best_temperature(p, codes, weight, _LEAST_TEMPERATURE, doubt)
+        temperature = best_temperature(p, codes, weight, _MIN_TEMPERATURE, doubt)
         return log_odds, temperature

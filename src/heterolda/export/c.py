@@ -20,14 +20,14 @@ from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
 from heterolda.export.rules import Description, describe
 from heterolda.foundations.files import written_whole
-from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 # C++ reserves two consecutive underscores, and one at the end would make two.
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _MAX_NAME = 40
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
-_REALS = {"most": MOST_LOG_ODDS, "least": LEAST_LOG_ODDS, "far": FARTHEST}
+_REALS = {"most": MAX_LOG_ODDS, "least": MIN_LOG_ODDS, "far": FARTHEST}
 _TOO_LARGE = (
     "model has scores or log-odds beyond the range of single precision: use "
     "dtype='double'"

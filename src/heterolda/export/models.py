@@ -44,7 +44,7 @@ from heterolda.export.schema import (
 )
 from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules, Status
-from heterolda.statistics.power import LEAST_POWER, MOST_POWER, PowerTransformation
+from heterolda.statistics.power import MAX_POWER, MIN_POWER, PowerTransformation
 from heterolda.statistics.shrinkage import Shrinkage
 
 CLASSIFIERS = (
@@ -132,7 +132,7 @@ _CANDIDATE = {
 _POWERS = {
     "center": array("features"),
     "scale": array("features", low=TINY),
-    "lambdas": array("features", low=LEAST_POWER, high=MOST_POWER),
+    "lambdas": array("features", low=MIN_POWER, high=MAX_POWER),
 }
 _BOUND = {
     "label": label,

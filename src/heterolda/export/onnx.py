@@ -23,7 +23,7 @@ from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export.rules import EXPORTED, Description, describe, in_single
 from heterolda.foundations.files import written_whole
-from heterolda.kernels.coupling import LEAST_LOG_ODDS, MOST_LOG_ODDS
+from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
 _COLUMNS = np.array([1])  # the axis
@@ -347,9 +347,9 @@ def _log_odds(
         + times * (sign * curve.step[side])
         for side, sign in enumerate((-1, 1))
     )
-    floor = graph("Max", above, 0.0) * 0.5 + LEAST_LOG_ODDS
-    above = graph("Min", graph("Max", above, floor), MOST_LOG_ODDS)
-    return graph("Where", positive, above, below.clip(-MOST_LOG_ODDS, 0.0))
+    floor = graph("Max", above, 0.0) * 0.5 + MIN_LOG_ODDS
+    above = graph("Min", graph("Max", above, floor), MAX_LOG_ODDS)
+    return graph("Where", positive, above, below.clip(-MAX_LOG_ODDS, 0.0))
 
 
 def _probabilities(graph: _Graph, rules: Description, against: _Node) -> _Node:

@@ -117,7 +117,7 @@ def device_of(X: Any, *, always: bool = False) -> Device | None:
 
     As in scikit-learn, arrays of other libraries stay on their device only under
     `array_api_dispatch=True`, or if `always`. Otherwise NumPy converts them, and
-    arrays that it cannot read are refused.
+    arrays that it cannot read are rejected.
     """
     if type(X) is np.ndarray:
         return None
@@ -146,7 +146,7 @@ def _array_api_compat() -> Any:
 
 
 def _check_readable(X: Any) -> None:
-    """Refuse arrays that NumPy cannot read."""
+    """Reject arrays that NumPy cannot read."""
     device = str(getattr(X, "device", "cpu")).lower()
     if "cpu" in device:
         return
@@ -158,7 +158,7 @@ def _check_readable(X: Any) -> None:
 
 
 def _check_tensor(X: Any) -> None:
-    """Refuse kinds of tensors that the array API standard does not have."""
+    """Reject kinds of tensors that the array API standard does not have."""
     if str(X.layout) != "torch.strided":
         raise TypeError("sparse tensors are not supported: pass X.to_dense()")
     if str(X.dtype) == "torch.bfloat16":
@@ -187,8 +187,8 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
     )
 
 
-def refuse_device(X: Any, what: str) -> None:
-    """Refuse rows on a device; `what` names the operation that needs NumPy."""
+def reject_device(X: Any, what: str) -> None:
+    """Reject rows on a device; `what` names the operation that needs NumPy."""
     device = device_of(X)
     if device is not None:
         raise TypeError(

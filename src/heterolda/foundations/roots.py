@@ -8,7 +8,7 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array, Index
 
-_MOST_ITER = 100
+_MAX_ITER = 100
 
 
 def bracketed_roots(
@@ -32,7 +32,7 @@ def bracketed_roots(
     root = np.where(np.abs(fa) < np.abs(fb), a, b)
     index = np.arange(len(a))
     t = np.full(len(a), 0.5)
-    for _ in range(_MOST_ITER):
+    for _ in range(_MAX_ITER):
         if not len(index):
             break
         x = a + t * (b - a)

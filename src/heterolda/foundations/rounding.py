@@ -82,7 +82,7 @@ REAL_PART = 1e-8
 # of 2.5e-6 on.)
 BLURRED = 2e-6
 # Smallest variance along a direction that can be resolved, in units of the features.
-LEAST_VARIANCE = 1e-15
+MIN_VARIANCE = 1e-15
 # In a class scaled to unit variances, eigenvalues below four EPS per feature are zero,
 # and those from there up to this are nonzero but too small to be resolved.
 UNRESOLVED = 1e-10

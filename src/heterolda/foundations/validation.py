@@ -113,7 +113,7 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
 
 @contextmanager
 def readable_rows(X: Any) -> Iterator[None]:
-    """Refuse rows that scikit-learn misreads, or that overflow while it checks them."""
+    """Reject rows that scikit-learn misreads, or that overflow while it checks them."""
     check_unmasked("X", X)
     if hasattr(X, "check_format"):
         try:
@@ -186,7 +186,7 @@ def all_finite(numbers: Any) -> bool:
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Refuse masked entries, whose masks NumPy would drop, also in a list of rows."""
+    """Reject masked entries, whose masks NumPy would drop, also in a list of rows."""
     parts = values if isinstance(values, list | tuple) else [values]
     if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
@@ -195,12 +195,12 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def label_array(y: Any, name: str = "y") -> Any:
-    """Return labels as an array; refuse missing ones."""
+    """Return labels as an array; reject missing ones."""
     (y,) = on_host(y)
     # As objects: NumPy turns NaN in a list with text into the text "nan".
     labels = np.asarray(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 0:
-        return y  # scikit-learn refuses it
+        return y  # scikit-learn rejects it
     missing: Mask = np.ma.getmaskarray(y) if np.ma.isMA(y) else np.zeros(1, bool)
     if labels.dtype.kind in "fmM":
         missing = missing | np.isnan(labels)
@@ -345,7 +345,7 @@ def check_number(
     *,
     integer: bool = False,
 ) -> None:
-    """Refuse a parameter that is not a number in the closed interval [low, high]."""
+    """Reject a parameter that is not a number in the closed interval [low, high]."""
     is_number = isinstance(value, Integral if integer else Real)
     if not is_number or not low <= value <= high:  # type: ignore[operator]
         kind = "an integer" if integer else "a number"
@@ -355,7 +355,7 @@ def check_number(
 
 
 def check_several_classes(n_classes: int) -> None:
-    """Refuse data with fewer than two classes."""
+    """Reject data with fewer than two classes."""
     if n_classes < 2:
         raise ValueError(
             f"at least 2 classes are needed, got {n_classes} "
@@ -366,7 +366,7 @@ def check_several_classes(n_classes: int) -> None:
 def check_labels(
     y: NDArray[Any], name: str = "y", *, warn: bool = True
 ) -> NDArray[Any]:
-    """Return the sorted distinct labels; refuse targets that are not class labels.
+    """Return the sorted distinct labels; reject targets that are not class labels.
 
     With `warn`, scikit-learn warns if nearly every row has a different label, which is
     normal in a small chunk.
@@ -382,7 +382,7 @@ def check_labels(
     whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
     plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
     if not plain:
-        with np.errstate(invalid="ignore"):  # it refuses infinite labels
+        with np.errstate(invalid="ignore"):  # it rejects infinite labels
             check_classification_targets(y)
     labels: NDArray[Any]
     if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:

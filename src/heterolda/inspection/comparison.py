@@ -14,7 +14,7 @@ from sklearn.utils import check_X_y
 from heterolda.estimators.fit_record import STANDARD_ERRORS
 from heterolda.estimators.held_out import deal
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Index, import_pandas, refuse_device
+from heterolda.foundations.arrays import Array, Index, import_pandas, reject_device
 from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.validation import (
     check_labels,
@@ -354,7 +354,7 @@ def compare(
     check_number("cv", cv, 2, 1000, integer=True)
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
-    refuse_device(X, "compare")
+    reject_device(X, "compare")
     with readable_rows(X), missing_values_as(None):
         numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))

@@ -52,7 +52,7 @@ _CAVEAT = (
     "with many samples it detects differences that do not matter. What matters is how "
     "many errors a better rule avoids."
 )
-_MOST_PAIRS = 10
+_MAX_PAIRS = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +168,7 @@ class HeteroscedasticityReport(Shown):
             errors = self.lda_error[k], self.best_error[k], self.excess[k]
             rows.append([*row, *(f"{error:.4f}" for error in errors)])
         title = f"LDA, best, fewer: errors {IF_NORMAL}, largest gain first"
-        return Table([*head, "fewer"], rows, title, _MOST_PAIRS)
+        return Table([*head, "fewer"], rows, title, _MAX_PAIRS)
 
     def _test_lines(self) -> list[str]:
         """Return the result of Box's M, or why there is none."""

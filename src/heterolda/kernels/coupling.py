@@ -11,10 +11,10 @@ from heterolda.foundations.arrays import Array, clip, is_numpy, put_like, xp_of
 from heterolda.kernels.votes import n_classes_of, pair_sums
 
 # Log-odds are clipped to this size, where exp is finite and positive.
-MOST_LOG_ODDS = 700.0
+MAX_LOG_ODDS = 700.0
 # Log-odds at a positive score are at least this plus half of the curve's value, so
 # that argmax agrees with the sign of the score.
-LEAST_LOG_ODDS = 1e-9
+MIN_LOG_ODDS = 1e-9
 _LARGEST_RATIO = 1e307
 
 
@@ -59,9 +59,9 @@ class Curve(NamedTuple):
             x += of_side(-self.step[0], self.step[1]) * _doublings(beyond)
             if self.offset.any():
                 x += of_side(-self.offset[0], self.offset[1])
-        yes = xp.maximum(x, LEAST_LOG_ODDS + 0.5 * clip(x, 0.0, None))
+        yes = xp.maximum(x, MIN_LOG_ODDS + 0.5 * clip(x, 0.0, None))
         x = xp.where(positive, yes, clip(x, None, 0.0))
-        return clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        return clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 
 def _doublings(ratio: Any) -> Any:
@@ -87,7 +87,7 @@ def couple(scores: Any, curve: Curve) -> Any:
         return couple_log_odds(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(scores)))
     inputs = kernels.ready(scores), None, None, None, None
-    kernels.compiled.couple(*inputs, *curve, MOST_LOG_ODDS, LEAST_LOG_ODDS, p, None)
+    kernels.compiled.couple(*inputs, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS, p, None)
     return p
 
 
@@ -105,5 +105,5 @@ def couple_rows(
     p = np.empty((len(X), n_classes_of(weight)))
     votes = np.empty_like(p)
     inputs = None, kernels.ready(X), coef, intercept, weight
-    kernels.compiled.couple(*inputs, *curve, MOST_LOG_ODDS, LEAST_LOG_ODDS, p, votes)
+    kernels.compiled.couple(*inputs, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS, p, votes)
     return p, votes

@@ -17,7 +17,7 @@ from heterolda.foundations.arrays import Array, Index
 # Outcomes of a pair: solved; S1 + S2 is singular; not solved for another reason.
 DONE, SINGULAR, UNSURE = range(3)
 # With more features, NumPy's linear algebra is faster.
-MOST_FEATURES = 128
+MAX_FEATURES = 128
 
 
 def solve_pairs(

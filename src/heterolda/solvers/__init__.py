@@ -20,7 +20,7 @@ from heterolda.solvers.axes import is_unresolved
 from heterolda.solvers.compiled import is_compiled, solve_compiled
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
-from heterolda.solvers.krylov import LEAST_FEATURES, KrylovSpaces
+from heterolda.solvers.krylov import MIN_FEATURES, KrylovSpaces
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
 from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
@@ -125,7 +125,7 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
         pencil = batch.pencil(moore_penrose=solver.moore_penrose)
         return solver.solve(pencil, np.random.default_rng(seed))
 
-    if type(solver) in (Global, Fisher) and d >= LEAST_FEATURES:
+    if type(solver) in (Global, Fisher) and d >= MIN_FEATURES:
         spaces = KrylovSpaces(moments.covariances, moments.pairs)
         any_error = type(solver) is Fisher
         rules = _in_batches(

@@ -11,7 +11,7 @@ from heterolda.foundations.rounding import (
     BLURRED,
     EPS,
     EQUAL_MEANS,
-    LEAST_VARIANCE,
+    MIN_VARIANCE,
     NOISE_UNITS,
     NOISE_UNITS_OF_ROWS,
     RANK_TOLERANCE,
@@ -167,7 +167,7 @@ class PrincipalAxes:
     def _distances(self) -> tuple[Array, Array]:
         """Return squared distances along the axes, and their relative rounding."""
         part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
-        variances = np.maximum(self.variances, LEAST_VARIANCE)
+        variances = np.maximum(self.variances, MIN_VARIANCE)
         return part**2 / variances, EPS / variances
 
     def take(self, pairs: Index | Mask) -> PrincipalAxes:

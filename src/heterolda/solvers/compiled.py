@@ -16,7 +16,7 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import in_threads
 from heterolda.kernels.pair_solver import (
     DONE,
-    MOST_FEATURES,
+    MAX_FEATURES,
     SINGULAR,
     UNSURE,
     solve_pairs,
@@ -34,7 +34,7 @@ _NO_DRAWS = np.random.default_rng(0)
 
 def is_compiled(solver: object, n_features: int) -> bool:
     """Return whether the compiled solver can solve these pairs."""
-    compiled = kernels.compiled is not None and n_features <= MOST_FEATURES
+    compiled = kernels.compiled is not None and n_features <= MAX_FEATURES
     return compiled and type(solver) is Global
 
 

@@ -23,8 +23,8 @@ _HALF = np.array([-48.0, -24.0, -12.0, -6.0, -3.0, -1.5, -0.5])
 _START = np.concatenate([_HALF, [0.0], -_HALF[::-1]])
 _CUT_INTO = 4  # number of pieces that an open piece is cut into
 _NEAREST = 1e-14  # smallest distance of points on the arc, relative to x
-_MOST_ROUNDS = 100
-_MOST_OPEN = 1 << 12  # if more pieces of an arc stay open, its errors hardly differ
+_MAX_ROUNDS = 100
+_MAX_OPEN = 1 << 12  # if more pieces of an arc stay open, its errors hardly differ
 _NEGLIGIBLE = 1e-9  # gains below this are not worth another bracket
 
 
@@ -148,10 +148,10 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     np.minimum.at(best_log, every.repeat(len(_START)), points.log_error)
     n_evaluations = np.full(n_pairs, len(_START))
     closed: list[Pieces] = []
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         is_open = _is_open(latest, best_log, gap)
         n_open = np.bincount(latest.pair[is_open], minlength=n_pairs)
-        is_open &= (n_open <= _MOST_OPEN)[latest.pair]
+        is_open &= (n_open <= _MAX_OPEN)[latest.pair]
         if not is_open.any():
             break
         closed.append(latest.take(~is_open))

@@ -34,13 +34,13 @@ from heterolda.solvers.axes import Units
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 
-# Residual at which to stop. Pairs that need more than _MOST_STEPS, or are not below
+# Residual at which to stop. Pairs that need more than _MAX_STEPS, or are not below
 # _PROMISING after _FIRST_LOOK steps, are solved in all directions, which is as fast.
 _CONVERGED = 1e-11
-_MOST_STEPS = 96
+_MAX_STEPS = 96
 _FIRST_LOOK, _PROMISING = 24, 0.1
 # With fewer features, solving in all directions is as fast.
-LEAST_FEATURES = 160
+MIN_FEATURES = 160
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,12 @@ def _krylov_space(
     distance = dnrm2(c)
     if not 0 < distance < FARTHEST_MEANS:
         return None
-    Q, basis = np.empty((2, _MOST_STEPS, len(c)))
-    T = np.zeros((_MOST_STEPS + 1, _MOST_STEPS + 1))
+    Q, basis = np.empty((2, _MAX_STEPS, len(c)))
+    T = np.zeros((_MAX_STEPS + 1, _MAX_STEPS + 1))
     # Last pivots of T and I - T, and residuals where a or b is zero.
     pivots, residuals = np.full(2, np.inf), np.ones(2)
     q, off = c / distance, 0.0
-    for m in range(1, _MOST_STEPS + 1):
+    for m in range(1, _MAX_STEPS + 1):
         Q[m - 1] = q
         w = basis[m - 1] = dtrsv(factor, q, lower=1, trans=1) * inverse
         z = dtrsv(factor, dsymv(1.0, first.T, w, lower=1) * inverse, lower=1)

@@ -54,7 +54,7 @@ def checked_moments(
 
 
 def _check_means(means: Array) -> None:
-    """Refuse class means whose sums, or squared distances, overflow."""
+    """Reject class means whose sums, or squared distances, overflow."""
     if len(means):
         with np.errstate(over="ignore"):
             sizes = np.ptp(means, axis=0) ** 2 + np.abs(means).sum(axis=0)
@@ -62,7 +62,7 @@ def _check_means(means: Array) -> None:
 
 
 def _check_covariances(labels: NDArray[Any], covariances: Array) -> None:
-    """Refuse matrices that are not positive semi-definite, up to rounding."""
+    """Reject matrices that are not positive semi-definite, up to rounding."""
     for label, cov in zip(labels.tolist(), covariances, strict=True):
         variance = np.diag(cov)
         scale = np.sqrt(np.where(variance > 0, variance, 1.0))

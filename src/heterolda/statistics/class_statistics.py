@@ -25,7 +25,7 @@ from heterolda.statistics.arrays import (
 )
 from heterolda.statistics.covariances import (
     pooled_freedom,
-    refuse_small,
+    reject_small,
     too_small,
     two_amounts,
 )
@@ -43,7 +43,7 @@ from heterolda.statistics.moments import (
 from heterolda.statistics.rows import Rows, validated
 
 # Smallest weight of a decayed class. Its square is in the range of float64.
-_LEAST_WEIGHT = 1e-100
+_MIN_WEIGHT = 1e-100
 
 
 class Coordinates(NamedTuple):
@@ -56,7 +56,7 @@ class Coordinates(NamedTuple):
 
 
 def check_decay(name: str, value: object) -> None:
-    """Refuse a decay factor that is not a number above 0 and at most 1."""
+    """Reject a decay factor that is not a number above 0 and at most 1."""
     if not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ParameterError(
             name, f"must be a number above 0 and at most 1, got {value!r}"
@@ -349,7 +349,7 @@ class ClassStatistics:
                 "gather the statistics of the other rows again"
             )
         names, given = self._common(other)
-        union_of_labels(self.classes, other.classes)  # refuses to mix types
+        union_of_labels(self.classes, other.classes)  # rejects to mix types
         removed = other.classes[other.weights > 0]
         absent = np.setdiff1d(removed, self.classes[self.weights > 0])
         if len(absent):
@@ -384,7 +384,7 @@ class ClassStatistics:
         return names, self.given and other.given
 
     def _check_sums(self) -> None:
-        """Refuse statistics that are not sums over rows."""
+        """Reject statistics that are not sums over rows."""
         if self.estimated_by is not None:
             raise ValueError(
                 f"these statistics were estimated by {self.estimated_by} and are not "
@@ -442,7 +442,7 @@ class ClassStatistics:
         check_decay("factor", factor)
         self._check_sums()
         result = self.scaled(factor)
-        least = np.where(self.weights > 0, _LEAST_WEIGHT, 0.0)
+        least = np.where(self.weights > 0, _MIN_WEIGHT, 0.0)
         result.weights = np.maximum(result.weights, least)
         return result
 
@@ -496,7 +496,7 @@ class ClassStatistics:
 
     def amounts(self, shrinkage: Amount) -> tuple[Array, float]:
         """Return the shares rho_k of the pooled covariance, and of its diagonal."""
-        refuse_small(self.classes, self.weights, too_small(self.weights, shrinkage))
+        reject_small(self.classes, self.weights, too_small(self.weights, shrinkage))
         rho, gamma = self.pooled_shares(shrinkage), two_amounts(shrinkage)[1]
         if gamma is None and rho.any():
             rank, freedom = self.rank, pooled_freedom(self.weights)

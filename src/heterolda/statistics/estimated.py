@@ -11,7 +11,7 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import dense
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import refuse_small
+from heterolda.statistics.covariances import reject_small
 from heterolda.statistics.moments import check_room
 from heterolda.statistics.rows import Rows, copies_of_rows
 from heterolda.statistics.samples import row_hashes
@@ -58,7 +58,7 @@ def estimated_statistics(
 
 
 def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
-    """Refuse invalid combinations of estimator, shrinkage and classes."""
+    """Reject invalid combinations of estimator, shrinkage and classes."""
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
             _NAME,
@@ -76,5 +76,5 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
             _NAME, "needs rows without missing values: fill them in, or leave it out"
         )
     check_several_classes(plain.n_classes)
-    refuse_small(plain.classes, plain.weights, plain.weights <= 1)
+    reject_small(plain.classes, plain.weights, plain.weights <= 1)
     check_room(plain.n_classes, plain.n_features)

@@ -49,7 +49,7 @@ from heterolda.statistics.moments import RangeError, check_range, check_room, is
 MAX_STEPS = 1000
 # Share of the pooled variances that is added to variances: without it the likelihood
 # has no maximum where features depend on each other.
-_LEAST_VARIANCE = 1e-9
+_MIN_VARIANCE = 1e-9
 # Steps end at this distance from the limit, in standard deviations, as estimated from
 # the last two. For classes that borrow, or whose correlations have an eigenvalue below
 # _DEPENDENT, they also end when the log-likelihood rises by less than _GAIN per
@@ -77,7 +77,7 @@ class Margins(NamedTuple):
 
 
 def margins_of(passes: Passes) -> Margins:
-    """Gather margins; refuse too few rows, and features without values.
+    """Gather margins; reject too few rows, and features without values.
 
     A second pass sums squares about the class means, so that a feature that is constant
     in a class has no variance there, wherever the other classes are.
@@ -120,7 +120,7 @@ def _sums(passes: Passes, centers: Any = None) -> tuple[Array, Array, Array]:
 
 
 def _check(total: float, n_values: Array, squares: Array) -> None:
-    """Refuse too few rows, features without values, and squares that overflow."""
+    """Reject too few rows, features without values, and squares that overflow."""
     k, d = n_values.shape
     if not total:
         raise ParameterError(
@@ -186,7 +186,7 @@ def filled_rows(X: NDArray[Any], stats: Any) -> Array:
     covariance = stats.scatters.sum(axis=0) / total + shifts.T @ shifts
     variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
-    least = _LEAST_VARIANCE * np.eye(len(mean))
+    least = _MIN_VARIANCE * np.eye(len(mean))
     precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
     order, _ = group_by_pattern(~np.isnan(X), codes)
     rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
@@ -252,7 +252,7 @@ class Likelihood:
             moves = step1, step2, step2 - step1
             size, last, bend = (self._sizes(move, moments) for move in moves)
             # Where the likelihood is flat, the added variance keeps steps from ending.
-            last = np.maximum(last - 10 * _LEAST_VARIANCE, 0.0)
+            last = np.maximum(last - 10 * _MIN_VARIANCE, 0.0)
             rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
             distance = last * rate / (1 - rate)
             fast = after - before > gain
@@ -263,7 +263,7 @@ class Likelihood:
             length = size / np.maximum(bend, size / _LONGEST + _TINY)
             length = np.maximum(length, 1.0)[:, None, None]
             leap = moments + 2 * length * step1 + length**2 * (step2 - step1)
-            definite = np.linalg.eigvalsh(leap[:, 1:])[:, 0] > _LEAST_VARIANCE / 2
+            definite = np.linalg.eigvalsh(leap[:, 1:])[:, 0] > _MIN_VARIANCE / 2
             leap = np.where(definite[:, None, None], leap, second)
             third, _, value = self.step(leap)
             moments = np.where((value >= after)[:, None, None], third, second)
@@ -301,7 +301,7 @@ def em_moments(
     incomplete = n.min(axis=1) < np.maximum((1 - 1e-12) * seen, _TINY)
     few = (margins.complete <= d + 1) & incomplete
     n_prior = np.where(few, float(d), 0.0)
-    added = (seen * _LEAST_VARIANCE)[:, None, None] * np.eye(d)
+    added = (seen * _MIN_VARIANCE)[:, None, None] * np.eye(d)
     likelihood = Likelihood(passes, seen, margins.origin, scale, n_prior, added)
     if few.any():
         start[few, 1:] = pooled = _pooled(likelihood, start, margins.complete.sum())
@@ -334,7 +334,7 @@ def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
     together = replace(
         likelihood,
         n_prior=np.full(len(start), rows),
-        scatters=(rows + total * _LEAST_VARIANCE) * identity,
+        scatters=(rows + total * _MIN_VARIANCE) * identity,
         shared=True,
     )
     start = np.concatenate([start[:, :1], identity], axis=1)

@@ -29,7 +29,7 @@ Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 NARROW = 100
 # Peak number of (d, d) matrices in a fit: per class, and in addition.
 _PER_CLASS, _IN_ADDITION = 4, 8
-# Fits that need no more bytes than this are never refused.
+# Fits that need no more bytes than this are never rejected.
 _SMALL = 1 << 28
 # A sparse column counts as dense in a class if its nonzeros have more than this share
 # of the weight. Products of dense blocks are also faster then.
@@ -59,7 +59,7 @@ class RangeError(ParameterError):
 
 
 def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") -> None:
-    """Refuse features whose squares overflow, or underflow where a feature `varies`.
+    """Reject features whose squares overflow, or underflow where a feature `varies`.
 
     The last axis is that of the features.
     """
@@ -78,7 +78,7 @@ def available_memory() -> float:
 
 
 def check_room(n_classes: int, n_features: int) -> None:
-    """Refuse covariances whose fit needs more than the memory."""
+    """Reject covariances whose fit needs more than the memory."""
     matrix = 8 * n_features**2
     needed = (_PER_CLASS * n_classes + _IN_ADDITION) * matrix
     if needed <= _SMALL or needed <= (available := available_memory()):
@@ -103,7 +103,7 @@ def class_sums(rows: Rows) -> Sums:
     on_device = not isinstance(X, np.ndarray) and not issparse(X)
     if is_wide(*X.shape):
         if on_device:
-            _refuse_not_finite(X)
+            _reject_not_finite(X)
             rows = Rows(to_host(X), to_host(rows.codes), rows.weights, rows.classes)
         return _class_factors(rows)
     check_room(n_classes, X.shape[1])
@@ -115,7 +115,7 @@ def class_sums(rows: Rows) -> Sums:
     # Rows of weight zero are in no sum, but must also be finite.
     has_zero_weights = rows.weights is not None and not rows.weights.all()
     if on_device and (overflowed or has_zero_weights):
-        _refuse_not_finite(X)
+        _reject_not_finite(X)
     if overflowed:
         check_range(np.einsum("kjj->kj", sums.scatters))
     if sums.lost >= 0:
@@ -123,8 +123,8 @@ def class_sums(rows: Rows) -> Sums:
     return sums[:3]
 
 
-def _refuse_not_finite(X: Any) -> None:
-    """Refuse rows on a device with NaN or infinity."""
+def _reject_not_finite(X: Any) -> None:
+    """Reject rows on a device with NaN or infinity."""
     row = not_finite_row(X)
     if row is not None:
         with missing_values_as(None):

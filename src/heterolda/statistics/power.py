@@ -23,16 +23,16 @@ from heterolda.statistics.samples import row_hashes, smallest
 FARTHEST = 10.0
 # Bisection of this range never reaches 0 or 2, where the formulas need a limit. Its
 # last step is finer than the rounding of the powers.
-LEAST_POWER, MOST_POWER = -2.0, 4.0
+MIN_POWER, MAX_POWER = -2.0, 4.0
 _N_HALVINGS = 10
 # Rounds of clipping outliers, and the tolerance for values at the limit.
-_MOST_ROUNDS, _NEARLY = 20, 1 + 1e-9
+_MAX_ROUNDS, _NEARLY = 20, 1 + 1e-9
 _DIGITS = 2
 # Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
 # constant class would favor any power that stretches the scale around it.
-_LEAST_VARIANCE = 1e-4
+_MIN_VARIANCE = 1e-4
 # Number of distinct rows from which powers are estimated.
-_MOST_ROWS = 5000
+_MAX_ROWS = 5000
 # Number of values transformed at a time, to stay in cache.
 _BLOCK = 1 << 14
 
@@ -67,8 +67,8 @@ class PowerTransformation:
         """
         weight = np.ones(len(X)) if weight is None else weight
         center, scale = _units(X, weight / weight.sum())
-        if len(X) > _MOST_ROWS:
-            sample = np.flatnonzero(smallest(row_hashes(X), _MOST_ROWS))
+        if len(X) > _MAX_ROWS:
+            sample = np.flatnonzero(smallest(row_hashes(X), _MAX_ROWS))
             X, codes, weight = X[sample], codes[sample], weight[sample]
         # A class with the weight of a single row has no variance.
         used = (np.bincount(codes, weight) > 1)[codes]
@@ -110,7 +110,7 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
     middle, half = low + high, high - low
     half[half == 0] = 1
     u = (X - middle) / half
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         mean = share @ u
         deviation = np.sqrt(share @ (u - mean) ** 2)
         limit = FARTHEST * deviation
@@ -164,10 +164,10 @@ def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
     side = np.copysign(1.0, z)
     size = np.log1p(np.abs(z))
     before = centered(z)[1]
-    counts = before > _LEAST_VARIANCE
+    counts = before > _MIN_VARIANCE
     before[~counts] = 1.0
     tilt = (sums(side * size) * counts).sum(axis=1)
-    low, high = (np.full(len(z), end) for end in (LEAST_POWER, MOST_POWER))
+    low, high = (np.full(len(z), end) for end in (MIN_POWER, MAX_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
         power = 1 + side * (lambdas[:, None] - 1)

@@ -33,7 +33,7 @@ from heterolda.foundations.validation import (
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 
-_MOST_COPIES = 10**8
+_MAX_COPIES = 10**8
 # Number of values on a device that are checked at a time.
 _BLOCK = 1 << 24
 
@@ -193,10 +193,10 @@ def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
         return rows
     counts = np.rint(weights[rows])
     whole = np.abs(counts - weights[rows]) <= SAME_SUM * counts
-    if not whole.all() or counts.sum() > _MOST_COPIES:
+    if not whole.all() or counts.sum() > _MAX_COPIES:
         raise ParameterError(
             "sample_weight",
-            f"must be whole numbers with a sum of at most {_MOST_COPIES:,}: {why}",
+            f"must be whole numbers with a sum of at most {_MAX_COPIES:,}: {why}",
         )
     return np.repeat(rows, counts.astype(np.intp))
 

@@ -18,8 +18,8 @@ Hashes = NDArray[np.uint64]
 
 # A sample has this many values for each pair of each class, but at least this many
 # distinct rows of each class; and this many rows of all classes in proportion.
-_MOST_VALUES = 1 << 20
-_FEWEST_ROWS = 500
+_MAX_VALUES = 1 << 20
+_MIN_ROWS = 500
 IN_ALL = 20_000
 # Constants of the hash function, and the number of values hashed at a time.
 _FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
@@ -30,7 +30,7 @@ _BLOCK = 1 << 16
 
 def most_rows(n_features: int, n_classes: int) -> int:
     """Return the largest number of distinct rows of a class in a sample."""
-    return max(_FEWEST_ROWS, _MOST_VALUES // max(1, n_features * (n_classes - 1)))
+    return max(_MIN_ROWS, _MAX_VALUES // max(1, n_features * (n_classes - 1)))
 
 
 def sampled(rows: Rows) -> Rows:

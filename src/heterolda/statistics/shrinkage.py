@@ -95,7 +95,7 @@ def chosen_by_rows(
             return None  # rows of a sample cannot be left out of the statistics
     elif shrinkage != "cv":
         return None
-    statistics.covariances()  # refuses classes that are too small
+    statistics.covariances()  # rejects classes that are too small
     if freedom <= 1:  # leaving out a row leaves no covariance
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     if statistics.estimated_by is not None:

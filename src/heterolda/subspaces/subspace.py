@@ -26,7 +26,7 @@ from heterolda.subspaces.methods import (
 
 # Largest share of the pooled covariance: with equal covariances, methods would only
 # find Fisher's directions.
-_MOST_POOLED = 0.9
+_MAX_POOLED = 0.9
 # A separation below this share of the bound is zero.
 _NO_SEPARATION = 1e-12
 
@@ -94,7 +94,7 @@ def find_subspace(
     if to_pooled == 1:
         directions = fisher(classes, min(n, len(priors) - 1))
     if directions.shape[1] < n:
-        share = min(to_pooled, _MOST_POOLED)
+        share = min(to_pooled, _MAX_POOLED)
         shrunk = classes.shrunk(share) if share else classes
         if method == "error":
             axes = error(shrunk, n, progress)
@@ -125,7 +125,7 @@ def _signs(scalings: Array, variances: Array) -> Array:
 def _total_covariance(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> Array:
-    """Return the covariance within plus between classes; refuse one that overflows."""
+    """Return the covariance within plus between classes; reject one that overflows."""
     freedom = np.maximum(weights - 1, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = means - priors @ means
@@ -141,7 +141,7 @@ def _number(
     classes: WhitenedClasses,
     coordinates: Coordinates | None,
 ) -> int:
-    """Return the number of components; refuse more than there can be."""
+    """Return the number of components; reject more than there can be."""
     k, rank = len(classes.priors), classes.rank
     if not rank:
         raise TooFewDirectionsError(

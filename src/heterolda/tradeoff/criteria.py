@@ -22,7 +22,7 @@ from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 # Share of a class whose errors cost nothing.
 _NO_COST = 1e-200
 # Smallest share of priors times costs that float64 represents accurately.
-_LEAST_SHARE = 1e-290
+_MIN_SHARE = 1e-290
 # Signs of wrong scores in the first and the second class of a pair.
 _SIGNS = np.array([1.0, -1.0])
 
@@ -59,12 +59,12 @@ class Criterion:
         *,
         one_vs_all: bool = False,
     ) -> Criterion:
-        """Return the criterion with a name in `CRITERIA`; refuse contradictions.
+        """Return the criterion with a name in `CRITERIA`; reject contradictions.
 
         `solver` is for "bayes". With `one_vs_all`, each rule separates one of more than
         two classes from all others.
         """
-        _refuse_contradictions(name, costs, max_error, one_vs_all)
+        _reject_contradictions(name, costs, max_error, one_vs_all)
         if name == "bayes":
             matrix = None if costs is None else check_costs(costs, classes)
             return cls(classes, solver, matrix)
@@ -98,7 +98,7 @@ class Criterion:
             # In logarithms, since either factor or the product may be near the limits.
             log_shares = np.log(priors)[pairs] + np.log(price)
         shares: Array = np.exp(log_shares - log_shares.max(axis=1, keepdims=True))
-        shares = np.maximum(shares, _LEAST_SHARE)
+        shares = np.maximum(shares, _MIN_SHARE)
         shares[price == 0] = _NO_COST
         return shares
 
@@ -117,10 +117,10 @@ class Criterion:
         return RatedRules(planes, rates, (price * parts).sum(axis=1))
 
 
-def _refuse_contradictions(
+def _reject_contradictions(
     name: str, costs: Any, max_error: Any, one_vs_all: bool
 ) -> None:
-    """Refuse costs and bounds that the criterion does not use."""
+    """Reject costs and bounds that the criterion does not use."""
     if name not in CRITERIA:
         raise ParameterError(
             "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"

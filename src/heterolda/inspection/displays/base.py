@@ -9,7 +9,7 @@ from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import fewer_rows_than_features
 from heterolda.estimators.thresholds import has_few_rows
-from heterolda.foundations.arrays import refuse_device
+from heterolda.foundations.arrays import reject_device
 from heterolda.foundations.validation import (
     check_labels,
     check_pair,
@@ -176,7 +176,7 @@ def check_rows(estimator, X, y):
         return None, None
     if X is None or y is None:
         raise ValueError("X and y belong together: pass both, or neither")
-    refuse_device(X, "a display of rows")
+    reject_device(X, "a display of rows")
     with missing_values_as(None, "rows that have all values"):
         X = validate_more_rows(estimator, X, dtype=np.float64)
     y = column_or_1d(label_array(y))

@@ -467,7 +467,7 @@ static void destroy_block(PyObject *capsule)
     free_block(PyCapsule_GetPointer(capsule, BLOCK));
 }
 
-static bool refused(bool fits, const char *what)
+static bool rejected(bool fits, const char *what)
 {
     if (!fits)
         PyErr_SetString(PyExc_ValueError, what);
@@ -491,7 +491,7 @@ PyObject *py_algorithm2_block(PyObject *self, PyObject *const *args, Py_ssize_t 
     }
     b->data = (Rows){a[0].data, a[1].data, a[2].data, SIZE('n'), SIZE('d')};
     size_t n = (size_t)SIZE('n'), d = (size_t)SIZE('d');
-    if (refused(n > 0 && d > 0 && n <= INT32_MAX, "X must have rows and columns")) {
+    if (rejected(n > 0 && d > 0 && n <= INT32_MAX, "X must have rows and columns")) {
         free_block(b);
         return NULL;
     }
@@ -538,14 +538,14 @@ PyObject *py_algorithm2_run(PyObject *self, PyObject *const *args, Py_ssize_t n_
     int64_t *given = a[2].data, *log = a[3].data, n_log = SIZE('i');
     State state = {given[0], given[1], given[2], given[3]};
     Settings how = {a[4].number, a[5].number, a[6].integer, a[7].integer};
-    if (refused(SIZE('v') == (Py_ssize_t)length, "v must have one number more than X has "
+    if (rejected(SIZE('v') == (Py_ssize_t)length, "v must have one number more than X has "
                                                  "columns") ||
-        refused(SIZE('c') == 2 * SIZE('v'), "changes must be twice as long as v") ||
-        refused(how.step > 0 && how.step < INFINITY, "step must be positive") ||
-        refused(how.until <= n_log && state.iterations >= 0 &&
+        rejected(SIZE('c') == 2 * SIZE('v'), "changes must be twice as long as v") ||
+        rejected(how.step > 0 && how.step < INFINITY, "step must be positive") ||
+        rejected(how.until <= n_log && state.iterations >= 0 &&
                     state.iterations < n_log && state.stalled >= 0,
                 "the log must have room for the iterations") ||
-        refused(!b->busy, "a block takes one call at a time"))
+        rejected(!b->busy, "a block takes one call at a time"))
         return give_back(a, COUNT(a));
     /* Copy arrays that Python could change meanwhile. */
     double *v = PyMem_Malloc(length * sizeof *v);

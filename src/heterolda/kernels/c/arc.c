@@ -23,11 +23,11 @@ static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
     N_START = 7,
     CUT_INTO = 4,
-    MOST_RUNGS = 32,  /* on each side of a minimum */
-    MOST_MINIMA = 64,
-    MOST_POINTS = N_START + 2 + (N_START - 1) * (2 * MOST_RUNGS + 1),
+    MAX_RUNGS = 32,  /* on each side of a minimum */
+    MAX_MINIMA = 64,
+    MAX_POINTS = N_START + 2 + (N_START - 1) * (2 * MAX_RUNGS + 1),
     STACK = 1024,
-    MOST_EVALUATIONS = 20000,
+    MAX_EVALUATIONS = 20000,
 };
 
 typedef struct {
@@ -105,31 +105,31 @@ WIDE static void four_variances(const Arc *arc, const Place *places, double *v1,
     for (int k = 0; k < 4; k++) {
         sum[k] = places[k].sin;
         difference[k] = places[k].cos - places[k].sin;
-        pivot[k] = sum[k] + difference[k] * form->middle[0];
+        pivot[k] = sum[k] + difference[k] * form->diag[0];
         positive[k] = pivot[k] > 0;
     }
     for (int64_t i = 1; i < n; i++) {
-        double middle = form->middle[i], beside = form->beside[i - 1];
+        double diag = form->diag[i], off_diag = form->off_diag[i - 1];
         double *RESTRICT row = ratio + 4 * (i - 1);
         for (int k = 0; k < 4; k++) {
-            double off = difference[k] * beside;
+            double off = difference[k] * off_diag;
             row[k] = off / pivot[k];
-            pivot[k] = sum[k] + difference[k] * middle - off * row[k];
+            pivot[k] = sum[k] + difference[k] * diag - off * row[k];
             positive[k] &= pivot[k] > 0;
         }
     }
     for (int k = 0; k < 4; k++) {
         after[k] = y[k] = form->distance / pivot[k];
         both[k] = y[k] * y[k];
-        first[k] = form->middle[n - 1] * both[k];
+        first[k] = form->diag[n - 1] * both[k];
     }
     for (int64_t i = n - 2; i >= 0; i--) {
-        double middle = form->middle[i], beside = 2 * form->beside[i];
+        double diag = form->diag[i], off_diag = 2 * form->off_diag[i];
         const double *RESTRICT row = ratio + 4 * i;
         for (int k = 0; k < 4; k++) {
             y[k] = -row[k] * after[k];
             both[k] += y[k] * y[k];
-            first[k] += y[k] * (middle * y[k] + beside * after[k]);
+            first[k] += y[k] * (diag * y[k] + off_diag * after[k]);
             after[k] = y[k];
         }
     }
@@ -153,7 +153,7 @@ static void solve_beside(const double *pivot, const double *ratio, int64_t n, do
 static void sums_tridiagonal(const Arc *arc, const Place *place, double sums[5])
 {
     const Tridiagonal *form = arc->tridiagonal;
-    const double *t = form->middle, *e = form->beside;
+    const double *t = form->diag, *e = form->off_diag;
     int64_t n = form->n;
     double *pivot = arc->room, *ratio = pivot + n, *y = ratio + n, *Ty = y + n;
     double *z = Ty + n, *x = z + n, difference = place->cos - place->sin;
@@ -358,7 +358,7 @@ typedef struct {
     double minimum_log, minimum_x; /* best minimum so far */
     struct {
         double a, b, bound;
-    } brackets[MOST_MINIMA];
+    } brackets[MAX_MINIMA];
     int n_brackets;
     bool given_up;
 } Search;
@@ -398,7 +398,7 @@ static void close_piece(Search *search, const Point *from, const Point *to)
         } else if (!is_open(&a, &b, bound, search->best_log, search->gap)) {
             search->log_bound = bound < search->log_bound ? bound : search->log_bound;
             if (a.slope < 0 && b.slope > 0 && bound < search->best_log) {
-                if (search->n_brackets == MOST_MINIMA) {
+                if (search->n_brackets == MAX_MINIMA) {
                     search->given_up = true;
                     return;
                 }
@@ -407,7 +407,7 @@ static void close_piece(Search *search, const Point *from, const Point *to)
                 search->brackets[search->n_brackets++].bound = bound;
             }
         } else if (n + CUT_INTO > STACK || (isinf(b.x - a.x) && search->arc->tridiagonal) ||
-                   search->arc->n_evaluations > MOST_EVALUATIONS) {
+                   search->arc->n_evaluations > MAX_EVALUATIONS) {
             search->given_up = true; /* the tridiagonal form is not accurate near the ends */
         } else {
             double x[CUT_INTO - 1];
@@ -437,7 +437,7 @@ static int add_ladder(Search *search, double x, const Motion *motion, double a, 
     double log_error = log_add(arc->log1 + log_ndtr(-y1), arc->log2 + log_ndtr(-motion->y2));
     double log_loss = arc->log1 - 0.5 * (y1 * y1 + LOG_2PI) + log(motion->speed);
     double first = exp(log(FIRST_RUNG * search->gap) + log_error - log_loss);
-    double places[2 * MOST_RUNGS + 1];
+    double places[2 * MAX_RUNGS + 1];
     places[count++] = x;
     for (int side = 0; side < 2; side++) {
         /* If the error is nearly zero, the first rung would be too close. */
@@ -469,7 +469,7 @@ static void sort_points(Point *points, int n)
 static void branch_and_bound(Search *search)
 {
     Arc *arc = search->arc;
-    Point points[MOST_POINTS], start[N_START];
+    Point points[MAX_POINTS], start[N_START];
     int n = N_START;
     evaluate(arc, START, n, start);
     for (int k = 0; k < n; k++)
@@ -608,10 +608,10 @@ static double least_eigenvalue(const Tridiagonal *form, bool other)
     for (int tries = 0; tries < 50; tries++) {
         double D = 1, D1 = 0, D2 = 0, S1 = 0, S2 = 0;
         for (int64_t i = 0; i < form->n; i++) {
-            double middle = other ? 1 - form->middle[i] : form->middle[i];
-            double square = i ? form->beside[i - 1] * form->beside[i - 1] : 0;
+            double diag = other ? 1 - form->diag[i] : form->diag[i];
+            double square = i ? form->off_diag[i - 1] * form->off_diag[i - 1] : 0;
             double inverse = 1 / D, share = square * inverse, slope = D1 * inverse;
-            double next = middle - x - share;
+            double next = diag - x - share;
             D2 = share * (D2 * inverse - 2 * slope * slope);
             D1 = share * slope - 1;
             D = next;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool refuse(const Argument *a, const char *what)
+static bool reject(const Argument *a, const char *what)
 {
     PyErr_Format(PyExc_ValueError, "%s must be %s (type %s, shape %s)", a->name, what,
                  a->type, a->shape ? a->shape : "of a number");
@@ -39,25 +39,25 @@ static bool take_array(PyObject *object, Argument *a, Sizes size)
         flags |= PyBUF_WRITABLE;
     if (PyObject_GetBuffer(object, &a->view, flags) < 0) {
         PyErr_Clear();
-        return refuse(a, "an array in C order, and writable if it is an output");
+        return reject(a, "an array in C order, and writable if it is an output");
     }
     a->data = a->view.buf;
     if (a->view.ndim != (int)ndim || !has_type(&a->view, a->type[0]))
-        return refuse(a, "of the expected type and dimensions");
+        return reject(a, "of the expected type and dimensions");
     if ((uintptr_t)a->data % (size_t)a->view.itemsize)
-        return refuse(a, "aligned");
+        return reject(a, "aligned");
     for (size_t k = 0; k < ndim; k++) {
         Py_ssize_t length = a->view.shape[k];
         char letter = a->shape[k];
         if (letter >= '0' && letter <= '9') {
             if (length != letter - '0')
-                return refuse(a, "of the expected size");
+                return reject(a, "of the expected size");
             continue;
         }
         if (SIZE(letter) < 0)
             SIZE(letter) = length;
         else if (SIZE(letter) != length)
-            return refuse(a, "of a size that matches the other arrays");
+            return reject(a, "of a size that matches the other arrays");
     }
     return true;
 }
@@ -86,7 +86,7 @@ static bool are_apart(const Argument *table, Py_ssize_t n)
             uintptr_t other = (uintptr_t)table[j].data;
             if (j != k && table[j].data && begin < other + (size_t)table[j].view.len &&
                 other < end)
-                return refuse(&table[k], "a separate array, because it is an output");
+                return reject(&table[k], "a separate array, because it is an output");
         }
     }
     return true;

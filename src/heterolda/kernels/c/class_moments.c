@@ -11,8 +11,8 @@
 #define SORTED 16384
 /* Rows of a class are centered and multiplied in blocks that stay in cache. */
 #define BLOCK_NUMBERS 4096
-#define LEAST_ROWS 32
-#define MOST_ROWS 256
+#define MIN_ROWS 32
+#define MAX_ROWS 256
 /* Products of this many features with this many others stay in registers. */
 #define TALL 4
 #define BROAD 8
@@ -172,7 +172,7 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
         return true;
     const int64_t d = x->d, wide = (d + BROAD - 1) / BROAD * BROAD;
     int64_t step = BLOCK_NUMBERS / (wide + 1);
-    step = step < LEAST_ROWS ? LEAST_ROWS : step > MOST_ROWS ? MOST_ROWS : step;
+    step = step < MIN_ROWS ? MIN_ROWS : step > MAX_ROWS ? MAX_ROWS : step;
     int64_t *order = malloc(SORTED * sizeof(int64_t));
     int64_t *bounds = malloc((size_t)(k + 2) * sizeof(int64_t));
     double *room = calloc((size_t)((step + 1) * wide + step), sizeof(double));

@@ -40,8 +40,8 @@ bool make_diagonal(Diagonal *form, int64_t d)
                             &form->off,     &form->alpha,   &form->beta,
                             &form->c,       &form->alpha0,  &form->beta0,
                             &form->raised1, &form->raised2, &form->u,
-                            &form->length,  &form->tridiagonal.middle,
-                            &form->tridiagonal.beside};
+                            &form->length,  &form->tridiagonal.diag,
+                            &form->tridiagonal.off_diag};
     for (size_t k = 0; k < sizeof(long_ones) / sizeof(long_ones[0]); k++, next += padded)
         *long_ones[k] = next;
     form->column = next;
@@ -352,17 +352,17 @@ static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *
     int64_t r = form->r;
     double *pivot = y + r, before = 0;
     for (int64_t k = 0; k < r; k++) {
-        double beside = k ? (b - a) * tri->beside[k - 1] : 0;
-        pivot[k] = b * tri->middle[k] + a * (1 - tri->middle[k]);
+        double off_diag = k ? (b - a) * tri->off_diag[k - 1] : 0;
+        pivot[k] = b * tri->diag[k] + a * (1 - tri->diag[k]);
         if (k)
-            pivot[k] -= beside * (beside / before);
+            pivot[k] -= off_diag * (off_diag / before);
         if (!(pivot[k] > 0))
             return false;
         before = pivot[k];
     }
     y[r - 1] = tri->distance / pivot[r - 1];
     for (int64_t k = r - 2; k >= 0; k--)
-        y[k] = -(b - a) * tri->beside[k] / pivot[k] * y[k + 1];
+        y[k] = -(b - a) * tri->off_diag[k] / pivot[k] * y[k + 1];
     return true;
 }
 
@@ -492,8 +492,8 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
     Tridiagonal *tri = &form->tridiagonal;
     tri->n = r;
     tri->distance = largest * reflect(form, x);
-    memcpy(tri->middle, form->alpha, (size_t)r * sizeof(double));
-    memcpy(tri->beside, form->off, (size_t)r * sizeof(double));
+    memcpy(tri->diag, form->alpha, (size_t)r * sizeof(double));
+    memcpy(tri->off_diag, form->off, (size_t)r * sizeof(double));
     form->floored[0] = form->floored[1] = false;
     form->plain = true;
     form->diagonal = false;
@@ -503,8 +503,8 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
 Outcome diagonalize(Diagonal *form, const Classes *pair)
 {
     const Tridiagonal *tri = &form->tridiagonal;
-    memcpy(form->alpha, tri->middle, (size_t)form->r * sizeof(double));
-    memcpy(form->off, tri->beside, (size_t)form->r * sizeof(double));
+    memcpy(form->alpha, tri->diag, (size_t)form->r * sizeof(double));
+    memcpy(form->off, tri->off_diag, (size_t)form->r * sizeof(double));
     form->floored[0] = form->floored[1] = false;
     if (!rotate_to_diagonal(form))
         return UNSURE;

@@ -92,9 +92,9 @@ static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, doub
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
     if (!apply_basis(form, form->u, b, a, coef))
         return false;
-    double middle = dot(coef, pair->mean[0], form->d) +
+    double projected = dot(coef, pair->mean[0], form->d) +
                     dot(coef, pair->mean[1], form->d);
-    *intercept = middle / 2 + log_tau;
+    *intercept = projected / 2 + log_tau;
     for (int64_t i = 0; i < form->d; i++)
         coef[i] = -coef[i];
     return true;

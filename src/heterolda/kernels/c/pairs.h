@@ -24,7 +24,7 @@ typedef struct {
 /* W'S1 W in coordinates in which delta is along the last axis. */
 typedef struct {
     int64_t n;
-    double *middle, *beside; /* off-diagonal; beside[k] is between k and k + 1 */
+    double *diag, *off_diag; /* off_diag[k] is between k and k + 1 */
     double distance;         /* length of delta */
 } Tridiagonal;
 
@@ -68,7 +68,7 @@ typedef enum { DONE = 0, SINGULAR = 1, UNSURE = 2 } Outcome;
 bool make_diagonal(Diagonal *form, int64_t d);
 void free_diagonal(Diagonal *form);
 /* Compute the tridiagonal form. `whitening` is that of S1 + S2 in units of the scale
-   (d x d, some columns zero), or NULL, in which case a singular sum is refused. */
+   (d x d, some columns zero), or NULL, in which case a singular sum is rejected. */
 Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whitening);
 /* Compute the diagonal form from it. */
 Outcome diagonalize(Diagonal *form, const Classes *pair);
