@@ -111,10 +111,14 @@ def small_weights(c):
 
 
 def more_features(c):
-    """Copies of features, and a constant one."""
-    d = len(c.A)
-    c.A = np.vstack([c.A, c.A[c.rng.integers(0, d, 2)], np.zeros(d)])
-    c.b = np.append(np.zeros(d + 2), 7.0)
+    """Copies of all features, and a constant one."""
+    c.A = np.vstack([c.A, c.A])
+    constant(c)
+
+
+def constant(c):
+    c.b = np.append(np.zeros(len(c.A)), 7.0)
+    c.A = np.vstack([c.A, np.zeros(c.X.shape[1])])
     c.new = c.move(c.X), c.y, None
 
 
@@ -125,7 +129,8 @@ def chunks(c):
 CHANGES = {
     function.__name__: function
     for function in (
-        *(affine, units, order, names, copies, small_weights, more_features, chunks),
+        *(affine, units, order, names, copies, small_weights),
+        *(more_features, constant, chunks),
     )
 }
 
@@ -251,7 +256,8 @@ def rows_of(kind, rng):
         c = gaussian(rng, y, 4, 1.0)
         X = c.X @ rng.normal(size=(4, 120)) + rng.normal(size=(40, 120))
         return Change(np.round(X * 2**20) / 2**20, c.y, rng)
-    c = gaussian(rng, np.arange(200) % (2 if kind == "two" else 4), 3, 1.2)
+    n = 36 if kind == "few" else 200
+    c = gaussian(rng, np.arange(n) % (2 if kind == "two" else 4), 3, 1.2)
     if kind == "missing":
         c.X[rng.random(c.X.shape) < 0.1] = np.nan
     return c
@@ -267,6 +273,7 @@ BY_FEATURE = LINEAR - {"affine", "more_features"}
 ESTIMATORS = {
     # The model, what it keeps, how closely, and its rows.
     "default": (gld(), LINEAR),
+    "few rows": (gld(), {"more_features"}, 1e-6, "few"),
     "one against all": (gld(multiclass="ova"), LINEAR),
     "majority": (gld(voting="majority"), LINEAR),
     "costs": (gld(costs=3 * (1 - np.eye(4)) + np.tri(4, k=-1)), LINEAR - {"names"}),

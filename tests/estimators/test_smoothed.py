@@ -136,12 +136,13 @@ def test_many_rows_are_held_out_in_fewer_folds(rng):
         assert fold.max() == n_folds - 1
 
 
-def test_features_stay_as_they_are_where_there_are_more_of_them_than_rows(rng):
+def test_features_stay_as_they_are_where_more_of_them_vary_than_there_are_rows(rng):
     y = np.arange(80) % 2
     X = rng.exponential(size=(80, 60)) + 0.8 * y[:, None]
     model = SmoothedLinearDiscriminant().fit(X[:40], y[:40])
     assert model.transformation_ is None
     assert model.score(X[40:], y[40:]) > 0.8
+    X = np.hstack([X, np.ones((80, 30))])
     assert SmoothedLinearDiscriminant().fit(X, y).transformation_ is not None
 
 

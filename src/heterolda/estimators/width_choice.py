@@ -174,14 +174,19 @@ def choose(
 def transformations_of(rows: Rows) -> tuple[Powers, Powers]:
     """Return transformations of features without powers and with powers.
 
-    Without powers, only outliers are clipped. With no more rows than features, there is
-    no transformation.
+    Without powers, only outliers are clipped. With no more rows than features that
+    vary, there is no transformation.
     """
-    if rows.totals.sum() <= rows.X.shape[1]:
+    if rows.totals.sum() <= _n_varying(rows):
         return None, None
     powers = PowerTransformation.fit(rows.X, rows.codes, rows.weights)
     plain = powers.without_powers() if powers.has_outliers(rows.X) else None
     return plain, powers if (powers.lambdas != 1).any() else plain
+
+
+def _n_varying(rows: Rows) -> int:
+    """Return the number of features that are not constant."""
+    return int(np.count_nonzero((rows.X[0] != rows.X).any(axis=0)))
 
 
 def transformed(rows: Rows, powers: Powers) -> Rows:
@@ -191,7 +196,7 @@ def transformed(rows: Rows, powers: Powers) -> Rows:
 
 def held_out_folds(rows: Rows) -> Index:
     """Return the fold of each row, or -1 for rows that are never held out."""
-    counts, needed = rows.frequencies, len(rows.classes) * (rows.X.shape[1] + 1)
+    counts, needed = rows.frequencies, len(rows.classes) * (_n_varying(rows) + 1)
     many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_EACH * needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
     fold = deal(rows.X, rows.codes, counts, n_folds)

@@ -16,7 +16,7 @@ from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
 
 # Candidates differ by factors of about three, within which the likelihood hardly
-# changes. STRENGTHS are multiples of the number of features.
+# changes. STRENGTHS are multiples of the rank of the features.
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 DIAGONALS = (0.0, 0.03, 0.1, 0.3, 1.0)
 
@@ -53,11 +53,13 @@ class Shrinkage:
 
 
 def freedom_per_feature(statistics: ClassStatistics) -> float:
-    """Return the degrees of freedom of the pooled covariance per varying feature."""
-    n_varying = int(np.count_nonzero(statistics.squares.any(axis=0)))
-    if statistics.coordinates is not None:
-        n_varying = statistics.rank
-    return pooled_freedom(statistics.weights) / max(n_varying, 1)
+    """Return the degrees of freedom of the pooled covariance per independent feature.
+
+    If they are enough, constant and dependent features count too: a rank takes time.
+    """
+    freedom = pooled_freedom(statistics.weights)
+    enough = freedom >= ENOUGH_FREEDOM * statistics.n_features
+    return freedom / (statistics.n_features if enough else statistics.rank)
 
 
 def is_shrunk(shrinkage: Amount) -> bool:
@@ -139,7 +141,7 @@ def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
     # The first of the best candidates, up to rounding, shrinks least.
     is_best = scores >= scores.max() - SAME_SUM * abs(scores.max())
     best, diagonal = np.unravel_index(np.argmax(is_best), scores.shape)
-    nu = STRENGTHS[best] * _number_of_features(statistics)
+    nu = STRENGTHS[best] * statistics.rank
     if not nu:
         return Shrinkage(np.zeros(statistics.n_classes), 0.0)
     freedom = np.maximum(statistics.weights - 1, 0.0)
@@ -162,12 +164,6 @@ def left_out_log_likelihood(rows: Rows, statistics: ClassStatistics) -> Array:
                 scores[:, r] += candidate.log_likelihood(z, weights[block], total)
     scores[0] = scores[0].max()  # with strength 0, the diagonal does not matter
     return scores
-
-
-def _number_of_features(statistics: ClassStatistics) -> int:
-    """Return the number of original features."""
-    coordinates = statistics.coordinates
-    return statistics.n_features if coordinates is None else coordinates.n_features
 
 
 def _outside(statistics: ClassStatistics) -> int:
@@ -233,7 +229,7 @@ def _candidates(
     # average of what rows lose, which is one for whole weights.
     removed = float(np.average(np.minimum(weight, 1.0), weights=weight))
     scatter = basis.T @ statistics.scatters[k] @ basis
-    nu = np.array(STRENGTHS) * _number_of_features(statistics)
+    nu = np.array(STRENGTHS) * statistics.rank
     outside = _outside(statistics)
     # Factors of T_k and of P in the covariance without the row.
     class_weight = statistics.weights[k] - 1 - removed
