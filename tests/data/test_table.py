@@ -176,7 +176,7 @@ def test_labels_of_any_type(labels):
 def test_values_that_are_not_labels():
     for value in (date(2020, 1, 1), timedelta(1), Decimal(1), b"a", [1], 0.25):
         table = pa.table({"x": [1.0, 2, 4, 8], "kind": pa.array([value, None] * 2)})
-        rejected(table, r"'kind' of the labels must be whole numbers, booleans or text")
+        rejected(table, r"label column 'kind' must be whole numbers, booleans or text")
 
 
 def test_labels_are_the_same_numbers_in_whatever_type(tmp_path):
@@ -272,7 +272,7 @@ FILES = {  # a file after good ones, and its error
     "half": (lambda f, data: data[: len(data) // 2], " cannot be read"),
     "renamed": (lambda f, _: f.rename(columns={"b": "B"}), r": its.*\['B', 'b'\]"),
     "text": (lambda f, _: f.assign(b="x"), ": 1 column is not .*: 'b' .row 1: 'x'"),
-    "labels": (lambda f, _: f.assign(kind=1), ": column 'kind' of the labels is text"),
+    "labels": (lambda f, _: f.assign(kind=1), ": the label column 'kind' is text"),
     "infinite": (lambda f, _: f.assign(a=np.inf), ": column 'a', row 1 is infinite"),
     "large": (lambda f, _: f.assign(a=1e200), ": .* of column 'a' are so large"),
 }

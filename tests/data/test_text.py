@@ -142,7 +142,7 @@ def test_text_that_is_not_utf8_is_of_windows():
     data = b"x" * 10 + text.encode("cp1252") + b"\x81"
     for size in (1, 2, 5, 1000):
         pieces = [data[k : k + size] for k in range(0, len(data), size)]
-        with pytest.warns(ReadingWarning, match="t is not text in UTF-8"):
+        with pytest.warns(ReadingWarning, match="t is not UTF-8"):
             read = b"".join(as_utf8(pieces, "t")).decode()
         assert read == "x" * 10 + text + "\x81"
     bad = {

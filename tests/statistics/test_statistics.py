@@ -208,9 +208,9 @@ def test_covariances_larger_than_memory_are_rejected(monkeypatch):
         patch.delattr(moments.os, "sysconf")  # as on Windows
         assert moments.available_memory() == np.inf
     monkeypatch.setattr(moments, "available_memory", lambda: 1e9)
-    moments.check_room(100, 100)
+    moments.check_memory(100, 100)
     with pytest.raises(ValueError, match=r"a fit needs 3.2 GB, but .* only 1.0 GB"):
-        moments.check_room(2, 5000)
+        moments.check_memory(2, 5000)
 
 
 def naive_shrinkage(stats, rho):

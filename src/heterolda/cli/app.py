@@ -42,7 +42,7 @@ class OneLineGroup(TyperGroup):
         try:
             status = super().main(*args, **settings)
             sys.stdout.flush()
-        except OSError as error:  # of the output, as commands catch their own errors
+        except OSError as error:  # commands catch their own, so the output is closed
             # Discard the buffer, or there would be another error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):
@@ -55,7 +55,7 @@ class OneLineGroup(TyperGroup):
             context = getattr(error, "ctx", None)
             path = "heterolda" if context is None else context.command_path
             message = " ".join(error.format_message().split()).rstrip(".")
-            message = message.replace("Value error, ", "")  # of pydantic
+            message = message.replace("Value error, ", "")  # pydantic's prefix
             print_to_stderr(f"{path}: {message} (see {path} --help)")
             status = getattr(error, "exit_code", 2)
         if status == INTERRUPTED:  # typer is silent about it
@@ -64,10 +64,10 @@ class OneLineGroup(TyperGroup):
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function as a command for typer.
+    """Wrap a function as a typer command.
 
-    A parameter that is a dataclass becomes an option per field. Warnings become notes,
-    and errors one line.
+    A parameter that is a dataclass becomes one option per field. A warning is printed
+    as a note, and an error as one line.
     """
     groups: dict[str, Any] = {}
     options: list[Parameter] = []

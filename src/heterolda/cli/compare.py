@@ -17,7 +17,7 @@ def compare(
     reading: opt.Reading,
     cv: Annotated[
         int,
-        opt.judge(
+        opt.evaluation(
             "NUMBER",
             "Number of folds. Each is held out once, and the models are fitted to the "
             "others. Equal rows of a class go to the same fold.",

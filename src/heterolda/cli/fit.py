@@ -54,7 +54,7 @@ class Settings:
     ] = None
     cv: Annotated[
         int | None,
-        opt.judge(
+        opt.evaluation(
             "NUMBER",
             "Number of folds for the accuracy on held-out rows. By default 10 if "
             "refitting is quick.",
@@ -64,7 +64,7 @@ class Settings:
     ] = None
     no_accuracy: Annotated[
         bool,
-        opt.judge(
+        opt.evaluation(
             None,
             "Skip the accuracy of the model and of LDA on held-out rows.",
             "--no-accuracy",
@@ -154,21 +154,22 @@ def fit(
     held-out rows, and that of plain LDA on the same rows. Files are read in pieces, so
     they may be larger than memory.
     """
-    _check_together(settings, missing)
+    _check_combinations(settings, missing)
     check_files({"out": settings.out}, data=rows.data)
-    text = reading.format
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
+    takes_missing = not (settings.recommended or settings.refine)
     model = estimator_of(settings, missing)
     n_folds = 0 if settings.no_accuracy else settings.cv
-    needs_whole = settings.recommended or settings.refine
-    with training_table(rows, missing, text, takes_missing=not needs_whole) as table:
+    with training_table(
+        rows, missing, reading.format, takes_missing=takes_missing
+    ) as table:
         fit_and_report(
             model, table, name_of(rows.data), settings.out, n_folds, settings.seed
         )
 
 
-def _check_together(settings: Settings, missing: str) -> None:
+def _check_combinations(settings: Settings, missing: str) -> None:
     """Reject combinations in which an option would silently be ignored."""
     given = {
         field.name

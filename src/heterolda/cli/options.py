@@ -103,7 +103,7 @@ def _option(
 # Help shows these groups in the order of a command's parameters.
 read = partial(_option, "What to read")
 model = partial(_option, "What to fit")
-judge = partial(_option, "How good is it")
+evaluation = partial(_option, "How good is it")
 write = partial(_option, "What to write")
 expert = partial(_option, "For experts")
 argument = partial(typer.Argument, rich_help_panel="What to read")

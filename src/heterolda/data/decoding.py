@@ -16,7 +16,7 @@ from heterolda.data.table import File
 from heterolda.estimators.fit_record import Category
 from heterolda.foundations.arrays import Array, Index
 
-# Types as Arrow calls them.
+# Arrow's names of types.
 _LABELS = (*TEXT, "floating", "integer", "boolean", "null")
 _NUMBERS = "floating", "integer", "boolean", "decimal", "null"
 
@@ -28,8 +28,9 @@ class NotNumbersError(ValueError):
 def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> Array:
     """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
 
-    The array is in column-major order, as Arrow's data are. Messages count rows from
-    `n_before`. `unseen` counts the rows with levels that were not in the fit.
+    The array is in column-major order, like Arrow's data. `n_before` is the number of
+    rows before this batch, for messages. `unseen` counts the rows with levels that were
+    not in the fit.
     """
     categories = {category.column: category for category in file.table.categories}
     columns = {
@@ -58,21 +59,21 @@ def weights_of(batch: Any, name: str, file: File) -> Array:
         return _all_numbers({name: batch.column(name)}, file)[name]
     except NotNumbersError as error:
         raise ValueError(
-            f"{file.name}: column {name!r} of the weights is not all numbers: correct "
-            "it, or name another column"
+            f"{file.name}: the weight column {name!r} is not all numbers: correct it, "
+            "or name another column"
         ) from error
 
 
 def _all_numbers(columns: dict[str, Any], file: File) -> dict[str, Array]:
-    """Return columns as float64, those of text converted all at once."""
+    """Return columns as float64, converting all text columns at once."""
     import pyarrow as pa
     from pyarrow import types
 
     text = {n: c for n, c in columns.items() if types.is_string(c.type)}
     if text and file.is_text:
-        whole = parsed_numbers(pa.concat_arrays(text.values()), file.format)
-        size = len(whole) // len(text)
-        columns |= {n: whole.slice(k * size, size) for k, n in enumerate(text)}
+        parsed = parsed_numbers(pa.concat_arrays(text.values()), file.format)
+        size = len(parsed) // len(text)
+        columns |= {n: parsed.slice(k * size, size) for k, n in enumerate(text)}
     return {name: _as_numpy(column, file.format) for name, column in columns.items()}
 
 
@@ -102,7 +103,7 @@ def _as_numpy(column: Any, text: Format) -> Array:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    if not types.is_float64(column.type):  # as most are
+    if not types.is_float64(column.type):
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if not is_any(column.type, *_NUMBERS):
@@ -130,8 +131,8 @@ def _indicators(
 
 
 def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
-    """Return levels of a category: indices into a list of them, -1 for missing."""
-    codes, values = _coded(batch, name, file, "of categories", "decimal")
+    """Return indices into a list of a category's levels, -1 for missing values."""
+    codes, values = _coded(batch, name, file, "categorical", "decimal")
     levels = [level_of(value) for value in values]
     return _masked(codes, levels, {"", *map(level_of, file.format.na)}), levels
 
@@ -144,8 +145,8 @@ def level_of(value: Any) -> str:
     if value is None or value != value:
         return ""
     if not isinstance(value, str):
-        whole = not isinstance(value, bool | int) and value == value // 1
-        value = str(int(value) if whole else value)
+        is_whole = not isinstance(value, bool | int) and value == value // 1
+        value = str(int(value) if is_whole else value)
     text: str = value.strip()
     if text.lower() in ("true", "false"):
         return text.lower()
@@ -153,13 +154,13 @@ def level_of(value: Any) -> str:
 
 
 def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
-    """Return labels: indices into a list of distinct ones, -1 for missing."""
+    """Return indices into a list of distinct labels, -1 for missing labels."""
     name = str(file.table.target)
-    codes, labels = _coded(batch, name, file, "of the labels")
+    codes, labels = _coded(batch, name, file, "label")
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
-                f"{file.name}: column {name!r} of the labels must be whole numbers, "
+                f"{file.name}: the label column {name!r} must be whole numbers, "
                 f"booleans or text, got values such as {label!r}"
             )
     return codes, labels
@@ -168,7 +169,7 @@ def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
 def _coded(
     batch: Any, name: str, file: File, role: str, *more: str
 ) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return indices into a list of distinct values, -1 for a missing one."""
+    """Return indices into a list of distinct values, -1 for missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
@@ -178,8 +179,8 @@ def _coded(
     kind = column.type.value_type if is_encoded else column.type
     if not is_any(kind, *_LABELS, *more):
         raise ValueError(
-            f"{file.name}: column {name!r} {role} must be whole numbers, booleans or "
-            f"text, but is of type {column.type}: convert it to text"
+            f"{file.name}: the {role} column {name!r} must be whole numbers, booleans "
+            f"or text, but is of type {column.type}: convert it to text"
         )
     column = column if is_encoded else pc.dictionary_encode(column)
     values = column.dictionary.to_pylist()

@@ -12,7 +12,7 @@ from itertools import chain
 
 from heterolda.exceptions import ReadingWarning
 
-_MAX_BLANKS = 5  # of an empty cell
+_MAX_BLANKS = 5  # in a cell that counts as empty
 _WINDOWS = "Windows-1252"
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -20,11 +20,11 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 # Windows-1252 has letters and signs where Latin-1 has control characters.
-_LETTERS = {
+_CHARACTERS = {
     byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte)
     for byte in range(0x80, 0xA0)
 }
-_BYTES = {ord(letter): chr(byte) for byte, letter in _LETTERS.items()}
+_BYTES = {ord(character): chr(byte) for byte, character in _CHARACTERS.items()}
 
 
 def warn_of_reading(message: str) -> None:
@@ -56,12 +56,12 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Format:
-    """Format of a text table; settings of None are detected in the file."""
+    """Format of a text table; what is None is detected in the file."""
 
-    delimiter: str | None = None  # one character; a blank stands for any number of them
+    delimiter: str | None = None  # one character; a blank means any number of blanks
     decimal: str | None = None  # "." or ","
     header: bool = True  # whether the first line names the columns
-    na: tuple[str, ...] = ()  # strings for missing values, in addition to the usual
+    na: tuple[str, ...] = ()  # strings for missing values, besides the usual ones
     n_columns: tuple[int, ...] = ()  # allowed without a header; empty: any
     grouped: bool | None = None  # whether the other decimal mark separates thousands
     line_end: str = "\n"
@@ -69,19 +69,19 @@ class Format:
 
     @property
     def na_numbers(self) -> tuple[float, ...]:
-        """NA strings that are numbers: missing features, however they are written."""
+        """Return the NA strings that are numbers, which mark only missing features."""
         return tuple(n for n in map(number_of, self.na) if n is not None)
 
     @property
     def na_words(self) -> tuple[str, ...]:
-        """Return the other NA strings, which also stand for missing labels."""
+        """Return the other NA strings, which also mark missing labels."""
         return tuple(text for text in self.na if number_of(text) is None)
 
     @cached_property
     def missing_words(self) -> list[str]:
-        """All NA strings of text that are not numbers.
+        """Return all NA strings that are not numbers, with blanks around some.
 
-        They are few, as Arrow needs much memory for each in files of many columns.
+        More blanks would take much memory, as Arrow stores them for each column.
         """
         from pyarrow import csv as arrow_csv
 
@@ -114,8 +114,8 @@ def as_utf8(
 ) -> Iterator[bytes]:
     """Yield a text in UTF-8, without its byte-order mark.
 
-    UTF-16 is recognized by its mark. Text that is not UTF-8 is read as Windows-1252,
-    which has all letters of Latin-1. `encoding` is set to the detected encoding.
+    UTF-16 is recognized by its byte-order mark. Text that is not UTF-8 is read as
+    Windows-1252, which includes Latin-1. `encoding` is set to the detected encoding.
     """
     encoding = Encoding() if encoding is None else encoding
     text, first = iter(pieces), b""
@@ -157,9 +157,10 @@ def _from_utf16(text: Iterable[bytes], where: str, encoding: str) -> Iterator[by
 def _utf8_or_windows(
     text: Iterable[bytes], where: str, encoding: Encoding
 ) -> Iterator[bytes]:
-    """Yield UTF-8 unchanged, and Windows-1252 converted from its first letter on."""
+    """Yield UTF-8 unchanged, and Windows-1252 from its first non-ASCII byte on."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    is_ascii, cut = True, b""  # so far; the start of a character that was cut
+    is_ascii = True  # so far
+    cut = b""  # the start of a character that continues in the next piece
     pieces = chain(text, [b""])  # an empty piece marks the end
     for piece in pieces:
         data = cut + piece
@@ -173,12 +174,11 @@ def _utf8_or_windows(
                     f"0x{data[error.start]:02x}: convert the whole file to UTF-8"
                 ) from error
             warn_of_reading(
-                f"{where} is not text in UTF-8, so that its letters were read as "
-                f"{_WINDOWS} (Latin-1)"
+                f"{where} is not UTF-8, so it was read as {_WINDOWS} (Latin-1)"
             )
             encoding.name = _WINDOWS
             for other in chain([data], pieces):
-                yield other.decode("latin-1").translate(_LETTERS).encode()
+                yield other.decode("latin-1").translate(_CHARACTERS).encode()
             return
         cut = decoder.getstate()[0]
         whole = data[: len(data) - len(cut)]

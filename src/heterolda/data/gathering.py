@@ -26,13 +26,14 @@ from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, frequency_factor
 from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 
-# Bytes for incomplete rows in memory, and the number of copies that EM makes of them.
+# Maximum bytes of incomplete rows in memory, and number of copies that EM makes.
 MEMORY = 2**29
 _COPIES = 6
 _FOLD_NUMBERS = 1 << 19  # matrix entries of a class, for all folds together
-# With more rows than this, so far and in all, half as many labels are not classes.
+# Labels are not classes if more than half of the rows have a label of their own, once
+# there are this many rows so far, or this many in all.
 _MANY_ROWS, _FEW_ROWS = 1000, 20
-_MAX_DECIMALS = 20  # more labels with decimals are a measurement
+_MAX_DECIMALS = 20  # more labels that are decimal numbers are a measurement
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,23 @@ def gather(
             parts = [None] * (1 + min(n_folds, max_folds))
         with _columns_named(reading.file.name, names):
             parts = [
-                _added(part, dealt, names)
-                for part, dealt in zip(parts, _dealt(rows, len(parts) - 1), strict=True)
+                _with_rows(part, chunk, names)
+                for part, chunk in zip(
+                    parts, _all_and_folds(rows, len(parts) - 1), strict=True
+                )
             ]
     _check_rows(reading)
     labels: NDArray[Any] = reading.labels.classes
     total, folds = parts[0], parts[1:]
     if incomplete.n_rows:
         factor = 1.0
-        if sample is not None:  # weights of a fit are frequencies
+        if sample is not None:  # a fit takes weights as frequencies
             weight = incomplete.weight + (0 if total is None else total.weights.sum())
             factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
         with _columns_named(reading.file.name, names):
             kept = incomplete.parts or []
-            if total is not None:  # rows with the moments of all complete ones
+            if total is not None:  # a few rows replace all complete ones
                 kept.append(IncompleteRows.from_statistics(total, len(labels)))
             kept = [IncompleteRows.merged(kept).scaled(factor)] if kept else []
             passes: Passes = kept
@@ -108,18 +111,18 @@ def gather(
     return Gathered(stats, named, sample, incomplete.n_rows, reading)
 
 
-def _dealt(rows: Rows, n_folds: int) -> Iterator[Rows]:
-    """Yield all rows, then those of each fold."""
+def _all_and_folds(rows: Rows, n_folds: int) -> Iterator[Rows]:
+    """Yield all rows, then the rows of each fold."""
     yield rows
     if n_folds:
         folds = fold_of(row_hashes(rows.X), n_folds)
         yield from (rows.take(folds == k) for k in range(n_folds))
 
 
-def _added(
+def _with_rows(
     total: ClassStatistics | None, rows: Rows, names: NDArray[Any]
 ) -> ClassStatistics | None:
-    """Add the statistics of rows to a total."""
+    """Return a total with the statistics of rows added."""
     if not len(rows.codes):
         return total
     sums = ClassStatistics.from_rows(rows, names)
@@ -196,9 +199,9 @@ def _check_rows(reading: Pass) -> None:
     _check_classes(reading, is_end=True)
     if n_dropped:
         is_em = reading.table.missing == "em"
-        lack = "no label or no weight" if is_em else "missing values"
+        reason = "no label or no weight" if is_em else "missing values"
         warnings.warn(
-            f"{n_dropped} of {n_dropped + n_rows} rows have {lack} and were left out",
+            f"{n_dropped} of {n_dropped + n_rows} rows have {reason} and were left out",
             MissingRowsWarning,
             stacklevel=3,
         )
@@ -206,19 +209,15 @@ def _check_rows(reading: Pass) -> None:
 
 
 def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
-    """Reject labels that are not classes.
-
-    These are half as many labels as rows, unless there are few rows, and at the end of
-    the pass many numbers with decimals.
-    """
+    """Reject a label column that numbers the rows or, at the end, is a measurement."""
     n, n_rows = len(reading.labels), reading.n_rows
-    differ = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
-    if not differ and not (is_end and n > _MAX_DECIMALS):
+    too_many = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
+    if not too_many and not (is_end and n > _MAX_DECIMALS):
         return
     labels = reading.labels.classes.tolist()
     numbers = [number_of(text_of(label)) for label in labels]
     are_numbers = None not in numbers
-    if differ or (are_numbers and any(x % 1 for x in numbers if x is not None)):
+    if too_many or (are_numbers and any(x % 1 for x in numbers if x is not None)):
         problem = " is a measurement and not a class: it" if are_numbers else ""
         raise ValueError(
             f"{reading.file.name}: column {reading.table.target!r}{problem} has {n} "
@@ -262,7 +261,7 @@ def _incomplete(rows: Rows) -> IncompleteRows:
 
 @dataclass(frozen=True)
 class _RereadRows:
-    """Rows for EM, of which incomplete ones are read again for each step."""
+    """Rows for EM; the incomplete ones are read again for each step."""
 
     complete: list[IncompleteRows]
     first_pass: Pass

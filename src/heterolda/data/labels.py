@@ -40,7 +40,7 @@ class LabelNumbers:
             lookup[code] = self._numbers.setdefault(labels[code], len(self._numbers))
         if len(self._files) > 1:
             raise ValueError(
-                f"{file.name}: column {file.table.target!r} of the labels is text in "
+                f"{file.name}: the label column {file.table.target!r} is text in "
                 f"{self._files['text']}, but numbers in {self._files['numbers']}: "
                 "convert one of them"
             )

@@ -28,7 +28,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.held_out import distances_from_mean
-from heterolda.estimators.starts import unfrozen
+from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, Index, reject_device

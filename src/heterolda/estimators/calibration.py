@@ -37,9 +37,9 @@ _EXTREME = 1e140
 # A curve keeps growing beyond its limits, so that distinct scores have distinct
 # probabilities: by this much each time the score doubles, too little to matter.
 _GROWTH = 1e-6
-# Largest log-odds of a curve: beyond, at 2e-9 from 0 and 1, a Gaussian model is
-# meaningless, and float64 needs room for more probabilities near 1. From there on,
-# log-odds grow by at most _MAX_STEP, at most 2,000 times.
+# Largest log-odds of a curve, a probability of 2e-9: a Gaussian model means nothing
+# beyond, and float64 needs room for more probabilities near 1. From there on, log-odds
+# grow by at most _MAX_STEP, at most 2,000 times.
 _LARGE = 20.0
 _MAX_STEP = 0.1
 _MIN_LIMIT = 1e-307  # its inverse is finite
@@ -49,19 +49,19 @@ _WRONG = 0.5
 # Number of bins for distances from a threshold, and distance that counts as infinite.
 _N_BINS = 32
 _FARTHEST = 1e100
-# Smallest slope of log-odds: where rows show none, scores still rank rows.
+# Smallest slope of log-odds, so that scores rank rows even where errors do not fall.
 _MIN_SLOPE = 1e-5
-# Iterations of a regression, and the relative step at which it ends.
-_MAX_STEPS, _SETTLED = 100, 1e-6
-_RIDGE = 1e-12  # added to its curvatures
+# Maximum number of iterations of a regression, and its relative tolerance.
+_MAX_ITER, _TOLERANCE = 100, 1e-6
+_RIDGE = 1e-12  # added to the curvatures of a regression
 
 HIGHEST_TEMPERATURE = 1000.0
-# Number of rows in use: more change the loss by less than 0.0005. With many classes,
-# largest number of scores, and smallest number of rows of a class.
+# Maximum number of rows for a temperature: more change the loss by less than 0.0005.
+# With many classes, maximum number of scores, and minimum number of rows of a class.
 _MAX_ROWS = 1000
 _MAX_SCORES = 1 << 20
 _MIN_ROWS = 20
-# Limit of the logarithm of ratios of effective priors.
+# Maximum of the logarithm of a ratio of effective priors.
 _MAX_LOG_RATIO = 20.0
 _TINY = float(np.finfo(float).tiny)
 
@@ -90,7 +90,8 @@ def gaussian_log_odds(rules: Rules) -> Curve:
     slope = np.where(rules.trivial, 1.0, mean2 / sd2**2 - mean1 / sd1**2)
     bend = 0.5 * np.abs(1 / sd1**2 - 1 / sd2**2)
 
-    # The log-odds turn back on the side of the narrower class: let it be positive.
+    # The log-odds turn back on the side of the narrower class. Mirror that side to
+    # positive scores.
     mirrored = sd2 > sd1
     wide, narrow = np.where(mirrored, (-mean2, -mean1), (mean1, mean2))
     sd_wide, sd_narrow = np.where(mirrored, (sd2, sd1), (sd1, sd2))
@@ -177,8 +178,8 @@ def fitted_log_odds(scores: Array, codes: Index, weight: Array, pairs: Index) ->
     """
     bins = np.zeros((3, len(pairs), 2 * _N_BINS))
     for pair, (i, j) in enumerate(pairs):
-        two = np.flatnonzero((codes == i) | (codes == j))
-        bins[:, pair] = _binned(scores[two, pair], codes[two] == j, weight[two])
+        index = np.flatnonzero((codes == i) | (codes == j))
+        bins[:, pair] = _binned(scores[index, pair], codes[index] == j, weight[index])
     x, right, wrong = bins.reshape(3, -1, _N_BINS)
     weight = right + wrong
     total = np.maximum(weight.sum(axis=1, keepdims=True), _TINY)
@@ -203,8 +204,8 @@ def _binned(scores: Array, second: Mask, weight: Array) -> Array:
     distance = np.minimum(np.abs(scores), _FARTHEST)
     # The mean of square roots is less sensitive to a few distant rows.
     unit = (np.sqrt(distance) @ weight / max(weight.sum(), _TINY)) ** 2
-    place = distance / (distance + (unit if unit > 0 else 1.0))
-    cell = np.minimum((_N_BINS * place).astype(np.intp), _N_BINS - 1)
+    position = distance / (distance + (unit if unit > 0 else 1.0))
+    cell = np.minimum((_N_BINS * position).astype(np.intp), _N_BINS - 1)
     cell += _N_BINS * (scores > 0)
     right = (scores > 0) == second
     x, right, wrong = (
@@ -230,11 +231,11 @@ def _logistic_regressions(
         return total
 
     theta = np.zeros((2, len(x)))
-    now, length = cost(theta), np.ones(len(x))
-    for _ in range(_MAX_STEPS):
+    best, length = cost(theta), np.ones(len(x))
+    for _ in range(_MAX_ITER):
         p = expit(theta[0][:, None] + theta[1][:, None] * x)
-        pull, bend = weight * p - right, weight * p * (1 - p)
-        g = np.array([pull.sum(axis=1), (pull * x).sum(axis=1)])
+        gradient, bend = weight * p - right, weight * p * (1 - p)
+        g = np.array([gradient.sum(axis=1), (gradient * x).sum(axis=1)])
         free = (theta > 0) | (g < 0)
         free[0] &= not through_zero
         a, c = bend.sum(axis=1) + _RIDGE, (bend * x**2).sum(axis=1) + _RIDGE
@@ -245,10 +246,13 @@ def _logistic_regressions(
         trial = np.maximum(theta - length * step, 0.0)
         change = np.abs(trial - theta).max(axis=0)
         value = cost(trial)
-        better = value <= now
-        theta, now = np.where(better, trial, theta), np.where(better, value, now)
+        better = value <= best
+        theta, best = (
+            np.where(better, trial, theta),
+            np.where(better, value, best),
+        )
         length = np.where(better, 1.0, length / 4)
-        if (change <= _SETTLED * (1 + theta.max(axis=0))).all():
+        if (change <= _TOLERANCE * (1 + theta.max(axis=0))).all():
             break
     return theta[0], theta[1]
 
@@ -276,8 +280,8 @@ class Evidence:
         priors = _effective_priors(rules, problem)
         others = np.ones(len(priors), bool)
         others[list(left_out)] = False
-        most = min(_MAX_ROWS, _MAX_SCORES // len(rules.coef))
-        sample = _thinned(rows, others, most)
+        max_rows = min(_MAX_ROWS, _MAX_SCORES // len(rules.coef))
+        sample = _subsample(rows, others, max_rows)
         scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
         codes, weights = [sample.codes], [sample.frequencies]
         for k, (weight, score) in left_out.items():
@@ -290,38 +294,43 @@ class Evidence:
 
 
 def best_temperature(
-    probabilities: Array, codes: Index, weights: Array, least: float, doubt: float = 0.0
+    probabilities: Array,
+    codes: Index,
+    weights: Array,
+    lowest: float,
+    smoothing: float = 0.0,
 ) -> float:
     """Return the temperature of positive probabilities under which rows are likeliest.
 
-    It lies between `least` and `HIGHEST_TEMPERATURE`. The derivative of the log
-    likelihood by the inverse temperature b is the mean of ``log p_y - E log p``, E by
-    the probabilities at b, which falls with b. A share `doubt` of each row counts for
-    all classes equally, so that b stays bounded if no row is wrong.
+    It lies between `lowest` and `HIGHEST_TEMPERATURE`. The derivative of the log
+    likelihood by the inverse temperature b is the mean of ``log p_y - E log p``,
+    with the expectation under the probabilities at b, and falls with b. A share
+    `smoothing` of each row counts for all classes equally, so that b stays bounded if
+    no row is wrong.
     """
     log_p = np.log(probabilities)
-    true = (1 - doubt) * log_p[np.arange(len(log_p)), codes]
-    true += doubt * log_p.mean(axis=1)
+    true = (1 - smoothing) * log_p[np.arange(len(log_p)), codes]
+    true += smoothing * log_p.mean(axis=1)
 
     def slope(b: float) -> float:
         q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
         expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
         return float(weights @ (true - expected))
 
-    low, high = 1 / HIGHEST_TEMPERATURE, 1 / least
+    low, high = 1 / HIGHEST_TEMPERATURE, 1 / lowest
     if slope(high) >= 0:
-        return least
+        return lowest
     return 1 / float(brentq(slope, low, high)) if slope(low) > 0 else 1 / low
 
 
-def _thinned(rows: Rows, classes: Mask, most: int) -> Rows:
-    """Return about `most` rows of positive weight of some classes, in proportion.
+def _subsample(rows: Rows, classes: Mask, max_rows: int) -> Rows:
+    """Return about `max_rows` rows of the classes of a mask, all in proportion.
 
     They are chosen by hash, so their order does not matter and copies stay together.
     """
     kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
     totals = np.maximum(rows.totals, _TINY)
-    share = np.maximum(most / totals.sum(), _MIN_ROWS / totals)
+    share = np.maximum(max_rows / totals.sum(), _MIN_ROWS / totals)
     if (share < 1).any():
         limit = np.minimum(share, 1.0) * 2.0**64
         kept = kept[row_hashes(rows.X[kept]) <= limit[rows.codes[kept]]]

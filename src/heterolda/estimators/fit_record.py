@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Paired differences of more standard errors than this count as real.
+# A paired difference counts as real if it exceeds this many standard errors.
 STANDARD_ERRORS = 2.0
 
 
@@ -91,7 +91,7 @@ class Judgement:
             np.sum(weight, where=rows) / n
             for rows in (right, lda_right, right != lda_right)
         )
-        # Of d, which is -1, 0 or 1.
+        # The mean of d^2 minus the squared mean of d.
         variance = max(one_right - (accuracy - lda_accuracy) ** 2, 0.0)
         return cls(
             method=method,
@@ -152,7 +152,7 @@ class Category:
 
     @property
     def features(self) -> list[str]:
-        """Names of the features."""
+        """Return the names of the features."""
         levels = [*self.levels, *([] if self.other is None else [self.other])]
         return [f"{self.column}={level}" for level in levels]
 
@@ -165,12 +165,12 @@ class Category:
 
     @property
     def place_of_unseen(self) -> int:
-        """Index of the feature of levels unseen in the fit."""
+        """Return the feature index of levels unseen in the fit; -1 for none."""
         return -1 if self.other is None else len(self.levels)
 
     @property
     def meanings(self) -> list[str]:
-        """Description of each feature in words."""
+        """Return a description of each feature in words."""
         quoted = [dumps(level, ensure_ascii=False) for level in self.levels]
         words = [f"1 if {self.column} is {level}, else 0" for level in quoted]
         if self.other is not None:
@@ -235,9 +235,13 @@ class FitRecord:
 def encoded(
     columns: Iterable[str], categories: Sequence[Category]
 ) -> list[tuple[str, str]]:
-    """Return the names of all features, each after the column that it comes from."""
-    of_column = {category.column: category.features for category in categories}
-    return [(name, one) for name in columns for one in of_column.get(name, [name])]
+    """Return pairs of a column and the name of a feature that encodes it."""
+    features = {category.column: category.features for category in categories}
+    return [
+        (column, feature)
+        for column in columns
+        for feature in features.get(column, [column])
+    ]
 
 
 def raw_columns(
@@ -245,11 +249,11 @@ def raw_columns(
 ) -> tuple[str, ...]:
     """Return the columns of features, the inverse of `encoded`, or raise ValueError."""
     features = tuple(features)
-    column_of = {one: c.column for c in categories for one in c.features}
+    column_of = {name: c.column for c in categories for name in c.features}
     columns = tuple(dict.fromkeys(column_of.get(name, name) for name in features))
     if categories:
-        again = tuple(one for _, one in encoded(columns, categories))
-        if again != features or not {c.column for c in categories}.issubset(columns):
+        expected = tuple(feature for _, feature in encoded(columns, categories))
+        if expected != features or not {c.column for c in categories} <= set(columns):
             raise ValueError("the features are not those of the categories")
     return columns
 

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from heterolda.estimators.base import LinearClassifier, host_of, settle
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import rows_in_memory
-from heterolda.estimators.starts import fit_start, unfrozen
+from heterolda.estimators.pair_rules import fit_initial, unfrozen
 from heterolda.estimators.votes import committee_of
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of
@@ -60,8 +60,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         ("weighted") or one ("majority"). "auto" uses the `voting` of the initial
         estimator, or "weighted" if it has none.
     class_weight : dict, "balanced" or None, default=None
-        Cost of an error in each class, ``{label: weight}``; missing labels have weight
-        1. With "balanced" all classes have the same total cost. The weights multiply
+        Cost of an error in each class, ``{label: weight}``, 1 for labels that are left
+        out. With "balanced" all classes have the same total cost. The weights multiply
         the error counts and the priors of the initial estimator (its sample weights, if
         it has no priors), but not the class statistics.
     n_jobs : int or None, default=None
@@ -175,40 +175,40 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         """
         rows = rows_in_memory(self, X, y, sample_weight)
         costs = _class_costs(self.class_weight, rows)
-        initial = self.estimator
-        if initial is None:
-            initial = GaussianLinearDiscriminant()
+        estimator = self.estimator
+        if estimator is None:
+            estimator = GaussianLinearDiscriminant()
         names = getattr(self, "feature_names_in_", None)
-        start, coef, intercept = fit_start(initial, rows, costs, names, self.n_jobs)
-        counted = rows
+        start, coef, intercept = fit_initial(estimator, rows, costs, names, self.n_jobs)
+        weighted = rows
         if costs is not None:
-            counted = replace(rows, weights=rows.frequencies * costs[rows.codes])
+            weighted = replace(rows, weights=rows.frequencies * costs[rows.codes])
         pairs = all_pairs(len(rows.classes))
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._search)(counted.pair(i, j), np.append(w0, -w))
+            delayed(self._search)(weighted.pair(i, j), np.append(w0, -w))
             for (i, j), w, w0 in zip(pairs, coef, intercept, strict=True)
         )
-        kind = np.int64 if counted.weights is None else np.float64
+        dtype = np.int64 if weighted.weights is None else np.float64
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = rows.classes
         self.estimator_ = start
         self.pairs_ = pairs
         self.coef_ = np.array([-r.v[1:] for r in results])
         self.intercept_ = np.array([r.v[0] for r in results])
-        self.n_errors_start_ = np.array([r.errors_start for r in results], kind)
-        self.n_errors_ = np.array([r.errors for r in results], kind)
+        self.n_errors_start_ = np.array([r.errors_start for r in results], dtype)
+        self.n_errors_ = np.array([r.errors for r in results], dtype)
         self.n_iter_ = np.array([r.n_iter for r in results])
         self.history_ = [r.history for r in results]
-        bare = host_of(unfrozen(start))
-        error = getattr(bare, "bayes_error_", None)
+        fitted = host_of(unfrozen(start))
+        error = getattr(fitted, "bayes_error_", None)
         if error is None:
-            error = self.n_errors_ / counted.totals[pairs].sum(axis=1)
+            error = self.n_errors_ / weighted.totals[pairs].sum(axis=1)
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
-        committee = getattr(bare, "_committee", None)
+        committee = getattr(fitted, "_committee", None)
         temperature = 1.0 if committee is None else committee.temperature
         voting = self.voting
         if voting == "auto":
-            voting = getattr(initial, "voting", "weighted")
+            voting = getattr(estimator, "voting", "weighted")
         self._committee = committee_of(rules, pairs, voting, temperature)
         if isinstance(start, GaussianLinearDiscriminant):
             settle(start, device_of(X))

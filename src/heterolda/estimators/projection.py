@@ -72,8 +72,8 @@ from heterolda.subspaces import (
     find_subspace,
 )
 
-# Numbers of X that are centered at a time, so that no copy of X is made.
-_BLOCK_SIZE = {False: 1 << 17, True: 1 << 25}  # on a GPU
+# Number of values centered at a time, so that no copy of X is made.
+_BLOCK_SIZE, _BLOCK_SIZE_ON_GPU = 1 << 17, 1 << 25
 
 
 class HeteroscedasticProjection(
@@ -156,11 +156,11 @@ class HeteroscedasticProjection(
 
     Notes
     -----
-    The method "error" descends from the closed forms and from the normals of the best
-    rules of all pairs, and keeps the best result, so its bound is never above theirs.
-    The first component is the best single one within the subspace, the second the best
-    one to add, and so on. The components for a smaller `n_components` are not the
-    first ones for a larger.
+    The method "error" minimizes the bound from several initial values, the closed forms
+    and the normals of the best rules of all pairs, and keeps the best result, so its
+    bound is never above theirs. The first component is the best single one within the
+    subspace, the second the best one to add, and so on. With a smaller `n_components`,
+    the components are not the first ones of a larger.
 
     References
     ----------
@@ -241,7 +241,7 @@ class HeteroscedasticProjection(
         return settle(self._solve(statistics, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample, progress=silent):
-        """Fit from statistics and a sample of the same rows, like `fit` to all rows."""
+        """Fit to statistics and a sample of rows that are not in memory."""
         self._validate_params()
         stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
         rows = sample.rows(stats.classes)
@@ -273,8 +273,8 @@ class HeteroscedasticProjection(
         if hasattr(self, "scalings_"):
             check_has_statistics(self)
         statistics = with_chunk(self, X, y, sample_weight, decay)
-        any_number = self.priors is None or isinstance(self.priors, str)
-        n_classes = 2 if any_number else len(self.priors)
+        has_priors = self.priors is not None and not isinstance(self.priors, str)
+        n_classes = len(self.priors) if has_priors else 2
         lacks_rows = statistics.n_classes < n_classes
         lacks_rows |= bool(too_small(statistics.weights, self.shrinkage).any())
         try:
@@ -318,7 +318,7 @@ class HeteroscedasticProjection(
         args = self.n_components, self.method, progress
         guarded = 0.0
         with one_blas_thread():  # the matrices are small, and there are many
-            if span is not None:  # any components separate so few rows
+            if span is not None:  # the guard needs as many rows as features
                 subspace = find_subspace(*moments, *args, coordinates=stats.coordinates)
                 subspace = subspace.in_features(span, statistics, priors)
             elif rows is None or not self.guard or self.method == "fisher":
@@ -361,10 +361,11 @@ class HeteroscedasticProjection(
             X = _complete_rows(self, X)
         else:
             X = validate_device_rows(device, self, X, reset=False)
-        gpu = device is not None and device.is_gpu
-        step, xp = _BLOCK_SIZE[gpu] // X.shape[1], xp_of(self.scalings_)
+        on_gpu = device is not None and device.is_gpu
+        size = _BLOCK_SIZE_ON_GPU if on_gpu else _BLOCK_SIZE
+        xp = xp_of(self.scalings_)
         parts = []
-        for rows in blocks(X.shape[0], max(1, step)):
+        for rows in blocks(X.shape[0], max(1, size // X.shape[1])):
             block = xp.astype(dense(X[rows, :]), self.scalings_.dtype, copy=False)
             with np.errstate(all="ignore"):
                 parts.append((block - self.mean_) @ self.scalings_)

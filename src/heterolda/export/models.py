@@ -21,9 +21,9 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import Category, FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
+from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
-from heterolda.estimators.starts import unfrozen
 from heterolda.estimators.votes import committee_of
 from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (

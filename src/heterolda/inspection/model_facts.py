@@ -15,8 +15,8 @@ from heterolda.estimators.fit_record import (
     fewer_rows_than_features,
     raw_columns,
 )
+from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
-from heterolda.estimators.starts import unfrozen
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings

@@ -25,7 +25,7 @@ from heterolda.statistics.arrays import (
 )
 from heterolda.statistics.covariances import (
     pooled_freedom,
-    reject_small,
+    reject_small_classes,
     too_small,
     two_amounts,
 )
@@ -33,8 +33,8 @@ from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
+    check_memory,
     check_range,
-    check_room,
     class_sums,
     expanded,
     merged,
@@ -177,7 +177,7 @@ class ClassStatistics:
         """Scatters of the classes, of shape (n_classes, n_features, n_features)."""
         if isinstance(self._parts, np.ndarray):
             return self._parts
-        check_room(self.n_classes, self.n_features)
+        check_memory(self.n_classes, self.n_features)
         return expanded(self._parts)
 
     @property
@@ -496,7 +496,9 @@ class ClassStatistics:
 
     def amounts(self, shrinkage: Amount) -> tuple[Array, float]:
         """Return the shares rho_k of the pooled covariance, and of its diagonal."""
-        reject_small(self.classes, self.weights, too_small(self.weights, shrinkage))
+        reject_small_classes(
+            self.classes, self.weights, too_small(self.weights, shrinkage)
+        )
         rho, gamma = self.pooled_shares(shrinkage), two_amounts(shrinkage)[1]
         if gamma is None and rho.any():
             rank, freedom = self.rank, pooled_freedom(self.weights)

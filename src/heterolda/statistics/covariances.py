@@ -36,7 +36,7 @@ def too_small(weights: Array, shrinkage: Amount) -> Mask:
     return weights <= 0
 
 
-def reject_small(classes: NDArray[Any], weights: Array, small: Mask) -> None:
+def reject_small_classes(classes: NDArray[Any], weights: Array, small: Mask) -> None:
     """Raise an error if any class is too small for a covariance."""
     if not small.any():
         return

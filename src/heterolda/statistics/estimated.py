@@ -11,40 +11,40 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import dense
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import reject_small
-from heterolda.statistics.moments import check_room
+from heterolda.statistics.covariances import reject_small_classes
+from heterolda.statistics.moments import check_memory
 from heterolda.statistics.rows import Rows, copies_of_rows
 from heterolda.statistics.samples import row_hashes
 
 _NAME = "covariance_estimator"
-_NO_WEIGHTS = (
-    f"{_NAME} is fitted to copies of weighted rows. Round the weights, or use "
-    "shrinkage instead, which takes any weights"
+_NEEDS_COPIES = (
+    f"{_NAME} is fitted to copies of the rows. Round the weights, or use shrinkage "
+    "instead, which takes any weights"
 )
 
 
 def estimated_statistics(
-    model: Any, plain: ClassStatistics, rows: Rows
+    model: Any, stats: ClassStatistics, rows: Rows
 ) -> ClassStatistics:
     """Fit the model's `covariance_estimator` to each class and return its moments."""
     estimator = model.covariance_estimator
     name = type(estimator).__name__
-    _check(estimator, model.shrinkage, plain)
-    means = np.empty_like(plain.means)
-    scatters = np.empty((*means.shape, plain.n_features))
+    _check(estimator, model.shrinkage, stats)
+    means = np.empty_like(stats.means)
+    scatters = np.empty((*means.shape, stats.n_features))
     hashes = row_hashes(rows.X)
-    for k, label in enumerate(plain.classes.tolist()):
+    for k, label in enumerate(stats.classes.tolist()):
         index = np.flatnonzero(rows.codes == k)
         # Sorted by hash, so that the result does not depend on the order of the rows.
         index = index[np.argsort(hashes[index], kind="stable")]
-        index = copies_of_rows(index, rows.weights, _NO_WEIGHTS)
+        index = copies_of_rows(index, rows.weights, _NEEDS_COPIES)
         X = dense(rows.X[index]).astype(np.float64, copy=False)
         try:
             fitted = clone(estimator, safe=False).fit(X)
             location = getattr(fitted, "location_", None)
-            location = plain.means[k] if location is None else location
-            moments = plain.weights[[k]], [location], [fitted.covariance_]
-            checked = ClassStatistics.from_moments(plain.classes[[k]], *moments)
+            location = stats.means[k] if location is None else location
+            moments = stats.weights[[k]], [location], [fitted.covariance_]
+            checked = ClassStatistics.from_moments(stats.classes[[k]], *moments)
         except Exception as error:
             raise ParameterError(
                 _NAME,
@@ -53,11 +53,11 @@ def estimated_statistics(
                 "estimator, such as sklearn.covariance.LedoitWolf()",
             ) from error
         means[k], scatters[k] = checked.means[0], checked.scatters[0]
-    values = plain.classes, plain.weights, means, scatters, plain.feature_names
+    values = stats.classes, stats.weights, means, scatters, stats.feature_names
     return ClassStatistics(*values, given=True, estimated_by=name)
 
 
-def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
+def _check(estimator: Any, shrinkage: Any, stats: ClassStatistics) -> None:
     """Reject invalid combinations of estimator, shrinkage and classes."""
     if getattr(estimator, "assume_centered", False):
         raise ParameterError(
@@ -68,13 +68,12 @@ def _check(estimator: Any, shrinkage: Any, plain: ClassStatistics) -> None:
     if shrinkage is not None:
         raise ParameterError(
             _NAME,
-            "and shrinkage cannot both be set: choose an estimator that shrinks, "
-            "such as LedoitWolf(), or leave it out",
+            "and shrinkage cannot both be set: leave one of them out",
         )
-    if plain.estimated_by is not None:
+    if stats.estimated_by is not None:
         raise ParameterError(
             _NAME, "needs rows without missing values: fill them in, or leave it out"
         )
-    check_several_classes(plain.n_classes)
-    reject_small(plain.classes, plain.weights, plain.weights <= 1)
-    check_room(plain.n_classes, plain.n_features)
+    check_several_classes(stats.n_classes)
+    reject_small_classes(stats.classes, stats.weights, stats.weights <= 1)
+    check_memory(stats.n_classes, stats.n_features)

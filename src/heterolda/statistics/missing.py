@@ -44,7 +44,7 @@ from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.rounding import SAME_CONSTANT
 from heterolda.foundations.wording import listed
 from heterolda.statistics.incomplete_rows import IncompleteRows, group_by_pattern
-from heterolda.statistics.moments import RangeError, check_range, check_room, is_wide
+from heterolda.statistics.moments import RangeError, check_memory, check_range, is_wide
 
 MAX_STEPS = 1000
 # Share of the pooled variances that is added to variances: without it the likelihood
@@ -132,7 +132,7 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
             f"({d}), too few to estimate what is missing: choose fewer features, "
             "or fill the values in"
         )
-    check_room(k, d)
+    check_memory(k, d)
     n = n_values.sum(axis=0)
     if not n.all():
         raise RangeError(

@@ -77,7 +77,7 @@ def available_memory() -> float:
         return np.inf
 
 
-def check_room(n_classes: int, n_features: int) -> None:
+def check_memory(n_classes: int, n_features: int) -> None:
     """Reject covariances whose fit needs more than the memory."""
     matrix = 8 * n_features**2
     needed = (_PER_CLASS * n_classes + _IN_ADDITION) * matrix
@@ -106,7 +106,7 @@ def class_sums(rows: Rows) -> Sums:
             _reject_not_finite(X)
             rows = Rows(to_host(X), to_host(rows.codes), rows.weights, rows.classes)
         return _class_factors(rows)
-    check_room(n_classes, X.shape[1])
+    check_memory(n_classes, X.shape[1])
     if issparse(X):
         return _sparse_sums(rows)
     sums = class_moments(X, rows.codes, rows.weights, n_classes)
@@ -264,7 +264,7 @@ def merged(first: Sums, second: Sums) -> Sums:
                 squares = np.diag(parts[k])
         check_range(squares, shift != 0, "other")
     if wide and not is_wide(sum(map(len, parts)), means.shape[1]):
-        check_room(*means.shape)
+        check_memory(*means.shape)
         parts = expanded(parts)
     return weights, means, parts
 

@@ -23,7 +23,7 @@ from heterolda.solvers import all_pairs
 from heterolda.statistics.rows import Rows
 
 
-def fit_start(
+def fit_initial(
     estimator: Any,
     rows: Rows,
     costs: Array | None,
