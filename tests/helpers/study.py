@@ -4,10 +4,7 @@ import json
 
 import numpy as np
 
-HEADER = (
-    "dataset,method,trial,fold,n_train,n_test,n_correct,bayes_error,fit_seconds,"
-    "predict_seconds,iterations"
-)
+HEADER = "dataset,method,trial,fold,n_train,n_test,n_correct,bayes_error,fit_seconds"
 SIZES = {"D2": 6000, "liver": 345, "wine_white": 4898, "iris": 150, "wine": 178}
 METHODS = [
     "pairwise-lda",
@@ -39,9 +36,7 @@ def make_rows(rng):
                     counts = n - n_test, n_test, correct
                     if method not in WITH_ERROR:
                         error = ""
-                    rows.append(
-                        [dataset, method, trial, fold, *counts, error, seconds, 0.1, ""]
-                    )
+                    rows.append([dataset, method, trial, fold, *counts, error, seconds])
     return rows
 
 

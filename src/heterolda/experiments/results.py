@@ -41,8 +41,6 @@ class Row(NamedTuple):
     n_correct: int
     bayes_error: float  # mean over the pairs of classes, a fraction; NaN if none
     fit_seconds: float  # to three digits
-    predict_seconds: float
-    iterations: float  # NaN if none
 
     @property
     def key(self) -> Key:
@@ -57,17 +55,16 @@ class Row(NamedTuple):
                 f"it has {len(record)} fields instead of {len(cls._fields)}"
             )
         counts = map(int, record[2:7])
-        values: Any = *record[:2], *counts, *(float(x or "nan") for x in record[7:])
+        error, seconds = (float(text or "nan") for text in record[7:])
+        values: Any = *record[:2], *counts, error, seconds
         row = cls(*values)
         if not all(name and name.isprintable() for name in row[:2]):
             raise ValueError("it names no data set or no method")
-        times = row.fit_seconds, row.predict_seconds
         if (
-            not all(0 <= number <= _LARGEST for number in (*row[2:7], *times))
-            or any(0 < seconds < 1 / _LARGEST for seconds in times)
+            not all(0 <= number <= _LARGEST for number in (*row[2:7], seconds))
+            or 0 < seconds < 1 / _LARGEST
             or not 0 <= row.n_correct <= row.n_test != 0
-            or not (math.isnan(row.bayes_error) or 0 <= row.bayes_error <= 1)
-            or not (math.isnan(row.iterations) or 0 <= row.iterations <= _LARGEST)
+            or not (math.isnan(error) or 0 <= error <= 1)
         ):
             raise ValueError("a number is out of range")
         return row
