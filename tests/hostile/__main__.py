@@ -102,7 +102,7 @@ def parts(results):
     trials = sum(row["trials"] for row in rows.values())
     wrong = sum(len(row["wrong"]) for row in rows.values())
     return {
-        "hostile": f"We tried {len(rows)} inputs that users have: heterolda answers "
+        "hostile": f"We tried {len(rows)} inputs such as users have: heterolda answers "
         f"{ours[RIGHT]} of them correctly, some with a warning, rejects the "
         f"{ours[REJECTED]} that have no right answer with a clear error, and gets "
         f"{ours[WRONG] or 'none'} wrong. scikit-learn's LDA at its defaults gives "
@@ -112,7 +112,8 @@ def parts(results):
         "hostile, methods": section_table("|" + "|".join(METHODS), table),
         "hostile, inputs": section_table("kind|inputs|such as", kinds),
         "hostile, machine": origin(
-            "hostile", f"Hostile inputs, {trials:,} runs of ours, {wrong} of them wrong"
+            "hostile",
+            f"Hostile inputs, {trials:,} runs of heterolda, {wrong} of them wrong",
         ),
     }
 
