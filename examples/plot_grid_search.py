@@ -38,7 +38,7 @@ print(f"accuracy on the other half: {search.score(X[1::2], y[1::2]):.3f}")
 
 # %%
 # Show all scores. A fixed amount may be too little for some classes and too much for
-# others; ``"cv"`` chooses it on left-out rows.
+# others; ``"cv"`` chooses it by leave-one-out.
 
 scores = 100 * search.cv_results_["mean_test_score"]
 table = np.reshape(scores, (len(amounts), len(solvers))).T

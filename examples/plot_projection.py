@@ -71,8 +71,8 @@ for ax, (name, (fitted, held_out)) in zip(axes, planes.items(), strict=True):
 plt.show()
 
 # %%
-# How many components? For both classifiers, four are as accurate as six of LDA, which
-# has at most nine, one fewer than classes.
+# How many components? For both classifiers, four components are as accurate as six of
+# LDA's; LDA has at most nine, one fewer than classes.
 
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},

@@ -284,7 +284,7 @@ def messy_files():
             **{"target": "class", "knows": {"--target": "column_1"}, "labeled": True},
         ),
         Messy(
-            *("UCI .dat in blanks", ".dat", ACTIVITY, blanks, 0, _NUMBERS),
+            *("UCI .dat with spaces", ".dat", ACTIVITY, blanks, 0, _NUMBERS),
             **{"target": "class", "knows": {"--target": "column_5"}},
         ),
         Messy(
@@ -294,14 +294,14 @@ def messy_files():
         Messy("Categories", ".csv", PATIENT, clinic),
         Messy("Dates and identifiers", ".csv", WINE, logged),
         Messy(
-            *("-999 for gaps", ".csv", PATIENT),
+            *("-999 for missing values", ".csv", PATIENT),
             *(lambda rows: text(rows.fillna(-999.0)), 0.08),
         ),
         Messy(
-            *("Labels 0.0 against 0", ".csv", ACTIVITY, text, 0, _NUMBERS),
+            *("Labels 0.0 and 0", ".csv", ACTIVITY, text, 0, _NUMBERS),
             relabeled("{}.0"),
         ),
-        Messy("Labels with blanks", ".csv", WINE, text, 0, {}, relabeled("{} ")),
+        Messy("Labels with spaces", ".csv", WINE, text, 0, {}, relabeled("{} ")),
         Messy(
             *("Delimiter at the end", ".csv", WINE),
             lambda rows: text(rows, ";").replace("\n", ";\n"),
@@ -321,16 +321,16 @@ def messy_files():
             lambda rows: gzip.compress(german_excel(rows), mtime=0),
         ),
         Messy(
-            *("Pipes of a database", ".txt", PATIENT),
+            *("Database export with pipes", ".txt", PATIENT),
             *(lambda rows: text(rows, "|", na="NULL"), 0.04),
         ),
         Messy("Thousands", ".csv", MACHINE, thousands),
         Messy("Units below the header", ".csv", MACHINE, units),
         Messy("Remarks", ".csv", MACHINE, remarks),
         Messy("Excel, empty rows", ".csv", WINE, blank_rows),
-        Messy("Macintosh", ".csv", WINE, lambda rows: text(rows, end="\r")),
+        Messy("Classic Mac line ends", ".csv", WINE, lambda rows: text(rows, end="\r")),
         Messy(
-            *("Blanks after commas", ".csv", PATIENT),
+            *("Spaces after commas", ".csv", PATIENT),
             lambda rows: text(rows).replace(",", ", "),
         ),
     )
