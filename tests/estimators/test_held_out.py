@@ -41,6 +41,7 @@ def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
     assert_array_equal(deal(X[order], y[order], ones, 7), folds[order])
     assert_array_equal(deal(X * [1024, 0.25, 1], y, ones, 7), folds)
     assert_array_equal(deal(sp.csr_array(X), y, ones, 7), folds)
+    assert_array_equal(deal(np.insert(X, 0, 1e200, axis=1), y, ones, 7), folds)
     distinct, place = np.unique(X, axis=0, return_inverse=True)
     of_row = np.full(len(distinct), -1)
     of_row[place.ravel()] = folds

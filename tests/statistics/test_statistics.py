@@ -183,6 +183,7 @@ def test_rejected_data_leave_the_statistics_unchanged(make_classes):
         # As floating point numbers, these labels would be equal.
         (lambda: large + of(np.eye(2), np.array([2**60 + 1, 2], "u8")), "do not mix"),
         (lambda: of([[0.0]] * 2, [0, 0]) + of([[1e200]] * 2, [0, 0]), "^other: .* 0 "),
+        (lambda: of([[0.0]], [0]) + of([[1e160]], [1]), "^means: .* 0 .* overflow"),
         (lambda: named + other, "^statistics of different features cannot"),
         (lambda: stats + 1, "unsupported operand"),
         (lambda: stats - 1, "unsupported operand"),

@@ -142,10 +142,12 @@ def distances_from_mean(X, weight: Array) -> Array:
         return squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
     present = weight[:, None] * ~np.isnan(X)
     total = np.maximum(present.sum(axis=0), _TINY)
-    mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
-    squares = np.nan_to_num(X - mean) ** 2
-    variance = np.einsum("ij,ij->j", present, squares) / total
-    return (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # the fit refuses such features
+        X = X - np.fmin.reduce(X, axis=0, dtype=np.float64)  # constant ones become zero
+        mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
+        squares = np.nan_to_num(X - mean) ** 2
+        variance = np.einsum("ij,ij->j", present, squares) / total
+        return (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
 
 
 def _refitted(model, X, y, weight: Array):

@@ -43,7 +43,6 @@ def checked_moments(
             "than one sample, from which no covariance can be estimated; leave "
             "them out or merge them"
         )
-    _check_means(mean)
     _check_covariances(labels, cov)
     with np.errstate(over="ignore"):
         scatters: Array = 0.5 * (cov + cov.mT) * (n - 1)[:, None, None]
@@ -51,14 +50,6 @@ def checked_moments(
     check_range(squares, variances > 0, "covariances")
     order = np.argsort(labels)
     return labels[order], n[order], mean[order], scatters[order]
-
-
-def _check_means(means: Array) -> None:
-    """Reject class means whose sums, or squared distances, overflow."""
-    if len(means):
-        with np.errstate(over="ignore"):
-            sizes = np.ptp(means, axis=0) ** 2 + np.abs(means).sum(axis=0)
-        check_range(sizes, name="means")
 
 
 def _check_covariances(labels: NDArray[Any], covariances: Array) -> None:
@@ -155,7 +146,6 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
         or (names is not None and names.shape != means.shape[1:])
     ):
         raise ValueError(_INCONSISTENT)
-    _check_means(means)
     return {
         "classes": classes,
         "weights": weights,

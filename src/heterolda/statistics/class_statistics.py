@@ -33,6 +33,7 @@ from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
+    check_means,
     check_memory,
     check_range,
     class_sums,
@@ -149,6 +150,7 @@ class ClassStatistics:
                 f"and features, got shapes {classes.shape}, {weights.shape}, "
                 f"{means.shape} and {shapes}"
             )
+        check_means(means[weights > 0])
         self.classes = classes
         self.weights = weights
         self.means = means

@@ -69,6 +69,14 @@ def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") ->
             raise RangeError(name, int(np.argwhere(bad)[0, -1]), problem)
 
 
+def check_means(means: Array) -> None:
+    """Refuse class means whose sums, or squared distances, overflow."""
+    if len(means):
+        with np.errstate(over="ignore"):
+            sizes = np.ptp(means, axis=0) ** 2 + np.abs(means).sum(axis=0)
+        check_range(sizes, name="means")
+
+
 def available_memory() -> float:
     """Return the memory of the machine in bytes, infinity if unknown."""
     try:
