@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import circumstances
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 
 Record = dict[str, Any]
 
@@ -84,7 +84,7 @@ def read_record(name: str) -> Record:
 
 def write_record(name: str, record: Record) -> None:
     """Write the record of a benchmark."""
-    with written_whole(RESULTS / f"{name}.json") as file:
+    with atomic_write(RESULTS / f"{name}.json") as file:
         file.write(json.dumps(record, indent=1).encode() + b"\n")
 
 
@@ -122,7 +122,7 @@ def publish(
     files = {path: text.encode()}
     files |= {DOCS / "images" / name: data for name, data in (pictures or {}).items()}
     for name, data in files.items():
-        with written_whole(name) as file:
+        with atomic_write(name) as file:
             file.write(data)
 
 

@@ -226,8 +226,8 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
 
 
 def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "IN_ALL", 50)
-    monkeypatch.setattr(samples, "most_rows", lambda d, k: 20)
+    monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 50)
+    monkeypatch.setattr(samples, "max_rows_per_class", lambda d, k: 20)
     data = write(frame, tmp_path / "data.csv")
     shown = succeed("fit", data, *CHOSEN, "-o", tmp_path / "m.json")
     assert "Held-out accuracy (10-fold cross-validation, 200 rows): " in shown

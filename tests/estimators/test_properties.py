@@ -361,7 +361,7 @@ def test_rows_that_are_not_in_memory(rng, name, tmp_path, monkeypatch):
     """Weights far below one, another mean in each chunk, and a class without any."""
     monkeypatch.setattr(samples, "_MIN_ROWS", 20)  # for the guard
     monkeypatch.setattr(samples, "_MAX_VALUES", 1)
-    monkeypatch.setattr(samples, "IN_ALL", 20)
+    monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 20)
     c = rows_of("four", rng)
     small_weights(c)
     weight = np.where(c.y == 1, 0.0, c.weight)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import heterolda
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 
 PACKAGE = Path(heterolda.__file__).parent
 
@@ -29,7 +29,7 @@ def test_files_written_at_once_leave_the_umask_as_it_was(tmp_path):
 
         def write(number):
             for k in range(20):
-                with written_whole(tmp_path / f"{number}-{k}") as file:
+                with atomic_write(tmp_path / f"{number}-{k}") as file:
                     file.write(b"x")
 
         with ThreadPoolExecutor(8) as pool:
@@ -41,7 +41,7 @@ def test_files_written_at_once_leave_the_umask_as_it_was(tmp_path):
         old = tmp_path / "0-0"
         for mode in (0o600, 0o666):
             old.chmod(mode)
-            with written_whole(old):
+            with atomic_write(old):
                 (temporary,) = tmp_path.glob(".0-0.*")
                 assert stat.S_IMODE(temporary.stat().st_mode) == mode & ~0o027
             assert stat.S_IMODE(old.stat().st_mode) == mode

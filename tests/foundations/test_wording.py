@@ -10,12 +10,12 @@ from heterolda.foundations.wording import (
 
 def test_html_is_escaped_and_cut():
     rows = [["<b>", Markup("<i>1</i>")], ['"', "&"], ["c", "3"]]
-    shown = html_table(["<", "n"], rows, most=2)
+    shown = html_table(["<", "n"], rows, max_shown=2)
     assert '<th scope="col">&lt;</th><th scope="col">n</th>' in shown
     assert '<th scope="row">&lt;b&gt;</th><td><i>1</i></td>' in shown
     assert '<th scope="row">&quot;</th><td>&amp;</td>' in shown
     assert shown.endswith("</table><p>and 1 more</p>")
-    assert "more" not in html_table(["a", "n"], rows, most=3)
+    assert "more" not in html_table(["a", "n"], rows, max_shown=3)
     assert html("a < b", Markup("<hr>")) == "<div><p>a &lt; b</p><hr></div>"
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heterolda.kernels
 from heterolda import Global
 from heterolda.foundations import rounding
-from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSURE, solve_pairs
+from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSOLVED, solve_pairs
 from heterolda.solvers import Moments
 from heterolda.solvers.compiled import solve_compiled
 
@@ -107,7 +107,7 @@ def test_what_is_not_beyond_doubt_is_handed_over():
     infinite = np.where(eye > 0, np.inf, 0.0)
     assert outcome([[0, 0], [1, 0]], [eye, infinite]) != [DONE]
     nothing = np.zeros((1, 2, 2))
-    assert outcome([[0, 0], [1, 1]], [eye, eye], whitening=nothing) == [UNSURE]
+    assert outcome([[0, 0], [1, 1]], [eye, eye], whitening=nothing) == [UNSOLVED]
 
 
 def test_constants_in_c_are_those_of_rounding():

@@ -21,16 +21,20 @@ def draw(rng, n, d, n_classes, weighted=False):
         for _ in range(2)
     )
     order, bounds = Rows(X, codes, weight, np.arange(n_classes)).by_class
-    chosen, judged = np.ones(n_classes, bool), np.ones(len(pairs), bool)
-    return RowsOfPairs(X, weight, order, bounds, chosen, pairs, judged), rules, others
+    chosen, counted = np.ones(n_classes, bool), np.ones(len(pairs), bool)
+    return (
+        RowsOfPairs(X, weight, order, bounds, chosen, pairs, counted),
+        rules,
+        others,
+    )
 
 
 def naive(rows, rules, others):
     """Count by exact signs, one row and one rule at a time."""
-    counts = np.zeros((len(rows.judged), 2, 3))
+    counts = np.zeros((len(rows.counted), 2, 3))
     for pair, place in np.ndindex(counts.shape[:2]):
         k = rows.classes[pair, place]
-        if k < 0 or not rows.chosen[k] or not rows.judged[pair]:
+        if k < 0 or not rows.chosen[k] or not rows.counted[pair]:
             continue
         for row in rows.order[rows.bounds[k] : rows.bounds[k + 1]]:
             x = [int(v * 2**30) for v in np.append(rows.X[row], 1.0)]
@@ -50,7 +54,7 @@ def test_counts_are_those_of_single_rows(rng, weighted):
     for shape in ((60, 1, 2), (61, 9, 2), (70, 4, 3), (90, 11, 7), (5, 3, 6)):
         rows, *rules = draw(rng, *shape, weighted)
         assert_allclose(rule_counts(rows, *rules), naive(rows, *rules), rtol=1e-12)
-        rows.chosen[0] = rows.judged[-1] = False
+        rows.chosen[0] = rows.counted[-1] = False
         rows.classes[0, 1] = -1
         assert_allclose(rule_counts(rows, *rules), naive(rows, *rules), rtol=1e-12)
     empty = replace(rows, order=rows.order[:0], bounds=0 * rows.bounds)

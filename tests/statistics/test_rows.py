@@ -90,7 +90,7 @@ def small(monkeypatch):
     """Samples of 20 rows of each class, and of 100 of all."""
     monkeypatch.setattr(samples, "_MAX_VALUES", 20 * 2 * 2)
     monkeypatch.setattr(samples, "_MIN_ROWS", 1)
-    monkeypatch.setattr(samples, "IN_ALL", 100)
+    monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 100)
 
 
 def naive(X, y, weight):

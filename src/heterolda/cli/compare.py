@@ -78,9 +78,9 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
 def _write_picture(comparison: Any, out: Path) -> None:
     import matplotlib
 
-    from heterolda.foundations.files import written_whole
+    from heterolda.foundations.files import atomic_write
 
     matplotlib.use("agg")  # no window
-    with written_whole(out) as file:
+    with atomic_write(out) as file:
         figure = comparison.plot().figure
         figure.savefig(file, format=out.suffix[1:].lower(), dpi=150)

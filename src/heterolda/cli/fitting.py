@@ -35,7 +35,7 @@ from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
-from heterolda.statistics.samples import IN_ALL, RowSample, as_frequencies
+from heterolda.statistics.samples import MAX_SAMPLE_ROWS, RowSample, as_frequencies
 
 MAX_ROWS = 100_000  # for --recommended; if there are more, it takes a random sample
 # Rows times features up to which slow models are refitted to find their accuracy.
@@ -185,7 +185,8 @@ def _fit_batches(
     gathered = gather(table, status.doing("reading the data"), n_folds=n_folds)
     stats, sample = as_frequencies(gathered.statistics, gathered.sample)
     is_whole = bool(np.isclose(sample.weight.sum(), stats.weights.sum()))
-    rows = (sample if is_whole else sample.take(slice(IN_ALL))).rows(stats.classes)
+    checked = sample if is_whole else sample.take(slice(MAX_SAMPLE_ROWS))
+    rows = checked.rows(stats.classes)
     note(*training_traps(gathered.reading, rows))
     model = labelled(model, stats.classes)._fit_sampled(stats, sample)
     numbers = gathered.reading.n_rows, gathered.n_incomplete

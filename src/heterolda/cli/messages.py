@@ -175,11 +175,11 @@ class StatusLine:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        from heterolda.foundations.threads import shown_by
+        from heterolda.foundations.threads import progress_to
 
         self.is_shown = sys.stderr.isatty() and not quiet
         self._changed, self._announced = 0.0, ""
-        self._context = shown_by(self._long_work)
+        self._context = progress_to(self._long_work)
 
     def __enter__(self) -> Self:
         self._context.__enter__()

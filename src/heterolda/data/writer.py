@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from heterolda.data.files import PARQUET, STANDARD_STREAM, WRITTEN, check_written
 from heterolda.data.formats import Encoding, Format
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.foundations.threads import Progress, silent
 
 # Bytes of a row group in a Parquet file; small groups make files half as large again.
@@ -46,7 +46,7 @@ def write_table(
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()  # a reader may need it to send the next rows
         return n_rows
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         if name.endswith(PARQUET):
             _write_parquet((batch for batch, _ in counted()), file)
             return n_rows

@@ -136,7 +136,7 @@ class Estimator(BaseEstimator):
         two_amounts(getattr(self, "shrinkage", None))
 
     def _check_ready(self):
-        """Reject to predict before `fit`."""
+        """Raise an error before `fit`."""
         check_is_fitted(self)
 
 

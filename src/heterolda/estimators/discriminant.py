@@ -470,7 +470,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):
-        """Reject to predict until `partial_fit` has rows of all classes."""
+        """Raise an error until `partial_fit` has rows of all classes."""
         check_is_fitted(self, ["statistics_", "coef_"], all_or_any=any)
         if not hasattr(self, "coef_"):
             stats = self.statistics_

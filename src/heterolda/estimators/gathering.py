@@ -21,7 +21,7 @@ from heterolda.statistics.class_statistics import ClassStatistics, check_decay
 from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import filled_rows
 from heterolda.statistics.rows import Rows, validated
-from heterolda.statistics.samples import most_rows
+from heterolda.statistics.samples import max_rows_per_class
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Rows on a device with at most this many values are fitted on the host.
@@ -100,7 +100,7 @@ def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
         codes = xp.take(codes, positive)
     order, bounds = by_class(codes, len(rows.classes))
     rng = np.random.default_rng(0)
-    most = most_rows(X.shape[1], len(rows.classes))
+    most = max_rows_per_class(X.shape[1], len(rows.classes))
     drawn = [
         start + np.sort(rng.choice(stop - start, min(stop - start, most), False))
         for start, stop in pairwise(bounds)

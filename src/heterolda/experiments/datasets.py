@@ -27,7 +27,7 @@ from sklearn import datasets as bundled
 from sklearn.utils import check_random_state
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 DataDir = str | os.PathLike[str] | None
@@ -264,7 +264,7 @@ def write_sample(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "class"])
     writer.writerows([*x, label] for x, label in zip(X.tolist(), labels, strict=True))
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(text.getvalue().encode())
     return Path(path)
 

@@ -12,7 +12,7 @@ import numpy as np
 from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.tables import LEGEND, make_table
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.foundations.wording import count
 from heterolda.inspection.blocks import Block, Figure, Heading, Paragraph, to_page
 from heterolda.inspection.blocks import Table as TableBlock
@@ -56,7 +56,7 @@ def write_report(
     path = Path(folder) / "report.html" if out is None else Path(out)
     plt: Any = pyplot()  # type: ignore[no-untyped-call]
     with (
-        written_whole(path) as file,  # before the work, to fail early
+        atomic_write(path) as file,  # before the work, to fail early
         # Names are not formulas, and the user's style does not apply.
         plt.style.context(["default", {"text.parse_math": False}]),
     ):

@@ -58,7 +58,7 @@ from heterolda.experiments.results import (
     read_results,
     write_rows,
 )
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.foundations.threads import Progress
 from heterolda.foundations.validation import check_several_classes
 from heterolda.foundations.wording import count
@@ -313,7 +313,7 @@ class Study:
                     f"on another kind of machine; {RUN} now describes this run",
                     stacklevel=3,
                 )
-        with written_whole(folder / RUN) as file:
+        with atomic_write(folder / RUN) as file:
             file.write(json.dumps(run, indent=2).encode() + b"\n")
         if old is None or not old.rows:
             path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")

@@ -19,7 +19,7 @@ from heterolda.estimators.base import host_of
 from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
 from heterolda.export.rules import Description, describe
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -142,7 +142,7 @@ def export_c(
     model = host_of(model)
     source = _Source(name, dtype, describe(model))
     code = source.code()
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write((source.comment(model) + code).encode("ascii"))
     return CHeader(
         path=path,

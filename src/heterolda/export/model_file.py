@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import host_of
 from heterolda.export.models import TABLE, model_to_json, own_steps, read_model
 from heterolda.export.schema import Place, check_object
-from heterolda.foundations.files import unreadable, written_whole
+from heterolda.foundations.files import atomic_write, unreadable
 
 FORMAT = "heterolda-model"
 VERSION = 1  # of the files that are written and read
@@ -69,7 +69,7 @@ def save(
         content = json_text(document)
     except ValueError as error:
         raise ValueError(f"model cannot be saved in a model file: {error}") from error
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(content)
 
 

@@ -22,7 +22,7 @@ from heterolda.estimators.base import host_of
 from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export.rules import EXPORTED, Description, describe, in_single
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -100,7 +100,7 @@ def to_onnx(
     if meanings is not None:
         graph.metadata_props.add(key="features", value=dumps(meanings))
     if path is not None:
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(graph.SerializeToString())
     return graph
 

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 Priors = ArrayLike | dict[Any, float] | str | None
 Amount = float | str | tuple[float, float] | None
 
-# Packages whose arrays may be on a device that NumPy cannot read.
+# Packages whose arrays may be on a device out of NumPy's reach.
 _DEVICE_PACKAGES = ("torch", "cupy", "jax", "jaxlib", "dpnp")
 # Packages whose objects are always in host memory.
 _HOST_PACKAGES = {
@@ -81,7 +81,7 @@ def put_like(values: Any, array: Any) -> Any:
 
 
 def clip(array: Any, low: Any, high: Any) -> Any:
-    """Clip an array; CuPy's own function takes one pass, the compatible one ten."""
+    """Clip an array; CuPy's own function takes one pass, array_api_compat's ten."""
     if type(array).__module__.partition(".")[0] == "cupy":
         return import_module("cupy").clip(array, low, high)
     return xp_of(array).clip(array, low, high)
@@ -113,7 +113,7 @@ def is_numpy(array: Any) -> bool:
 
 
 def device_of(X: Any, *, always: bool = False) -> Device | None:
-    """Return the device of an array, or None if it is computed with NumPy.
+    """Return the device of an array, or None if NumPy handles it.
 
     As in scikit-learn, arrays of other libraries stay on their device only under
     `array_api_dispatch=True`, or if `always`. Otherwise NumPy converts them, and
@@ -153,12 +153,12 @@ def _check_readable(X: Any) -> None:
     raise TypeError(
         f"X is a {type(X).__name__} on {device}, which NumPy cannot read: call "
         "sklearn.set_config(array_api_dispatch=True) to compute there, or pass "
-        f"numpy.asarray({_copied(type(X).__module__.partition('.')[0])})"
+        f"numpy.asarray({_host_copy(type(X).__module__.partition('.')[0])})"
     )
 
 
 def _check_tensor(X: Any) -> None:
-    """Reject kinds of tensors that the array API standard does not have."""
+    """Reject tensors that the array API standard does not cover."""
     if str(X.layout) != "torch.strided":
         raise TypeError("sparse tensors are not supported: pass X.to_dense()")
     if str(X.dtype) == "torch.bfloat16":
@@ -181,9 +181,9 @@ def same_device(X: Any, other: Any, estimator: Any, method: str) -> Device | Non
     raise ValueError(
         f"Inputs passed to {type(estimator).__name__}.{method}() must use the same "
         "namespace and the same device as those passed to fit(): these are "
-        f"{_named(fitted)}, X is {_named(device)}. Call {method} with arrays as in "
-        "fit, under sklearn.config_context(array_api_dispatch=True) if they are not "
-        "NumPy's, or fit again with numpy.asarray(X)"
+        f"{_described(fitted)}, X is {_described(device)}. Call {method} with arrays "
+        "as in fit, under sklearn.config_context(array_api_dispatch=True) if they are "
+        "not NumPy's, or fit again with numpy.asarray(X)"
     )
 
 
@@ -192,17 +192,17 @@ def reject_device(X: Any, what: str) -> None:
     device = device_of(X)
     if device is not None:
         raise TypeError(
-            f"{what} needs NumPy arrays, but X is {_named(device)}: pass "
-            f"numpy.asarray({_copied(device.library)})"
+            f"{what} needs NumPy arrays, but X is {_described(device)}: pass "
+            f"numpy.asarray({_host_copy(device.library)})"
         )
 
 
-def _copied(library: str) -> str:
+def _host_copy(library: str) -> str:
     """Return the expression that copies X of this library to the host."""
     return {"torch": "X.cpu()", "cupy": "X.get()"}.get(library, "X")
 
 
-def _named(device: Device | None) -> str:
+def _described(device: Device | None) -> str:
     """Describe a device for error messages."""
     return "NumPy's" if device is None else f"{device.library}'s on {device.device}"
 

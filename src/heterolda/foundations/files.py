@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from heterolda.exceptions import ParameterError
 
-# A full disk raises these without a file name.
+# Errors of a full disk, which come without a file name.
 _DISK_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
 # A small compressed file must not fill the memory: its arrays may take this many times
 # the size of the file, or this many bytes, whichever is more.
@@ -30,7 +30,7 @@ PathOrFile = str | os.PathLike[str] | IO[bytes]
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write, links resolved; raise if it cannot be written.
+    """Resolve links in the path of a file to write; raise if it cannot be written.
 
     Call it before long work whose result goes to a file.
     """
@@ -39,7 +39,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         mode = os.stat(target).st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
-    except OSError as error:  # the name is too long, or links form a circle
+    except OSError as error:  # the name is too long, or links form a loop
         name = os.fspath(path)
         raise OSError(f"{name!r} cannot be written: {error.strerror}") from error
     if stat.S_ISDIR(mode):
@@ -60,11 +60,11 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name only when complete.
 
     An existing file is replaced in one step and keeps its mode; if writing fails, it
-    stays as it was. Links are followed. Devices and pipes are written to directly.
+    is left as it was. Links are followed. Devices and pipes are written to directly.
     """
     target = check_target(path)
     special = target.exists() and not target.is_file()
@@ -106,7 +106,7 @@ def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
     if not isinstance(path, str | os.PathLike):
         np.savez(path, **content)  # type: ignore[arg-type]
         return
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez(file, **content)  # type: ignore[arg-type]
 
 
@@ -137,19 +137,19 @@ def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     """Read one array of an archive, checking its size before allocating it."""
-    form = np.lib.format
+    npy = np.lib.format
     with archive.open(entry) as file:
-        version = form.read_magic(file)
-        heads = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
-        if version not in heads:
+        version = npy.read_magic(file)
+        readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        if version not in readers:
             raise ValueError(f"the array {entry.filename!r} has an unknown version")
-        shape, _, kind = heads[version](file)
+        shape, _, kind = readers[version](file)
         if kind.hasobject:
             raise ValueError(f"the array {entry.filename!r} holds Python objects")
         if file.tell() + math.prod(shape) * kind.itemsize != entry.file_size:
             raise ValueError(f"the array {entry.filename!r} is not as large as stated")
         file.seek(0)
-        array: NDArray[Any] = form.read_array(file, allow_pickle=False)
+        array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
     return array
 
 

@@ -78,8 +78,8 @@ EQUAL_MEANS = 1e-6
 REAL_PART = 1e-8
 # If rounding may change the squared distance of the means by more than this share, and
 # so errors by more than 3e-7, nothing is certified. (In 330 pairs with condition
-# numbers from 1e8 to 1e15, checked with 60 digits, errors were off by 1e-6 from a share
-# of 2.5e-6 on.)
+# numbers from 1e8 to 1e15, checked with 60 digits, shares above 2.5e-6 changed errors
+# by up to 1e-6.)
 BLURRED = 2e-6
 # Smallest variance along a direction that can be resolved, in units of the features.
 MIN_VARIANCE = 1e-15
@@ -89,8 +89,8 @@ UNRESOLVED = 1e-10
 # Means farther apart than this many deviations are treated as fully separated: the
 # error is zero long before, and fourth powers would overflow.
 FARTHEST_MEANS = 1e50
-# Deviation of a score, relative to the distance of the means, that stands for zero
-# where a direction without variance separates the classes.
+# Deviation of a score, relative to the distance of the means, that replaces zero where
+# a direction without variance separates the classes.
 NO_SPREAD = 1e-7
 # In the hard case c_i = 0 at the end of the arc, and the admissible rules continue as
 # w(end) + eta V_i. With c_i raised to this share of |c| the arc itself continues there,

@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
 
 _T = TypeVar("_T")
-# Called with a description of the work and the share done, NaN if unknown.
+# Takes a description of the work, and the share done or NaN.
 Progress = Callable[[str, float], None]
 _LONG = 60.0  # seconds; longer work is announced
-_shown_by: ContextVar[Progress | None] = ContextVar("shown_by", default=None)
+_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def silent(text: str, share: float) -> None:
@@ -78,8 +78,8 @@ def in_threads(part: Callable[[slice], _T], n: int, n_tasks: int) -> list[_T]:
 
     Uses at most `n_tasks` threads, and no more than OMP_NUM_THREADS or joblib allow.
     """
-    most = min(n_tasks, n)
-    count = min(most, n_threads()) if most > 1 else 1
+    count = min(n_tasks, n)
+    count = min(count, n_threads()) if count > 1 else 1
     if count == 1:
         return [part(slice(0, n))]
     slices = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
@@ -89,20 +89,20 @@ def in_threads(part: Callable[[slice], _T], n: int, n_tasks: int) -> list[_T]:
 
 
 @contextmanager
-def shown_by(progress: Progress) -> Iterator[None]:
-    """Send the progress of long work to a function."""
-    token = _shown_by.set(progress)
+def progress_to(progress: Progress) -> Iterator[None]:
+    """Report the progress of long work to a function."""
+    token = _progress.set(progress)
     try:
         yield
     finally:
-        _shown_by.reset(token)
+        _progress.reset(token)
 
 
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
-    """Return a function that takes the share done, and shows it for long work."""
+    """Return a function that takes the share done, and reports it for long work."""
     if seconds >= _LONG:
         text = f"{text}, which takes about {seconds / 60:.0f} min"
-        progress = _shown_by.get()
+        progress = _progress.get()
         if progress is not None:
             return partial(progress, text)
         warnings.warn(text, UserWarning, stacklevel=2)

@@ -31,7 +31,7 @@ _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100  # sums and squares of weights stay finite
 # Integer labels below this are counted, which is four times as fast as sorting.
 _FEW_LABELS = 1 << 12
-# Advice of estimators without a parameter for missing values.
+# Remedy for estimators without a parameter for missing values.
 _REMEDY = "GaussianLinearDiscriminant(missing='em')"
 
 
@@ -166,7 +166,7 @@ def has_missing_values(X: Any) -> bool:
 
 
 def sound_arrays(X: Any, y: Any) -> bool:
-    """Return whether training data are plain NumPy arrays that pass every check."""
+    """Return whether X and y are NumPy arrays that pass scikit-learn's checks."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
         return False
     if X.ndim != 2 or y.shape != X.shape[:1] or not X.size or X.dtype not in _NUMERIC:
@@ -186,7 +186,7 @@ def all_finite(numbers: Any) -> bool:
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Reject masked entries, whose masks NumPy would drop, also in a list of rows."""
+    """Reject masked entries, even in a list of rows; NumPy would drop the masks."""
     parts = values if isinstance(values, list | tuple) else [values]
     if any(np.ma.is_masked(part) for part in parts if np.ma.isMaskedArray(part)):
         raise ParameterError(
@@ -226,7 +226,7 @@ def _is_missing(label: object) -> bool:
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
     """Validate sample weights, one finite, non-negative number for each of n rows.
 
-    A single number stands for n equal ones.
+    A single number applies to all rows.
     """
     if sample_weight is None:
         return None
@@ -278,12 +278,12 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
 def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
     """Return the class indices of two labels, in the order given."""
     labels = classes.tolist()
-    two = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
-    indices = [labels.index(label) for label in two if label in labels]
-    if len(two) != 2 or len(set(indices)) != 2:
+    names = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
+    indices = [labels.index(label) for label in names if label in labels]
+    if len(names) != 2 or len(set(indices)) != 2:
         raise ParameterError(
             "pair",
-            f"must be two different labels of the classes {labels}, got {pair!r}",
+            f"must be two different labels from {labels}, got {pair!r}",
         )
     return indices
 

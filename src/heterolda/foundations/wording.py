@@ -1,6 +1,6 @@
 """Numbers, labels and tables as text, and the strings that parameters accept.
 
-Nothing else is imported here, so that commands print their help without delay.
+This file imports only the standard library, so that commands print their help at once.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def html(*parts: str) -> str:
 
 
 def html_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None
+    head: Sequence[str], rows: Sequence[Sequence[str]], max_shown: int | None = None
 ) -> Markup:
-    """Return an HTML table of the first `most` rows, and the number of others."""
+    """Return an HTML table of the first rows, and the number of others."""
     heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
     lines = [
         f'<tr><th scope="row">{_escaped(first)}</th>'
         + "".join(f"<td>{_escaped(cell)}</td>" for cell in cells)
         + "</tr>"
-        for first, *cells in rows[:most]
+        for first, *cells in rows[:max_shown]
     ]
     more = _more(len(rows) - len(lines)).strip()
     return Markup(
@@ -71,21 +71,21 @@ def html_table(
     )
 
 
-def named(labels: Sequence[Any] | NDArray[Any], most: int = 5) -> str:
+def named(labels: Sequence[Any] | NDArray[Any], max_shown: int = 5) -> str:
     """Return the first labels and the number of others: 'a', 'b' and 1 more."""
-    first = labels[:most]
+    first = labels[:max_shown]
     first = first if isinstance(first, Sequence) else first.tolist()
-    return ", ".join(map(repr, first)) + _more(len(labels) - most)
+    return ", ".join(map(repr, first)) + _more(len(labels) - max_shown)
 
 
-def names_text(names: Sequence[str], most: int = 20) -> str:
+def names_text(names: Sequence[str], max_shown: int = 20) -> str:
     """Return the first names, without quotes: a, b and 1 more."""
-    return ", ".join(names[:most]) + _more(len(names) - most)
+    return ", ".join(names[:max_shown]) + _more(len(names) - max_shown)
 
 
-def listed(labels: NDArray[Any], most: int = 10) -> str:
+def listed(labels: NDArray[Any], max_shown: int = 10) -> str:
     """Return labels or indices as a short Python list: [0, 1] and 298 more."""
-    return f"{labels[:most].tolist()}{_more(len(labels) - most)}"
+    return f"{labels[:max_shown].tolist()}{_more(len(labels) - max_shown)}"
 
 
 def _more(number: int) -> str:
@@ -113,22 +113,22 @@ def amount(number: float) -> str:
     return f"{number:,.1f}".removesuffix(".0")
 
 
-def count(number: float, what: str) -> str:
-    """Return a number with its noun: 1 row, 12,345 rows, 2 classes."""
+def count(number: float, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed: 1 row, 2 classes."""
     digits = amount(number)
-    ending = "" if digits == "1" else "es" if what.endswith("s") else "s"
-    return f"{digits} {what}{ending}"
+    ending = "" if digits == "1" else "es" if noun.endswith("s") else "s"
+    return f"{digits} {noun}{ending}"
 
 
-def printable(text: str, longest: int | None = None) -> str:
+def printable(text: str, max_length: int | None = None) -> str:
     """Return text that is safe for a terminal, with the middle cut if it is too long.
 
     Unprintable characters other than line feeds are escaped: they may change colors or
     the direction of writing.
     """
-    if longest is not None and len(text) > longest:
-        half = longest // 2
-        text = f"{text[: longest - half - 1]} [...] {text[len(text) - half + 1 :]}"
+    if max_length is not None and len(text) > max_length:
+        half = max_length // 2
+        text = f"{text[: max_length - half - 1]} [...] {text[len(text) - half + 1 :]}"
     if text.isprintable():
         return text
     return "".join(

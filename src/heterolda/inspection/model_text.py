@@ -10,7 +10,7 @@ import numpy as np
 
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.projection import HeteroscedasticProjection
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.foundations.wording import amount, count, percent
 from heterolda.inspection.blocks import (
     Block,
@@ -82,7 +82,7 @@ def write_card(
     facts: ModelFacts, name: str, path: str | os.PathLike[str], pairs: Sequence[int]
 ) -> None:
     """Write a self-contained page of a model, with a section for each selected pair."""
-    with written_whole(path) as file:  # before the work, to fail early
+    with atomic_write(path) as file:  # before the work, to fail early
         blocks = _blocks(facts, pairs, on_page=True)
         file.write(to_page(f"{name}: model card", name, blocks).encode())
 

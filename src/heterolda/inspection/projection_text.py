@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.files import written_whole
+from heterolda.foundations.files import atomic_write
 from heterolda.foundations.wording import count, percent
 from heterolda.inspection.blocks import (
     Block,
@@ -44,7 +44,7 @@ def write_map_page(
 
     X and y are rows and labels to show on the map, or None; `name` is that of the data.
     """
-    with written_whole(path) as file:  # before the work, to fail early
+    with atomic_write(path) as file:  # before the work, to fail early
         picture: Block = Paragraph(["A map needs two components: there is only one."])
         if len(projection.explained_) > 1:
             picture = map_figure(projection, X, y)

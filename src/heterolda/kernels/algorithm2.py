@@ -111,8 +111,8 @@ class Block:
         X, m, error = self.X[close], margins[close], error[close]
         a = step * np.abs(v) * np.insert(X, 0, -1.0, axis=1)
         a[:, v == 0] = 0.0
-        now = self._wrong(m, close, error, v)
-        before = now @ self.weight[close]
+        wrong = self._wrong(m, close, error, v)
+        before = wrong @ self.weight[close]
         for i, shift in enumerate(a.T):
             for k, sign in enumerate((1, -1)):
                 trial = v.copy()

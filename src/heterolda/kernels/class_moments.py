@@ -54,8 +54,8 @@ def class_moments(
     weight zero do not count. Sums that overflow are infinite or NaN.
     """
     d = X.shape[1]
-    many = d > _FEW_FEATURES and X.shape[0] > _FEW_ROWS * n_classes
-    if kernels.compiled is None or many or not is_numpy(X):
+    use_blas = d > _FEW_FEATURES and X.shape[0] > _FEW_ROWS * n_classes
+    if kernels.compiled is None or use_blas or not is_numpy(X):
         return class_moments_python(X, codes, weight, n_classes)
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
@@ -96,8 +96,8 @@ def class_moments_python(
                 squares = add_rows(z, w, totals[k : k + 1], means[k], scatters[k])
                 if lost < 0 and squares.min(initial=1.0) < SMALLEST_SQUARE:
                     varies = to_host(xp_of(z).any(z != 0, axis=0))
-                    vanished = (squares < SMALLEST_SQUARE) & varies
-                    lost = int(vanished.argmax()) if vanished.any() else -1
+                    underflows = (squares < SMALLEST_SQUARE) & varies
+                    lost = int(underflows.argmax()) if underflows.any() else -1
     return ClassMoments(totals, means, scatters, lost)
 
 
@@ -185,7 +185,7 @@ def _product(a: Any, b: Any) -> Any:
         return a.T @ b
     xp, (n, d) = xp_of(a), b.shape
     tile = max(_TILE, 4 * d)
-    whole = n - n % tile
-    tiles = (xp.reshape(m[:whole, :], (-1, tile, m.shape[1])) for m in (a, b))
+    n_tiled = n - n % tile
+    tiles = (xp.reshape(m[:n_tiled, :], (-1, tile, m.shape[1])) for m in (a, b))
     sums = xp.sum(xp.matmul(xp.matrix_transpose(next(tiles)), next(tiles)), axis=0)
-    return sums + a[whole:, :].T @ b[whole:, :]
+    return sums + a[n_tiled:, :].T @ b[n_tiled:, :]

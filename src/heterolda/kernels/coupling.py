@@ -47,20 +47,20 @@ class Curve(NamedTuple):
         def put(values: Array) -> Any:
             return put_like(values, scores)
 
-        def of_side(no: Array, yes: Array) -> Any:
-            """Return `yes` for positive scores and `no` for others."""
-            equal = (no == yes).all()
-            return put(yes) if equal else xp.where(positive, put(yes), put(no))
+        def by_sign(below: Array, above: Array) -> Any:
+            """Return `above` for positive scores and `below` for others."""
+            equal = (below == above).all()
+            return put(above) if equal else xp.where(positive, put(above), put(below))
 
         with np.errstate(all="ignore"):
             s = clip(scores, put(self.low), put(self.high))
             beyond = xp.where(s == scores, 1.0, scores / s)
-            x = s * (put(self.bend) * s + of_side(*self.slope))
-            x += of_side(-self.step[0], self.step[1]) * _doublings(beyond)
+            x = s * (put(self.bend) * s + by_sign(*self.slope))
+            x += by_sign(-self.step[0], self.step[1]) * _doublings(beyond)
             if self.offset.any():
-                x += of_side(-self.offset[0], self.offset[1])
-        yes = xp.maximum(x, MIN_LOG_ODDS + 0.5 * clip(x, 0.0, None))
-        x = xp.where(positive, yes, clip(x, None, 0.0))
+                x += by_sign(-self.offset[0], self.offset[1])
+        above = xp.maximum(x, MIN_LOG_ODDS + 0.5 * clip(x, 0.0, None))
+        x = xp.where(positive, above, clip(x, None, 0.0))
         return clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 

@@ -11,7 +11,7 @@ import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, is_numpy, xp_of
 
 # Scores are clipped to this size, so that their sums do not overflow.
-_LARGEST_SCORE, _ROOM = 1e300, 1e8
+_LARGEST_SCORE, _MARGIN = 1e300, 1e8
 # Up to this many products of features and coefficients are summed in one call.
 _FEW_PRODUCTS = 1 << 16
 
@@ -55,13 +55,13 @@ def _finite(X: Any, products: Callable[[Any], Any], intercept: Any) -> Any:
         scores = products(X)
         scores += intercept
         # The sum is finite only if all scores are.
-        if bool(xp.isfinite(xp.sum(scores) * _ROOM)):
+        if bool(xp.isfinite(xp.sum(scores) * _MARGIN)):
             return scores
         size = xp.max(xp.abs(X), axis=1, keepdims=True)
         size = xp.where(size > 0, size, 1.0)
         scaled = size * (products(X / size) + intercept / size)
         scaled = xp.clip(scaled, -_LARGEST_SCORE, _LARGEST_SCORE)
-        return xp.where(xp.isfinite(scores * _ROOM), scores, scaled)
+        return xp.where(xp.isfinite(scores * _MARGIN), scores, scaled)
 
 
 def _products(X: Array, coef: Array) -> Array:

@@ -15,7 +15,7 @@ import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index
 
 # Outcomes of a pair: solved; S1 + S2 is singular; not solved for another reason.
-DONE, SINGULAR, UNSURE = range(3)
+DONE, SINGULAR, UNSOLVED = range(3)
 # With more features, NumPy's linear algebra is faster.
 MAX_FEATURES = 128
 

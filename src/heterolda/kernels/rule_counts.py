@@ -28,9 +28,9 @@ class RowsOfPairs:
     weight: Array | None  # weights of the rows
     order: Index  # indices of the rows, sorted by class
     bounds: Index  # class k is order[bounds[k] : bounds[k + 1]], (n_classes + 1,)
-    chosen: Mask  # classes whose rows count
+    chosen: Mask  # classes whose rows are counted
     classes: Index  # classes of each pair, -1 for none, (n_pairs, 2)
-    judged: Mask  # pairs that count
+    counted: Mask  # pairs that are counted
 
 
 def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> Array:
@@ -40,14 +40,14 @@ def rule_counts(rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes) -> A
     each class of a pair, and zeros where nothing was counted. A positive score votes
     for the second class; a score of zero may be rounded to either sign.
     """
-    counts = np.zeros((len(rows.judged), 2, 3))
+    counts = np.zeros((len(rows.counted), 2, 3))
     n_products = len(rows.order) * 4 * rules[0].size // max(1, len(rows.chosen))
     flags = rows.X.flags
     native = rows.X.dtype == np.float64 and flags.c_contiguous and flags.aligned
     if kernels.compiled is None or n_products > _FEW_PRODUCTS or not native:
         _add_counts(rows, rules, others, counts)
     else:
-        selection = rows.order, rows.bounds, rows.chosen, rows.classes, rows.judged
+        selection = rows.order, rows.bounds, rows.chosen, rows.classes, rows.counted
         inputs = rows.X, rows.weight, *selection, *rules, *others
         kernels.compiled.rule_counts(*map(kernels.ready, inputs), counts)
     return counts
@@ -57,7 +57,7 @@ def _add_counts(
     rows: RowsOfPairs, rules: Hyperplanes, others: Hyperplanes, counts: Array
 ) -> None:
     """Add the errors to counts, class by class."""
-    classes = np.where(rows.judged[:, None], rows.classes, -1).ravel()
+    classes = np.where(rows.counted[:, None], rows.classes, -1).ravel()
     for k in np.flatnonzero(rows.chosen):
         positions = np.flatnonzero(classes == k)
         pairs, second = positions // 2, positions % 2 == 1

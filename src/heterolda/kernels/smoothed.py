@@ -104,21 +104,21 @@ def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array
     u, w0, (c, *covariances) = v[:-1], v[-1], rows.moments
     first = rows.first
     side = np.where(first, 1.0, -1.0)
-    turned = [S @ u for S in covariances]
-    variances = [u @ part for part in turned]
+    Su = [S @ u for S in covariances]
+    variances = [u @ part for part in Su]
     with np.errstate(divide="ignore", invalid="ignore"):
-        over = side / (h * np.sqrt(np.where(first, *variances)))
+        inverse_scale = side / (h * np.sqrt(np.where(first, *variances)))
         narrow = np.sqrt((1 - h) * (1 + h))
-        a = (w0 - side * (c @ u / 2) - narrow * (u @ rows.columns)) * over
+        a = (w0 - side * (c @ u / 2) - narrow * (u @ rows.columns)) * inverse_scale
         logs = np.log(rows.share)
         value = float(logsumexp(logs + log_ndtr(a)))
         # Derivatives of ln p_h with respect to each a_j.
         density = np.exp(logs - 0.5 * a**2 - value) / np.sqrt(2 * np.pi)
-        in_w0 = density * over
-        turn = [density[part] @ a[part] for part in (first, ~first)]
+        in_w0 = density * inverse_scale
+        slope_of_scale = [density[part] @ a[part] for part in (first, ~first)]
         gradient = -narrow * (rows.columns @ in_w0) - c / 2 * (side @ in_w0)
-        gradient -= turn[0] / variances[0] * turned[0]
-        gradient -= turn[1] / variances[1] * turned[1]
+        gradient -= slope_of_scale[0] / variances[0] * Su[0]
+        gradient -= slope_of_scale[1] / variances[1] * Su[1]
     return value, np.append(gradient, in_w0.sum())
 
 

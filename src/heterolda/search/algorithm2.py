@@ -21,7 +21,7 @@ from heterolda.kernels.algorithm2 import (
     make_block,
 )
 
-# Largest number of values and iterations processed between checks for interrupts.
+# Maximum number of values, and of iterations, between checks for interrupts.
 _NUMBERS_PER_CALL, _ITERATIONS_PER_CALL = 2**26, 1024
 # Unnecessary rows that iterations may touch before rows are sorted again, as a share of
 # all rows: touching these takes about as long as sorting.
@@ -93,17 +93,17 @@ def paper_search(
     if weight is not None:
         units, unit = grid_weights(weight)
     block = make_block(X, first, units)
-    now = np.array(v, dtype=np.float64)
-    start = count_errors(X, first, units, now)
+    current = np.array(v, dtype=np.float64)
+    start = count_errors(X, first, units, current)
     state = np.array([1, start, start, 0])
-    changes = np.zeros(2 * len(now), dtype=np.int64)
+    changes = np.zeros(2 * len(current), dtype=np.int64)
     n_per_call = min(1 + _NUMBERS_PER_CALL // X.size, _ITERATIONS_PER_CALL)
     logs = [np.array([[start], [-1]])]
     while state[ITERATIONS] < max_iter and state[STALLED] < patience and state[FEWEST]:
         n_done = int(state[ITERATIONS])
         until = min(n_done + n_per_call, max_iter)
         log = np.empty((2, until), dtype=np.int64)
-        block.run(now, changes, state, log, step, _LENIENCY, patience, until)
+        block.run(current, changes, state, log, step, _LENIENCY, patience, until)
         logs.append(log[:, n_done : state[ITERATIONS]])
     log = np.hstack(logs)
     best = _best_rule(v, log, step)
@@ -117,10 +117,10 @@ def paper_search(
 
 def _best_rule(v: Array, log: Count, step: float) -> Array:
     """Return the first rule with the lowest count by repeating the logged moves."""
-    now = np.array(v, dtype=np.float64).tolist()  # overflow does not warn
+    current = np.array(v, dtype=np.float64).tolist()  # overflow does not warn
     history, moves = log.tolist()
     for winner in moves[1 : history.index(min(history)) + 1]:
         i, is_minus = divmod(winner, 2)
-        size = step * abs(now[i])
-        now[i] += -size if is_minus else size
-    return np.array(now)
+        size = step * abs(current[i])
+        current[i] += -size if is_minus else size
+    return np.array(current)

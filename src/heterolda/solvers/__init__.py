@@ -49,7 +49,7 @@ __all__ = [
 # With at least this many features, BLAS would use threads, which cost more than they
 # gain on the matrices of a pair, so it is limited to one. (Threads over pairs gain
 # nothing.)
-_THREADED = 24
+_BLAS_THREADS_FROM = 24
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
 # Seconds per pair, divided by the cube of the number of features; with Krylov spaces,
@@ -160,7 +160,7 @@ def _in_batches(
     pairs = "one pair" if n == 1 else f"{n} pairs"
     show = progress_of(f"solving {pairs} of classes with {d} features", seconds)
     rules = []
-    with nullcontext() if n == 1 or d < _THREADED else one_blas_thread():
+    with nullcontext() if n == 1 or d < _BLAS_THREADS_FROM else one_blas_thread():
         for start in range(0, n, step):
             rules.append(solve_batch(moments.take(slice(start, start + step))))
             show(min(1.0, (start + step) / n))

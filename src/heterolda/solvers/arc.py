@@ -220,9 +220,9 @@ class Arc:
         prior = log1 - log2
         sizes = np.abs(a.table[4:6]), np.abs(b.table[4:6])
         with np.errstate(invalid="ignore"):
-            y1_most, y2_most = np.maximum(*sizes)
-            y1_least = np.maximum(np.maximum(b.y1, -a.y1), 0.0)
-            y2_least = np.maximum(np.maximum(a.y2, -b.y2), 0.0)
-            lower = prior - b.log_ratio - 0.5 * (y1_most**2 - y2_least**2)
-            upper = prior - a.log_ratio - 0.5 * (y1_least**2 - y2_most**2)
+            y1_max, y2_max = np.maximum(*sizes)
+            y1_min = np.maximum(np.maximum(b.y1, -a.y1), 0.0)
+            y2_min = np.maximum(np.maximum(a.y2, -b.y2), 0.0)
+            lower = prior - b.log_ratio - 0.5 * (y1_max**2 - y2_min**2)
+            upper = prior - a.log_ratio - 0.5 * (y1_min**2 - y2_max**2)
         return lower, upper

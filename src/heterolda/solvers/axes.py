@@ -89,8 +89,8 @@ class PrincipalAxes:
             form *= is_weak[:, :, None] & is_weak[:, None, :]
             diagonal = np.einsum("pii->pi", form)
             diagonal += np.where(is_weak, 0.0, 2.0 + np.arange(is_weak.shape[1]))
-            values, turn = np.linalg.eigh(form)
-            axes[:, :, block] = weak_axes @ turn
+            values, rotation = np.linalg.eigh(form)
+            axes[:, :, block] = weak_axes @ rotation
             variances[:, block] = np.where(
                 is_weak, values * WEAK_AXIS * largest, variances[:, block]
             )
@@ -130,9 +130,9 @@ class PrincipalAxes:
         delta = self.units.delta / self.units.scale
         noise = delta.shape[1] * EPS * self.variances[:, -1:]
         deviation = np.sqrt(np.maximum(self.variances, 0) + noise)
-        least = REAL_PART * np.max(np.abs(delta), axis=1, keepdims=True)
+        smallest = REAL_PART * np.max(np.abs(delta), axis=1, keepdims=True)
         part = self._part_along_noise(delta)
-        part[np.abs(part) <= np.maximum(REAL_SEPARATION * deviation, least)] = 0
+        part[np.abs(part) <= np.maximum(REAL_SEPARATION * deviation, smallest)] = 0
         square = np.sum(part**2, axis=1, keepdims=True)
         w: Array = (self.axes @ part[:, :, None])[:, :, 0]
         return 2.0 * w / np.where(square > 0, square, 1.0) / self.units.scale

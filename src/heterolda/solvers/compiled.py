@@ -18,18 +18,18 @@ from heterolda.kernels.pair_solver import (
     DONE,
     MAX_FEATURES,
     SINGULAR,
-    UNSURE,
+    UNSOLVED,
     solve_pairs,
 )
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 
-# DONE, SINGULAR or UNSURE for each pair.
+# DONE, SINGULAR or UNSOLVED for each pair.
 Outcome = NDArray[np.uint8]
 # Number of operations that justifies a thread: a few milliseconds.
 _WORTH_A_THREAD = 10_000_000
-_NO_DRAWS = np.random.default_rng(0)
+_UNUSED_RNG = np.random.default_rng(0)
 
 
 def is_compiled(solver: object, n_features: int) -> bool:
@@ -57,10 +57,10 @@ def solve_compiled(moments: Moments, solver: Global) -> Rules:
         n_tasks = 4 * len(index) * work // _WORTH_A_THREAD
         solved = Rules.concatenate(in_threads(singular, len(index), n_tasks))
         rules = rules.replaced(index, solved)
-    unsure = np.flatnonzero(outcome == UNSURE)
-    if len(unsure):
-        pencil = moments.take(unsure).pencil()
-        rules = rules.replaced(unsure, solver.solve(pencil, _NO_DRAWS))
+    unsolved = np.flatnonzero(outcome == UNSOLVED)
+    if len(unsolved):
+        pencil = moments.take(unsolved).pencil()
+        rules = rules.replaced(unsolved, solver.solve(pencil, _UNUSED_RNG))
     return rules
 
 
@@ -87,8 +87,8 @@ def _solve_singular(moments: Moments, solver: Global) -> Rules:
     outcome[axes.separation().any(axis=1) | axes.units.differs.any(axis=1)] = SINGULAR
     gap = np.where(axes.blurred(), np.nan, rules.gap)
     rules = replace(rules, dropped=axes.dropped(), gap=gap)
-    unsure = np.flatnonzero(outcome != DONE)
-    if len(unsure):
-        pencil = moments.take(unsure).pencil(axes=axes.take(unsure))
-        rules = rules.replaced(unsure, solver.solve(pencil, _NO_DRAWS))
+    unsolved = np.flatnonzero(outcome != DONE)
+    if len(unsolved):
+        pencil = moments.take(unsolved).pencil(axes=axes.take(unsolved))
+        rules = rules.replaced(unsolved, solver.solve(pencil, _UNUSED_RNG))
     return rules

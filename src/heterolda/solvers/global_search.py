@@ -139,13 +139,13 @@ def branch_and_bound(arc: Arc, gap: float) -> tuple[Pieces, Array, Index]:
     and the number of points evaluated there.
     """
     n_pairs = len(arc.low)
-    every = np.arange(n_pairs)
-    low, high = arc.ends(every)
-    points = arc.evaluate(every, np.tile(_START, (n_pairs, 1)))
-    latest = _cut_at(arc, every, low, points, high)
+    pairs = np.arange(n_pairs)
+    low, high = arc.ends(pairs)
+    points = arc.evaluate(pairs, np.tile(_START, (n_pairs, 1)))
+    latest = _cut_at(arc, pairs, low, points, high)
     # The ends of the arc are the trivial rules, which also bound the optimum.
     best_log = arc.log_priors.min(axis=0)
-    np.minimum.at(best_log, every.repeat(len(_START)), points.log_error)
+    np.minimum.at(best_log, pairs.repeat(len(_START)), points.log_error)
     n_evaluations = np.full(n_pairs, len(_START))
     closed: list[Pieces] = []
     for _ in range(_MAX_ROUNDS):
@@ -214,8 +214,8 @@ def _bound_if_similar(pencil: Pencil) -> Array:
     terms = excess - np.log1p(excess) + pencil.c**2 / pencil.beta
     variation = np.sqrt(0.25 * np.maximum(terms.sum(axis=1), 0.0))
     with np.errstate(divide="ignore"):
-        least = np.log(pencil.priors.min(axis=1))
-        bound: Array = least + np.log1p(-np.minimum(variation, 1.0))
+        min_log = np.log(pencil.priors.min(axis=1))
+        bound: Array = min_log + np.log1p(-np.minimum(variation, 1.0))
     return bound
 
 
@@ -266,14 +266,16 @@ def _best(arc: Arc, pieces: Pieces, best_log: Array) -> Array:
     best = np.zeros(len(best_log))
     _choose(best, best_log, pieces.pair, pieces.a.x, pieces.a.log_error)
     # A minimum is at least as good as any point, up to rounding.
-    least = np.nextafter(best_log, np.inf) + LOG_ERROR_ROUNDING
-    np.minimum.at(least, pair, minima_log)
-    _choose(best, least, pair, minima, minima_log)
+    min_log = np.nextafter(best_log, np.inf) + LOG_ERROR_ROUNDING
+    np.minimum.at(min_log, pair, minima_log)
+    _choose(best, min_log, pair, minima, minima_log)
     return best
 
 
-def _choose(best: Array, least: Array, pair: Index, x: Array, log_error: Array) -> None:
+def _choose(
+    best: Array, min_log: Array, pair: Index, x: Array, log_error: Array
+) -> None:
     """Set `best` to the first x of each pair with the least error."""
-    index = np.flatnonzero((log_error == least[pair]) & np.isfinite(x))
+    index = np.flatnonzero((log_error == min_log[pair]) & np.isfinite(x))
     index = index[np.argsort(-x[index])]
     best[pair[index]] = x[index]

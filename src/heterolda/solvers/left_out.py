@@ -78,8 +78,8 @@ class LeftOut:
         weights, members = self.moments.weights, {}
         for k, mean in enumerate(self.moments.means):
             rows = self.rows.of_class(k)
-            most = (1 - SAME_SUM) * min(weights[k], pooled_freedom(weights))
-            rows = rows.take(rows.frequencies < most)
+            max_weight = (1 - SAME_SUM) * min(weights[k], pooled_freedom(weights))
+            rows = rows.take(rows.frequencies < max_weight)
             members[k] = rows, (rows.X - mean) @ self.lda.basis
         return members
 

@@ -106,10 +106,10 @@ class FixedPoint:
             result[better], threshold[better] = u[better], t[better]
             result_error[better] = error[better]
             converged = has_root & (gradient <= tol)
-            broken = ~has_root | ~np.isfinite(next_u).all(axis=1)
-            status[active & broken] = Status.NO_ROOT
+            failed = ~has_root | ~np.isfinite(next_u).all(axis=1)
+            status[active & failed] = Status.NO_ROOT
             status[active & converged] = Status.CONVERGED
-            active &= ~(converged | broken)
+            active &= ~(converged | failed)
             u = next_u
         return Rules.from_coordinates(
             pencil, result, threshold, result_error, status=status, n_iter=n_iter
@@ -255,13 +255,13 @@ def _best_trial(pencil: Pencil, a: Array, b: Array, ends: list[Array]) -> Rules:
     size = np.where(a + b > 0, a + b, np.abs(a) + np.abs(b))
     weights = np.array([b, a])
     # S1 and S2 of each pair; directions use those without raised variances.
-    plain = np.stack([pencil.alpha0, pencil.beta0], axis=2)
+    unraised = np.stack([pencil.alpha0, pencil.beta0], axis=2)
     S = np.stack([pencil.alpha, pencil.beta], axis=1)
     steps = blocks(len(a), max(2, _BATCH_SIZE // max(1, d)))
     for p, block in product(range(n_pairs), steps):
         # A trial whose matrix happens to be singular is infinite, and cannot win.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            trials = plain[p] @ weights[:, block]
+            trials = unraised[p] @ weights[:, block]
             np.divide(pencil.c[p, :, None], trials, out=trials)
             if ends and not block.start:
                 trials[:, : len(ends)] = np.transpose([end[p] for end in ends])

@@ -115,7 +115,7 @@ class Pencil:
             if axes is None:
                 axes = PrincipalAxes.of(total[ill], units.take(ill), weights[ill])
             blurred[ill] = axes.blurred()
-            careful, rank[ill] = axes.whitening(), axes.rank
+            resolved, rank[ill] = axes.whitening(), axes.rank
             resolution[ill] = axes.resolution
             separation[ill], dropped[ill] = axes.separation(), axes.dropped()
             # Dropping constant features is the Moore-Penrose inverse in any units.
@@ -125,9 +125,9 @@ class Pencil:
                 scale = scale.copy()
                 scale[pairs] = scale[pairs].max(axis=1, keepdims=True)
                 scaled[pairs] = scaled_by(covariances[pairs], scale[pairs])
-                careful[redo] = _moore_penrose(scaled[pairs], rank[pairs])
-                rank[pairs] = np.count_nonzero(careful[redo].any(axis=1), axis=1)
-            whitening[ill] = np.where(constant[ill, :, None], 0.0, careful)
+                resolved[redo] = _moore_penrose(scaled[pairs], rank[pairs])
+                rank[pairs] = np.count_nonzero(resolved[redo].any(axis=1), axis=1)
+            whitening[ill] = np.where(constant[ill, :, None], 0.0, resolved)
 
         basis, alpha, beta = _diagonalize(scaled, whitening, rank)
         c = ((units.delta / scale)[:, None, :] @ basis)[:, 0]
@@ -146,9 +146,9 @@ class Pencil:
             used = np.any(basis, axis=1)
             floored = np.any(zero & used[:, None], axis=2)
         if resolution.any():
-            least = _least_resolved(scaled, basis, resolution)
-            alpha = np.clip(alpha, least[:, 0], 1 - least[:, 1])
-            beta = np.clip(beta, least[:, 1], 1 - least[:, 0])
+            smallest = _smallest_resolved(scaled, basis, resolution)
+            alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
+            beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0
         separable = separation.any(axis=1, keepdims=True)
         return cls(
@@ -315,15 +315,15 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
     return noise
 
 
-def _least_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
+def _smallest_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
     """Return the smallest variances that are resolved, where above the floor."""
     share = np.einsum("pkii->pki", scaled) @ basis**2
     share *= resolution[:, :, None] / 4
     # Directions beyond the rank repeat the value of the first.
     used: Mask = np.any(basis, axis=1)
     share = np.where(used[:, None], share, share[:, :, :1])
-    least: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
-    return least
+    smallest: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
+    return smallest
 
 
 def _along(c: Array, basis: Array) -> Array:

@@ -116,7 +116,7 @@ class Rules:
             error = np.where(trivial, np.minimum(p1, p2), error)
             status = np.where(trivial, Status.TRIVIAL, status)
         fisher = (pencil.basis @ pencil.fisher_coordinates[:, :, None])[:, :, 0]
-        middle = np.einsum("pi,pki->p", fisher, pencil.means) / 2
+        projected = np.einsum("pi,pki->p", fisher, pencil.means) / 2
         return cls(
             coef=-w,
             intercept=w0,
@@ -127,7 +127,7 @@ class Rules:
             means=means,
             deviations=deviations,
             fisher_coef=-fisher,
-            fisher_intercept=middle + pencil.log_tau,
+            fisher_intercept=projected + pencil.log_tau,
             rank=pencil.rank,
             dropped=pencil.dropped,
             floored=pencil.floored,

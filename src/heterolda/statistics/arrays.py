@@ -126,7 +126,9 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
     if not np.array_equal(content["format"], _FORMAT):
         raise ValueError(f"its format is not {_FORMAT}: save the statistics again")
     try:
-        _ = [values.tolist() for values in content.values() if values.dtype.kind == "U"]
+        for values in content.values():
+            if values.dtype.kind == "U":
+                values.tolist()
     except (SystemError, ValueError) as error:
         raise ValueError("its text has characters beyond Unicode") from error
     classes, names = content["classes"], content.get("feature_names")

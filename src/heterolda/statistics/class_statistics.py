@@ -1,4 +1,4 @@
-"""Additive class statistics, all that a fit needs of the data."""
+"""Additive class statistics, which are all that a fit needs to know of the data."""
 
 from __future__ import annotations
 
@@ -250,8 +250,8 @@ class ClassStatistics:
             The statistics.
         """
         if missing not in MISSING:
-            words = f"must be one of {list(MISSING)}, got {missing!r}"
-            raise ParameterError("missing", words)
+            problem = f"must be one of {list(MISSING)}, got {missing!r}"
+            raise ParameterError("missing", problem)
         if missing == "em":
             X, y = on_host(X, y)
         names = None if type(X) is np.ndarray else get_feature_names(X)
@@ -351,7 +351,7 @@ class ClassStatistics:
                 "gather the statistics of the other rows again"
             )
         names, given = self._common(other)
-        union_of_labels(self.classes, other.classes)  # rejects to mix types
+        union_of_labels(self.classes, other.classes)  # raises if types mix
         removed = other.classes[other.weights > 0]
         absent = np.setdiff1d(removed, self.classes[self.weights > 0])
         if len(absent):
@@ -426,8 +426,8 @@ class ClassStatistics:
     def decayed(self, factor: float) -> Self:
         """Return statistics in which every row counts less, for classes that drift.
 
-        Weights and scatters are multiplied by the factor; means stay. If you decay
-        before adding each chunk of n rows, the total weight tends to
+        Weights and scatters are multiplied by the factor; means do not change. If you
+        decay before adding each chunk of n rows, the total weight tends to
         ``n / (1 - factor)``.
 
         Parameters
@@ -444,8 +444,8 @@ class ClassStatistics:
         check_decay("factor", factor)
         self._check_sums()
         result = self.scaled(factor)
-        least = np.where(self.weights > 0, _MIN_WEIGHT, 0.0)
-        result.weights = np.maximum(result.weights, least)
+        smallest = np.where(self.weights > 0, _MIN_WEIGHT, 0.0)
+        result.weights = np.maximum(result.weights, smallest)
         return result
 
     def scaled(self, factor: float) -> Self:
@@ -585,8 +585,8 @@ class ClassStatistics:
             stats = cls(**read_moments(content))
             with np.errstate(over="ignore"):
                 squares = stats.squares
-            least = squares / np.maximum(stats.weights, 1.0)[:, None]
-            check_range(least, squares > 0, "scatters")
+            smallest = squares / np.maximum(stats.weights, 1.0)[:, None]
+            check_range(smallest, squares > 0, "scatters")
         except (KeyError, TypeError, ValueError) as error:
             raise unreadable(path, "class statistics", error) from error
         return stats

@@ -50,13 +50,13 @@ MAX_STEPS = 1000
 # Share of the pooled variances that is added to variances: without it the likelihood
 # has no maximum where features depend on each other.
 _MIN_VARIANCE = 1e-9
-# Steps end at this distance from the limit, in standard deviations, as estimated from
-# the last two. For classes that borrow, or whose correlations have an eigenvalue below
-# _DEPENDENT, they also end when the log-likelihood rises by less than _GAIN per
+# Stop at this distance from the limit, in standard deviations, as estimated from the
+# last two steps. For classes that borrow, or whose correlations have an eigenvalue
+# below _DEPENDENT, also stop when the log-likelihood rises by less than _GAIN per
 # parameter.
 _DISTANCE, _DEPENDENT, _GAIN = 1e-7, 1e-4, 1e-3
-# Largest number of steps that an extrapolation may replace.
-_LONGEST = 1000.0
+# Maximum number of steps that an extrapolation may replace.
+_MAX_EXTRAPOLATED = 1000.0
 _START_VARIANCE = 1e-6
 _TINY = float(np.finfo(float).tiny)
 
@@ -186,8 +186,8 @@ def filled_rows(X: NDArray[Any], stats: Any) -> Array:
     covariance = stats.scatters.sum(axis=0) / total + shifts.T @ shifts
     variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
-    least = _MIN_VARIANCE * np.eye(len(mean))
-    precision = np.linalg.inv(covariance / np.outer(scale, scale) + least)
+    ridge = _MIN_VARIANCE * np.eye(len(mean))
+    precision = np.linalg.inv(covariance / np.outer(scale, scale) + ridge)
     order, _ = group_by_pattern(~np.isnan(X), codes)
     rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
     result = np.empty(X.shape)
@@ -200,7 +200,7 @@ def filled_rows(X: NDArray[Any], stats: Any) -> Array:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Likelihood of moments, a matrix of mean and covariance for each class."""
+    """Likelihood of moments: for each class, a matrix of its mean and covariance."""
 
     passes: Passes
     weights: Array  # of rows with at least one value, (n_classes,)
@@ -256,16 +256,16 @@ class Likelihood:
             rate = np.minimum(last / np.maximum(size, _TINY), 1 - 1e-9)
             distance = last * rate / (1 - rate)
             fast = after - before > gain
-            going = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
-            if not going.any():
+            active = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
+            if not active.any():
                 return second, scatters, values, True
             # Varadhan and Roland's third scheme, where covariances stay definite.
-            length = size / np.maximum(bend, size / _LONGEST + _TINY)
+            length = size / np.maximum(bend, size / _MAX_EXTRAPOLATED + _TINY)
             length = np.maximum(length, 1.0)[:, None, None]
-            leap = moments + 2 * length * step1 + length**2 * (step2 - step1)
-            definite = np.linalg.eigvalsh(leap[:, 1:])[:, 0] > _MIN_VARIANCE / 2
-            leap = np.where(definite[:, None, None], leap, second)
-            third, _, value = self.step(leap)
+            extrapolated = moments + 2 * length * step1 + length**2 * (step2 - step1)
+            definite = np.linalg.eigvalsh(extrapolated[:, 1:])[:, 0] > _MIN_VARIANCE / 2
+            extrapolated = np.where(definite[:, None, None], extrapolated, second)
+            third, _, value = self.step(extrapolated)
             moments = np.where((value >= after)[:, None, None], third, second)
         return second, scatters, values, False
 
@@ -331,21 +331,21 @@ def _pooled(likelihood: Likelihood, start: Array, n_complete: float) -> Array:
     d, total = len(likelihood.scale), likelihood.weights.sum()
     identity = np.broadcast_to(np.eye(d), likelihood.scatters.shape)
     rows = float(d) if n_complete <= d + 1 else 0.0
-    together = replace(
+    pooled_likelihood = replace(
         likelihood,
         n_prior=np.full(len(start), rows),
         scatters=(rows + total * _MIN_VARIANCE) * identity,
         shared=True,
     )
     start = np.concatenate([start[:, :1], identity], axis=1)
-    covariance: Array = together.climb(start)[0][0, 1:]
+    covariance: Array = pooled_likelihood.climb(start)[0][0, 1:]
     return covariance
 
 
 def _warn_unseen(
     unseen: Mask, classes: NDArray[Any], names: NDArray[Any] | None
 ) -> None:
-    """Warn of features that have no value in some classes."""
+    """Warn about features that have no value in some classes."""
     features, lacking = np.flatnonzero(unseen.any(axis=0)), unseen.any(axis=1)
     if lacking.any():
         warnings.warn(

@@ -27,12 +27,12 @@ Sums = tuple[Array, Array, Any]  # weights, means and `Scatters`
 
 # Up to this many features, scatters are faster than factors.
 NARROW = 100
-# Peak number of (d, d) matrices in a fit: per class, and in addition.
-_PER_CLASS, _IN_ADDITION = 4, 8
+# Peak number of (d, d) matrices in a fit: per class, and for all classes together.
+_PER_CLASS, _FIXED = 4, 8
 # Fits that need no more bytes than this are never rejected.
 _SMALL = 1 << 28
 # A sparse column counts as dense in a class if its nonzeros have more than this share
-# of the weight. Products of dense blocks are also faster then.
+# of the weight. Above it, dense products are also faster.
 _DENSE = 0.1
 
 _OVERFLOW = (
@@ -61,7 +61,7 @@ class RangeError(ParameterError):
 def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") -> None:
     """Reject features whose squares overflow, or underflow where a feature `varies`.
 
-    The last axis is that of the features.
+    Features are on the last axis.
     """
     vanished = varies & (squares < SMALLEST_SQUARE)
     for bad, problem in ((~np.isfinite(squares), _OVERFLOW), (vanished, _UNDERFLOW)):
@@ -88,7 +88,7 @@ def available_memory() -> float:
 def check_memory(n_classes: int, n_features: int) -> None:
     """Reject covariances whose fit needs more than the memory."""
     matrix = 8 * n_features**2
-    needed = (_PER_CLASS * n_classes + _IN_ADDITION) * matrix
+    needed = (_PER_CLASS * n_classes + _FIXED) * matrix
     if needed <= _SMALL or needed <= (available := available_memory()):
         return
     raise ValueError(
@@ -166,25 +166,25 @@ def _sparse_sums(rows: Rows) -> Sums:
 
 
 def _add_sparse(X: Any, w: Array, mean: Array, scatter: Array) -> Mask:
-    """Write the moments of one class; return which features vary."""
+    """Write the moments of one class; return a mask of the features that vary."""
     sizes, total = np.diff(X.indptr), w.sum()
-    filled = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
-    is_dense = filled > _DENSE * total
-    sparse, full = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
-    z, X = X[:, full].toarray(), X[:, sparse]
-    mean[sparse], mean[full] = X.T @ w / total, z[0]
-    z -= mean[full]  # centering on a row makes the scatter of a constant column zero
+    weight_of_nonzeros = np.bincount(X.indices, np.repeat(w, sizes), X.shape[1])
+    is_dense = weight_of_nonzeros > _DENSE * total
+    sparse, dense = np.flatnonzero(~is_dense), np.flatnonzero(is_dense)
+    z, X = X[:, dense].toarray(), X[:, sparse]
+    mean[sparse], mean[dense] = X.T @ w / total, z[0]
+    z -= mean[dense]  # centering on a row makes the scatter of a constant column zero
     shift = w @ z / total
-    mean[full] += shift
+    mean[dense] += shift
     z -= shift
-    varies = filled > 0
-    varies[full] = z.any(axis=0)
+    varies = weight_of_nonzeros > 0
+    varies[dense] = z.any(axis=0)
     root = np.sqrt(w)
     z *= root[:, None]
     X.data *= np.repeat(root, np.diff(X.indptr))
     across = X.T @ z  # of centered columns, because z sums to zero
-    scatter[np.ix_(full, full)] = z.T @ z
-    scatter[np.ix_(sparse, full)], scatter[np.ix_(full, sparse)] = across, across.T
+    scatter[np.ix_(dense, dense)] = z.T @ z
+    scatter[np.ix_(sparse, dense)], scatter[np.ix_(dense, sparse)] = across, across.T
     between = np.sqrt(total) * mean[sparse]
     products = (X.T.tocsr() @ X).toarray()  # in C order
     products -= np.outer(between, between)

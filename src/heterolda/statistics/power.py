@@ -26,7 +26,7 @@ FARTHEST = 10.0
 MIN_POWER, MAX_POWER = -2.0, 4.0
 _N_HALVINGS = 10
 # Rounds of clipping outliers, and the tolerance for values at the limit.
-_MAX_ROUNDS, _NEARLY = 20, 1 + 1e-9
+_MAX_ROUNDS, _AT_LIMIT = 20, 1 + 1e-9
 _DIGITS = 2
 # Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
 # constant class would favor any power that stretches the scale around it.
@@ -114,7 +114,7 @@ def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
         mean = share @ u
         deviation = np.sqrt(share @ (u - mean) ** 2)
         limit = FARTHEST * deviation
-        if (np.abs(u - mean) <= limit * _NEARLY).all():
+        if (np.abs(u - mean) <= limit * _AT_LIMIT).all():
             break
         u = np.clip(u, mean - limit, mean + limit)
     scale = half * deviation
@@ -139,7 +139,7 @@ def _powers(z: Any, lambdas: Any) -> Any:
 
 
 def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
-    """Return the power of each feature, a row of z; columns are sorted by class.
+    """Return the most likely power of each feature, a row of z sorted by class.
 
     The log-likelihood of a class is concave (Marchand et al., 2022), and so is the sum,
     whose maximum is found by bisection on the sign of its slope: the mean of
@@ -164,22 +164,22 @@ def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
     side = np.copysign(1.0, z)
     size = np.log1p(np.abs(z))
     before = centered(z)[1]
-    counts = before > _MIN_VARIANCE
-    before[~counts] = 1.0
-    tilt = (sums(side * size) * counts).sum(axis=1)
+    used = before > _MIN_VARIANCE
+    before[~used] = 1.0
+    tilt = (sums(side * size) * used).sum(axis=1)
     low, high = (np.full(len(z), end) for end in (MIN_POWER, MAX_POWER))
     for _ in range(_N_HALVINGS):
         lambdas = (low + high) / 2
         power = 1 + side * (lambdas[:, None] - 1)
-        grown = np.expm1(power * size)
-        values = grown / power
-        slope = (size * (grown + 1) - values) / power
+        growth = np.expm1(power * size)
+        values = growth / power
+        slope = (size * (growth + 1) - values) / power
         t, variances = centered(side * values)
-        ratios = np.divide(sums(t * slope), variances, where=counts, out=0 * before)
+        ratios = np.divide(sums(t * slope), variances, where=used, out=0 * before)
         rises = tilt > ratios.sum(axis=1)
         low, high = np.where(rises, lambdas, low), np.where(rises, high, lambdas)
     lambdas = np.round((low + high) / 2, _DIGITS)
-    after = np.where(counts, centered(_powers(z.T, lambdas).T)[1], 1.0)
+    after = np.where(used, centered(_powers(z.T, lambdas).T)[1], 1.0)
     spread = np.log(after / before) @ shares
     gain = total * (2 * (lambdas - 1) * tilt - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)

@@ -16,11 +16,11 @@ from heterolda.statistics.rows import Rows, frequency_factor
 
 Hashes = NDArray[np.uint64]
 
-# A sample has this many values for each pair of each class, but at least this many
-# distinct rows of each class; and this many rows of all classes in proportion.
+# Values that a sample has of a class, divided by the number of its pairs; minimum
+# number of distinct rows of a class; and rows of all classes together, in proportion.
 _MAX_VALUES = 1 << 20
 _MIN_ROWS = 500
-IN_ALL = 20_000
+MAX_SAMPLE_ROWS = 20_000
 # Constants of the hash function, and the number of values hashed at a time.
 _FACTORS = np.random.default_rng(1936).integers(2**63, size=4096, dtype=np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -28,19 +28,19 @@ _HALF = np.uint64(32)
 _BLOCK = 1 << 16
 
 
-def most_rows(n_features: int, n_classes: int) -> int:
-    """Return the largest number of distinct rows of a class in a sample."""
+def max_rows_per_class(n_features: int, n_classes: int) -> int:
+    """Return the maximum number of distinct rows of a class in a sample."""
     return max(_MIN_ROWS, _MAX_VALUES // max(1, n_features * (n_classes - 1)))
 
 
 def sampled(rows: Rows) -> Rows:
-    """Return dense rows; at most `most_rows` of each class have positive weight."""
+    """Return dense rows, with weight zero for those beyond `max_rows_per_class`."""
     order, bounds = rows.by_class
-    most = most_rows(rows.X.shape[1], len(rows.classes))
-    if np.diff(bounds).max(initial=0) > most:
+    max_rows = max_rows_per_class(rows.X.shape[1], len(rows.classes))
+    if np.diff(bounds).max(initial=0) > max_rows:
         hashes = row_hashes(rows.X)
         parts = [
-            part if len(part) <= most else part[smallest(hashes[part], most)]
+            part if len(part) <= max_rows else part[smallest(hashes[part], max_rows)]
             for part in np.split(order, bounds[1:-1])
         ]
         # Set other weights to zero, which is faster than copying rows.
@@ -125,8 +125,9 @@ class RowSample:
         return Rows(self.X, encode(self.y, classes), self.weight, classes)
 
     def in_proportion(self) -> tuple[Array, NDArray[Any], Array]:
-        """Return X, y and weights of up to `IN_ALL` rows, all classes in proportion."""
-        return self.X[:IN_ALL], self.y[:IN_ALL], self.weight[:IN_ALL]
+        """Return X, y and weights of up to `MAX_SAMPLE_ROWS` rows, in proportion."""
+        sample = self.take(slice(MAX_SAMPLE_ROWS))
+        return sample.X, sample.y, sample.weight
 
 
 def as_frequencies(
@@ -141,14 +142,14 @@ def as_frequencies(
 
 
 def _in_sample(y: NDArray[Any], hashes: Hashes, n_features: int) -> Mask:
-    """Return a mask of the rows with the smallest hashes, by class or of all."""
-    mask = smallest(hashes, IN_ALL)
+    """Return a mask of the rows with the smallest hashes, of all or of their class."""
+    mask = smallest(hashes, MAX_SAMPLE_ROWS)
     codes = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(codes)
-    most = most_rows(n_features, len(counts))
+    max_rows = max_rows_per_class(n_features, len(counts))
     order = codes.argsort(kind="stable")
     for part in np.split(order, counts.cumsum()[:-1]):
-        mask[part] |= smallest(hashes[part], most)
+        mask[part] |= smallest(hashes[part], max_rows)
     return mask
 
 
@@ -192,8 +193,6 @@ def fold_of(hashes: Hashes, n_folds: int) -> Index:
     return (hashes % np.uint64(n_folds)).astype(np.intp)
 
 
-def smallest(hashes: Hashes, most: int) -> Mask:
-    """Return a mask of the hashes among the `most` smallest distinct ones."""
-    ordered = np.sort(hashes)
-    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
-    return np.asarray(hashes <= ordered[is_new][:most][-1:])
+def smallest(hashes: Hashes, n: int) -> Mask:
+    """Return a mask of the n smallest distinct hashes and their copies."""
+    return np.asarray(hashes <= np.unique(hashes)[:n][-1:])

@@ -9,7 +9,7 @@ basis (d, r) of that space in these units, from a QR decomposition of the factor
 
 and a rule v.z has the normal w = diag(1/s) Q v. If s are the pooled deviations, the
 diagonal of the pooled covariance, toward which covariances are shrunk, is the identity
-in these units, and so in the coordinates. Outside of them, each class has the same
+in these units, and so in the coordinates. Outside that space, each class has the same
 variance in all directions, and means do not differ; one more coordinate represents
 these directions. So rules, errors and certificates equal those of (d, d) matrices.
 """
@@ -63,8 +63,8 @@ class Span:
         n_varying = int(np.count_nonzero(varies))
         variances = squares.sum(axis=0) / max(freedom, 1.0)
         share, diagonal = two_amounts(shrinkage)
-        bare = share == 0 or diagonal == 0
-        if bare:
+        without_diagonal = share == 0 or diagonal == 0
+        if without_diagonal:
             sums = (squares.T / np.maximum(statistics.weights - 1, 1.0)).sum(axis=1)
             variances = (1 - share) * sums + share * len(factors) * variances
         units = np.where(varies, np.sqrt(variances), np.ptp(means, axis=0))
@@ -75,7 +75,7 @@ class Span:
         # it.
         shifts = (means - origin)[:-1]
         outside = np.where(np.arange(len(units)) % 2, 1.0, -1.0)[None] * units
-        careful = bare or freedom >= n_varying
+        careful = without_diagonal or freedom >= n_varying
         rows = [*factors, shifts, outside]
         basis, parts = _orthonormal(rows, varies, units, careful=careful)
         r = basis.shape[1]
@@ -180,8 +180,8 @@ def _orthonormal(
     rows /= units[features]
     Q, R = qr(rows.T, mode="economic", overwrite_a=True, check_finite=False)
     if careful:
-        turn, R = _principal_axes(R, bounds[-3])
-        Q = Q @ turn
+        rotation, R = _principal_axes(R, bounds[-3])
+        Q = Q @ rotation
     size = np.abs(R[:, :-1]).max(axis=1)
     empty = size <= NO_COORDINATE * len(size) * size.max()
     R[empty] = 0.0
@@ -199,8 +199,8 @@ def _orthonormal(
 def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     """Rotate R to the axes of its first n columns, then to those of remaining shifts.
 
-    Variances and shifts that may be rounding errors become zero, so that they separate
-    no classes.
+    Variances and shifts that may be rounding errors become zero, so that they do not
+    separate classes.
     """
     axes, size, _ = np.linalg.svd(R[:, :n])
     rank = np.count_nonzero(size > NO_DEVIATION * np.sqrt(n))
@@ -209,11 +209,11 @@ def _principal_axes(R: Array, n: int) -> tuple[Array, Array]:
     shifts = np.column_stack([shifts, -shifts.sum(axis=1)])  # of all classes
     null = null @ np.linalg.svd(shifts)[0]
     axes = np.hstack([axes[:, :rank], null])
-    turned = axes.T @ R
-    turned[rank:, :n] = 0.0
-    null_shifts = turned[rank:, n:-1]
+    rotated = axes.T @ R
+    rotated[rank:, :n] = 0.0
+    null_shifts = rotated[rank:, n:-1]
     null_shifts[np.abs(null_shifts) <= REAL_SEPARATION * NO_DEVIATION] = 0.0
-    return axes, turned
+    return axes, rotated
 
 
 def _constant_basis(means: Array, features: Mask, units: Array) -> tuple[Array, Array]:

@@ -45,9 +45,9 @@ class WhitenedClasses:
         spread, axes = np.linalg.eigh(within + (shifts.T * priors) @ shifts)
         varies = spread > SINGULAR * max(spread[-1], SINGULAR)
         axes = axes[:, varies] / np.sqrt(spread[varies])
-        spread, turn = np.linalg.eigh(axes.T @ within @ axes)
+        spread, rotation = np.linalg.eigh(axes.T @ within @ axes)
         lifted = np.maximum(spread, VARIANCE_FLOOR)
-        axes = axes @ (turn / np.sqrt(lifted))
+        axes = axes @ (rotation / np.sqrt(lifted))
         basis = axes / scale[:, None]
         whitened = basis.T @ covariances @ basis + np.diag(1 - spread / lifted)
         return cls(basis, priors, weights, shifts @ axes, raised(whitened))

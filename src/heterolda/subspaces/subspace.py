@@ -89,7 +89,7 @@ def find_subspace(
     """
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)
-    n = _number(n_components, method, classes, coordinates)
+    n = _number_of_components(n_components, method, classes, coordinates)
     directions = np.empty((classes.rank, 0))
     if to_pooled == 1:
         directions = fisher(classes, min(n, len(priors) - 1))
@@ -135,7 +135,7 @@ def _total_covariance(
     return total
 
 
-def _number(
+def _number_of_components(
     n: int | None,
     method: str,
     classes: WhitenedClasses,
@@ -149,10 +149,10 @@ def _number(
             ": no feature varies within or between classes, so no direction separates "
             "the classes",
         )
-    most = min(k - 1, rank) if method == "fisher" else rank
+    max_components = min(k - 1, rank) if method == "fisher" else rank
     if n is None:
-        return min(max(k - 1, 2), most)
-    if n <= most:
+        return min(max(k - 1, 2), max_components)
+    if n <= max_components:
         return n
     d, name = len(classes.basis), "n_components"
     reason = f"some of the {d} features are constant or depend on others"
@@ -170,8 +170,8 @@ def _number(
     raise ParameterError(
         name,
         f"={n} is too many: the means of {k} classes differ in at most "
-        f"{count(most, 'direction')}, and method='fisher' finds no others; choose "
-        "fewer, or method='error'",
+        f"{count(max_components, 'direction')}, and method='fisher' finds no others; "
+        "choose fewer, or method='error'",
     )
 
 
@@ -190,8 +190,9 @@ def _explained(
     distances of pairs outside the coordinates.
     """
     n, variances = outside_of(coordinates, covariances)
-    two = np.where(variances.all(), variances, 1.0)[classes.pairs]
-    outside = 0.5 * n * (np.log(two.mean(axis=1)) - np.log(two).mean(axis=1))
+    variances = np.where(variances.all(), variances, 1.0)[classes.pairs]
+    outside = np.log(variances.mean(axis=1)) - np.log(variances).mean(axis=1)
+    outside *= 0.5 * n
     bound = BhattacharyyaBound(classes)
     logs = bound.logs(A)
     # Relative to the bound by the priors alone.

@@ -476,7 +476,7 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
         return SINGULAR;
     int64_t m = form->m, r = form->r;
     if (r == 0 || form->trace > ALL_REAL)
-        return UNSURE;
+        return UNSOLVED;
     reduce(form);
     double *x = form->column + r, largest = 0;
     memset(x, 0, (size_t)r * sizeof(double));
@@ -485,7 +485,7 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
     for (int64_t j = 0; j < r; j++)
         largest = fabs(x[j]) > largest ? fabs(x[j]) : largest;
     if (!(largest <= FARTHEST))
-        return UNSURE;
+        return UNSOLVED;
     if (largest > 0)
         for (int64_t j = 0; j < r; j++)
             x[j] /= largest;
@@ -507,7 +507,7 @@ Outcome diagonalize(Diagonal *form, const Classes *pair)
     memcpy(form->off, tri->off_diag, (size_t)form->r * sizeof(double));
     form->floored[0] = form->floored[1] = false;
     if (!rotate_to_diagonal(form))
-        return UNSURE;
+        return UNSOLVED;
     int64_t r = form->r, k = 0, *directions = form->directions;
     for (int64_t j = 0; j < r; j++) {
         double alpha = form->alpha[j] = clipped(form->alpha[j], 0, 1);
@@ -523,9 +523,9 @@ Outcome diagonalize(Diagonal *form, const Classes *pair)
     form->plain = k == 0;
     form->diagonal = true;
     if (k && !refine(form, pair, directions, k))
-        return UNSURE;
+        return UNSOLVED;
     for (int64_t j = 0; j < r; j++)
         if (!(fabs(form->c[j]) <= FARTHEST))
-            return UNSURE;
+            return UNSOLVED;
     return DONE;
 }

@@ -262,7 +262,7 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     outcome = diagonalize(form, pair);
     bool done = outcome == DONE && find_diagonal(form, log_priors, gap, room, &result) &&
                 write_rule(form, pair, &result, true, gap, log_tau, p, rules);
-    return done ? DONE : UNSURE;
+    return done ? DONE : UNSOLVED;
 }
 
 PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_args)

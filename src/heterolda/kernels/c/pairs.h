@@ -63,7 +63,7 @@ typedef struct {
     void *memory;
 } Diagonal;
 
-typedef enum { DONE = 0, SINGULAR = 1, UNSURE = 2 } Outcome;
+typedef enum { DONE = 0, SINGULAR = 1, UNSOLVED = 2 } Outcome;
 
 bool make_diagonal(Diagonal *form, int64_t d);
 void free_diagonal(Diagonal *form);

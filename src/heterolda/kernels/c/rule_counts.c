@@ -22,7 +22,7 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         {"bounds", "l", "b"},  /* where classes begin in order, and the end */
         {"chosen", "b", "k"},  /* classes that count */
         {"classes", "l", "p2"}, /* of each pair; -1 for none */
-        {"judged", "b", "p"},  /* pairs that count */
+        {"counted", "b", "p"},  /* pairs that count */
         {"coef", "d", "pd"},
         {"intercept", "d", "p"},
         {"other_coef", "d", "pd"},
@@ -35,7 +35,7 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         return NULL;
     const double *X = a[0].data, *weight = a[1].data;
     const int64_t *order = a[2].data, *bounds = a[3].data, *classes = a[5].data;
-    const bool *chosen = a[4].data, *judged = a[6].data;
+    const bool *chosen = a[4].data, *counted = a[6].data;
     const double *coef[2] = {a[7].data, a[9].data};
     const double *intercept[2] = {a[8].data, a[10].data};
     double *counts = a[11].data;
@@ -54,7 +54,7 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     Py_BEGIN_ALLOW_THREADS
     for (int64_t p = 0; p < 2 * n_pairs; p++) {
         int64_t k = classes[p];
-        if (k < 0 || !chosen[k] || !judged[p / 2])
+        if (k < 0 || !chosen[k] || !counted[p / 2])
             continue;
         const double *one = coef[0] + p / 2 * d, *two = coef[1] + p / 2 * d;
         double from_one = intercept[0][p / 2], from_two = intercept[1][p / 2];
