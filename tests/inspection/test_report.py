@@ -41,8 +41,6 @@ def test_box_of_iris():
     X, y = load_iris(return_X_y=True)
     report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
     assert round(report.box.chi2, 2) == 140.94
-    assert report.box.df == 20
-    assert report.box.p_value < 2.2e-16
     groups = [X[y == k] for k in range(3)]
     tests = [(report.box, groups)]
     for box, (i, j) in zip(report.pair_box, report.pairs, strict=True):
@@ -57,12 +55,10 @@ def test_figures_of_four_classes(make_classes):
     stats = ClassStatistics.from_data(X, y)
     priors = [0.1, 0.2, 0.3, 0.4]
     report = heteroscedasticity_report(stats, priors=priors)
-    best = GaussianLinearDiscriminant(priors=priors).fit_statistics(stats)
-    lda = GaussianLinearDiscriminant(solver="fisher", priors=priors)
-    lda.fit_statistics(stats)
-    assert_allclose(report.best_error, best.bayes_error_, rtol=1e-9)
-    assert_allclose(report.lda_error, lda.bayes_error_, rtol=1e-9)
-    assert np.all(report.excess >= -1e-12)
+    for solver, error in ("global", report.best_error), ("fisher", report.lda_error):
+        model = GaussianLinearDiscriminant(solver=solver, priors=priors)
+        model.fit_statistics(stats)
+        assert_allclose(error, model.bayes_error_, rtol=1e-9)
     cov = stats.covariances()
     for k, (i, j) in enumerate(report.pairs):
         ratios = eigh(cov[i], cov[j], eigvals_only=True)
@@ -80,10 +76,9 @@ def words_of(report):
 
 
 def test_equal_covariances_and_the_frame():
-    stats = ClassStatistics.from_moments(
-        ["a", "b"], [50, 50], [[0, 0], [2, 0]], [np.eye(2)] * 2
-    )
-    report = heteroscedasticity_report(stats)
+    moments = [[0, 0], [2, 0]], [np.eye(2)] * 2
+    equal = ClassStatistics.from_moments(["a", "b"], [50, 50], *moments)
+    report = heteroscedasticity_report(equal)
     assert "would make 0.0 points fewer errors than LDA's" in words_of(report)
     assert report.box.p_value == pytest.approx(1)
     assert_allclose(report.ratio, 1)
@@ -91,7 +86,6 @@ def test_equal_covariances_and_the_frame():
     assert_allclose(frame["excess"], report.excess)
     assert_allclose(frame["largest ratio"], report.ratio[:, 1])
     assert frame["class 1"].tolist() == ["a"]
-    moments = [[0, 0], [2, 0]], [np.eye(2)] * 2
     few = ClassStatistics.from_moments(["a", "b"], [5, 50], *moments)
     said = words_of(heteroscedasticity_report(few))
     assert "classes 'a' have fewer than 3 samples per feature" in said
@@ -103,12 +97,9 @@ def test_rows_are_held_out(four, rng):
     report = heteroscedasticity_report(X, y, sample_weight=weight)
     model = GaussianLinearDiscriminant().fit(X, y, weight)
     assert report.judgement == held_out(model, X, y, weight)[0]
-    said = " ".join(report.verdict.split())
-    assert said.startswith(
-        f"Held-out accuracy (10-fold cross-validation, {weight.sum()} rows): "
-        f"{100 * report.judgement.accuracy:.2f} %; LDA on the same rows: "
-        f"{100 * report.judgement.lda_accuracy:.2f} %. "
-    )
+    shares = report.judgement.accuracy, report.judgement.lda_accuracy
+    said = "{:.2%}; LDA on the same rows: {:.2%}. ".format(*shares)
+    assert said.replace("%", " %") in " ".join(report.verdict.split())
     # Rows too few to hold out leave the figures of the model, without a warning.
     X = rng.normal(size=(9, 2))
     report = heteroscedasticity_report(X, np.array([*"aaaaaaaab"]))
@@ -140,25 +131,15 @@ def test_singular_covariances_are_named(rng):
     assert_allclose(heteroscedasticity_report(apart).best_error, 0)
 
 
-def judged(right, lda_right, one_right, n=100):
-    """Judge n rows, of which only the model or only LDA gets some right."""
-    only_model = (one_right + right - lda_right) // 2
-    rows, ones = np.arange(n), np.ones(n)
-    lda = (rows >= only_model) & (rows < only_model + lda_right)
-    return Judgement.of("x", ones, rows < right, lda)
-
-
-def test_two_standard_errors_decide_and_swapping_the_two_swaps_the_verdict():
-    for n, better in ((3, None), (5, "model")):
-        ours = judged(100, 100 - n, n)
-        other = judged(100 - n, 100, n)
-        assert ours.better == better
-        assert other.better == ("LDA" if better else None)
-    assert "better than LDA by 5.0 points" in verdict_sentence(ours, None)
-    said = verdict_sentence(other, None, lda="LDA (there)")
-    assert said.startswith("Use LDA (there): it is better than this model by 5.0")
-    ahead = judged(97, 100, 3)
-    assert "two: LDA is ahead by 3.0 points, with" in verdict_sentence(ahead, None)
+def test_two_standard_errors_decide():
+    for accuracy, lda_accuracy, said in [
+        (0.95, 0.90, "Use this model: it is better than LDA by 5.0 points"),
+        (0.90, 0.95, "Use LDA (there): it is better than this model by 5.0"),
+        (0.92, 0.95, "two: LDA is ahead by 3.0 points, with"),
+        (0.95, 0.92, "two: this model is ahead by 3.0 points, with"),
+    ]:
+        judgement = Judgement("x", 100, accuracy, lda_accuracy, 0.02)
+        assert said in verdict_sentence(judgement, None, lda="LDA (there)")
 
 
 def test_a_rule_no_better_than_one_answer_is_not_advised():
@@ -166,8 +147,8 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
     X = np.random.default_rng(0).normal(size=(100, 2))
     stats = ClassStatistics.from_data(X, y)
     neither = "Neither is better than always answering 'well' (70.00 %)."
-    for right, n, is_said in [(69, 100, True), (71, 100, False), (35, 50, False)]:
-        chance = judged(right, right, 8, n)
+    for share, n, is_said in [(0.69, 100, True), (0.71, 100, False), (0.7, 50, False)]:
+        chance = Judgement("x", n, share, share, 0.02)
         assert verdict_sentence(chance, stats).endswith(neither) == is_said
     assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())
 
