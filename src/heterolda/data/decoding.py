@@ -104,10 +104,11 @@ def _as_numpy(column: Any, text: Format) -> Array:
     from pyarrow import types
 
     if not types.is_float64(column.type):
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if not is_any(column.type, *_NUMBERS):
+        is_encoded = types.is_dictionary(column.type)
+        if not is_any(column.type.value_type if is_encoded else column.type, *_NUMBERS):
             raise NotNumbersError
+        if is_encoded:
+            column = column.dictionary_decode()
         if types.is_boolean(column.type):
             column = pc.cast(column, pa.uint8())
         column = pc.cast(column, pa.float64(), safe=False)

@@ -59,7 +59,9 @@ class _Column:
             self.shown, self.remedy = f"of type {kind}", "exclude"
             return
         missing = {"", *(text.missing_words if file.is_text else text.na)}
-        values = [(value or "").strip()[:_LENGTH] for value in column.to_pylist()]
+        column = column.dictionary_encode()  # a long text may be repeated in all rows
+        words = [(w or "").strip()[:_LENGTH] for w in column.dictionary.to_pylist()]
+        values = ["" if k is None else words[k] for k in column.indices.to_pylist()]
         cells = Counter(value for value in values if value not in missing)
         self.has_missing = cells.total() < len(values)
         is_number = number_pattern(text.decimal or ".", text.grouped).fullmatch
