@@ -316,7 +316,6 @@ def test_what_cannot_be_kept_is_rejected_and_nothing_is_written(make_classes, pa
 HEAD = b'{"format": "heterolda-model", "version": 1, "heterolda": "0", "model": '
 HOSTILE = {
     "empty": (b"", "not JSON"),
-    "binary": (bytes(range(256)) * 4000, "UTF-8"),
     "pickle": (pickle.dumps({"format": "heterolda-model"}), "UTF-8"),
     "lists": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
     "keys": (b'{"1":0' + b',"1":0' * 100_000 + b"}", "format"),
@@ -414,9 +413,7 @@ EDITS = {
     "frames": [
         ("steps", lambda steps: steps[1:] + steps[:1], "steps: "),
         ("steps", lambda steps: steps[::2], r"steps\[1\].* be 3, the components"),
-        ("steps.2.model.estimator", "Pipeline", "must be one of"),
         ("steps.1.name", "heteroscedasticprojection-1", "steps: "),
-        ("steps.0.model.n_features_in_", 10**12, TOO_MANY),
         ("steps.0.model.scalings_", [[1e308] * 3] * 3, "scalings_ has numbers that"),
         ("steps.0.model.loadings_", [[1e308] * 3] * 3, "loadings_ has numbers that"),
     ],

@@ -1,5 +1,7 @@
 """ONNX graphs have the probabilities of the classifiers, in any runtime."""
 
+from functools import cache
+
 import numpy as np
 import onnx
 import pytest
@@ -35,32 +37,25 @@ register()
 ERRORS = {"float32": errors_in_single, "float64": errors_in_double}
 
 
-@pytest.fixture(scope="module")
-def graphs():
-    made = {}
-
-    def graph(name, dtype):
-        if (name, dtype) not in made:
-            made[name, dtype] = to_onnx(fitted(name), dtype=dtype)
-        return made[name, dtype]
-
-    return graph
+@cache
+def graph_of(name, dtype):
+    return to_onnx(fitted(name), dtype=dtype)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, graphs, rng):
+def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
     model = fitted(name)
     X = random_rows(model, 2000, rng)
     expected = model.predict_proba(X)
     clear = certain(model, X, ERRORS["float64"](model, X))
-    p = run_graph(graphs(name, "float64"), X)[1]
+    p = run_graph(graph_of(name, "float64"), X)[1]
     np.testing.assert_allclose(p[clear], expected[clear], rtol=1e-9, atol=1e-300)
     clear = certain(model, X, ERRORS["float32"](model, X))
-    label, p = run_graph(graphs(name, "float32"), X.astype(np.float32))
+    label, p = run_graph(graph_of(name, "float32"), X.astype(np.float32))
     assert p.dtype == np.float32
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
     np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
-    label, p = ReferenceEvaluator(graphs(name, "float64")).run(None, {"X": X[:20]})
+    label, p = ReferenceEvaluator(graph_of(name, "float64")).run(None, {"X": X[:20]})
     np.testing.assert_array_equal(label, model.predict(X[:20]))
     np.testing.assert_allclose(p, expected[:20], rtol=1e-9, atol=1e-300)
 
@@ -80,14 +75,14 @@ def test_log_odds_have_their_limits(name, factor, rng):
 
 
 @pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
-def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, graphs, rng):
+def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, rng):
     """Single precision makes many probabilities equal that are not."""
     model = fitted(name)
     X = random_rows(model, 500, rng)
     w, b = model.coef_[0], model.intercept_[0]
     X -= np.outer(X @ w + b, w / (w @ w))  # on the first threshold, up to rounding
     for dtype in ("float32", "float64"):
-        label, p = run_graph(graphs(name, dtype), X.astype(dtype))
+        label, p = run_graph(graph_of(name, dtype), X.astype(dtype))
         np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
 
