@@ -45,6 +45,10 @@ def test_columns_that_are_traps_are_named(frame, tmp_path, command):
     assert "leave them out: --exclude x2,code" in said
     named = invoke(*command, path, "-t", "kind", "--columns", "x0,x1,patient")
     assert "leave them out: --columns x0,x1" in named.stderr
+    frame.assign(word=frame["kind"]).to_csv(path, index=False)
+    options = "-t", "kind", "--columns", "x0,word", "--categorical", "word"
+    advice = invoke(*command, path, *options).stderr.split("leave them out: ")[1]
+    succeed(*command, path, *options, *shlex.split(advice.split("\n")[0]))
 
 
 def test_an_evaluation_says_what_it_is_worth(frame, tmp_path, rng):

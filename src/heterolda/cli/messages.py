@@ -30,8 +30,8 @@ _FILES = ("X", "y", "path", "source", "other")
 _OF_DATA = ("sample_weight", "data_dir")
 # Parameters with values in a message, which become options.
 _SETTING = re.compile(
-    r"(?<![\w(.])(columns|confidence|criterion|exclude|folds|max_error|method|missing"
-    r"|multiclass|n_components|shrinkage|solver|target|transformation)="
+    r"(?<![\w(.])(categorical|columns|confidence|criterion|exclude|folds|max_error"
+    r"|method|missing|multiclass|n_components|shrinkage|solver|target|transformation)="
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
 # scikit-learn's message on an invalid parameter.

@@ -53,7 +53,7 @@ def training_traps(reading: Pass, rows: Rows) -> list[str]:
             notes.append(
                 f"columns that {problem}: {named(columns, _SHOWN)}; unless they are "
                 "measurements, leave them out: "
-                f"{options_text(dict([table.without(columns)]))}"
+                f"{options_text(table.without(columns))}"
             )
     plain = [j for j, name in enumerate(features) if name not in origins]
     odd = odd_number_note(table, X[:, plain], [features[j] for j in plain])

@@ -48,7 +48,7 @@ def with_categories(
             stacklevel=2,
         )
     used = tuple(c for c in categories if c.features)
-    roles: dict[str, Any] = dict([table.without(constant)])
+    roles: dict[str, Any] = table.without(constant)
     return replace(table, categories=used, **roles)
 
 
@@ -83,11 +83,12 @@ def _counted(
         if len(count) > min(_MAX_LEVELS, max(_FEW, scale * count.total() / 2))
     }
     if wrong:
-        parameter, value = table.without(list(wrong))
+        roles = reading.table.without(list(wrong))
+        advice = " and ".join(f"{name}={value!r}" for name, value in roles.items())
         raise ValueError(
             f"{reading.file.name}: {'; '.join(wrong.values())} in {n_rows:,.0f} rows, "
             f"too many for categories: leave {'it' if len(wrong) == 1 else 'them'} out "
-            f"with {parameter}={value!r}"
+            f"with {advice}"
         )
     for name, count in counts.items():
         subject = f"column {name!r} has values that"

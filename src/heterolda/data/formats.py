@@ -87,6 +87,7 @@ class Format:
 
         usual = arrow_csv.ConvertOptions().null_values
         blanks = [" " * n for n in range(1, _MAX_BLANKS)]
+        # Else Arrow reads such columns as text: 1.6 times the time for the file.
         padded = [f" {word}" for word in self.na_words]
         return list(dict.fromkeys([*usual, *blanks, *self.na_words, *padded]))
 

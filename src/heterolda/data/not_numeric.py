@@ -118,12 +118,12 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
     if levels:
         options["categorical"] = [*table.categorical, *levels]
     if dropped:
-        options |= [table.without(dropped)]
+        options |= table.without(dropped)
     has_missing = any(
         c.has_missing for name, c in counted.items() if name not in dropped
     )
     if table.advice and (na_strings or has_missing):
         options["missing"] = table.advice
-    parameter, value = table.without(list(wrong))
+    ((parameter, value),) = table.without(list(wrong)).items()
     remedy = f". Convert them to numbers, or leave them out with {parameter}={value!r}"
     return NotNumericError(problem, remedy, options)

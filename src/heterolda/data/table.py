@@ -87,11 +87,14 @@ class Table:
             return None
         return "em" if self.takes_missing else "drop"
 
-    def without(self, names: Sequence[str]) -> tuple[str, list[str]]:
-        """Return the parameter and the value that also leave out these columns."""
-        if self.columns is None:
-            return "exclude", [*self.exclude, *names]
-        return "columns", [name for name in self.columns if name not in set(names)]
+    def without(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Return the parameters that also leave out these columns."""
+        options = {"exclude": [*self.exclude, *names]}
+        if self.columns is not None:
+            options = {"columns": [n for n in self.columns if n not in names]}
+        if any(name in names for name in self.categorical):
+            options["categorical"] = [n for n in self.categorical if n not in names]
+        return options
 
     def feature_columns(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
