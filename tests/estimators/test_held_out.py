@@ -10,7 +10,7 @@ from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda.estimators.held_out import (
-    NotJudgedError,
+    NoAccuracyError,
     deal,
     held_out,
     held_out_parts,
@@ -101,11 +101,11 @@ def test_small_classes_count_as_wrong_or_cannot_be_judged(make_classes):
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
     model = GLD(shrinkage=0).fit(X[few], y[few])
-    with pytest.raises(NotJudgedError, match=r"fold \d+, classes .*; use fewer folds"):
+    with pytest.raises(NoAccuracyError, match=r"fold \d+, classes .*; use fewer folds"):
         held_out(model, X[few], y[few])
     bounded = BoundedErrorClassifier(GLD(), max_error={1: 0.1}, random_state=0)
     bounded.set_params(confidence=0.9).fit(X, y)
-    with pytest.raises(NotJudgedError, match=r"max_error .*; use more folds"):
+    with pytest.raises(NoAccuracyError, match=r"max_error .*; use more folds"):
         held_out(bounded, X, y, n_folds=2)
 
 

@@ -201,7 +201,7 @@ def test_arguments_are_checked(rng, make_classes):
     for pair in ((2, 2), (0, 1), (1, 2, 0), 3):
         with pytest.raises(ParameterError, match="pair must be two different labels"):
             Frontier.from_statistics(stats, pair)
-    with pytest.raises(ValueError, match="choose two labels of"):
+    with pytest.raises(ValueError, match="choose two labels from"):
         Frontier.from_statistics(stats)
     with pytest.raises(TypeError, match="must be a ClassStatistics object"):
         Frontier.from_statistics(X, (1, 2))

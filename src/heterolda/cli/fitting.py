@@ -22,7 +22,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import FitRecord, Judgement
 from heterolda.estimators.held_out import (
     FOLDS,
-    NotJudgedError,
+    NoAccuracyError,
     held_out,
     held_out_parts,
 )
@@ -99,7 +99,7 @@ def fit_and_report(
         if cv != 0 and not hasattr(fitted.model, "bound_"):
             try:
                 judgement = _judge(fitted, table, cv, status)
-            except NotJudgedError as error:
+            except NoAccuracyError as error:
                 if cv is not None:
                     raise
                 unknown = [
@@ -209,7 +209,7 @@ def _judge(
         if n_folds is None:
             is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
             if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
-                raise NotJudgedError("refitting to this many rows takes too long")
+                raise NoAccuracyError("refitting to this many rows takes too long")
             if isinstance(model, SmoothedLinearDiscriminant):
                 return _own_estimate(model, rows)
         if fitted.sample is not None:
@@ -229,7 +229,7 @@ def _own_estimate(model: Any, rows: Any) -> Judgement:
     """
     error = model.held_out_error_
     if not np.isfinite(error):
-        raise NotJudgedError("the classes are too small for cross-validation")
+        raise NoAccuracyError("the classes are too small for cross-validation")
 
     lda = GaussianLinearDiscriminant(solver="fisher", shrinkage=1, priors=model.priors)
     lda.fit(rows.X, rows.labels, sample_weight=rows.weights)

@@ -129,7 +129,7 @@ def look_of(label: Any) -> object:
 def warn_of_similar_labels(
     labels: Iterable[Any], subject: str = "these labels", kind: str = "classes"
 ) -> None:
-    """Warn of text labels that may be meant to be the same."""
+    """Warn about text labels that may be meant to be the same."""
     groups: dict[object, list[str]] = {}
     for label in labels:
         if isinstance(label, str):

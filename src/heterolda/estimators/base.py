@@ -408,7 +408,7 @@ def _block_rows(committee, X, coef) -> int:
     """Return how many rows of X to predict at a time."""
     n_rules, d = coef.shape
     if is_numpy(coef):
-        step = max(256, _BLOCK_SIZE // max(committee.numbers_per_row(), d))
+        step = max(256, _BLOCK_SIZE // max(committee.values_per_row(), d))
         return max(1, min(step, _LARGEST_BLOCK // d))
     width = n_rules if X.dtype == coef.dtype else max(n_rules, d)
     gpu = device_of(X, always=True).is_gpu

@@ -58,8 +58,8 @@ _LARGEST_SCORE = 1e300
 
 
 def _inner_has(method):
-    """Return whether the classifier inside has a method."""
-    return lambda self: hasattr(getattr(self, "estimator_", self._given()), method)
+    """Return a check whether the inner classifier has a method."""
+    return lambda self: hasattr(getattr(self, "estimator_", self._unwrapped()), method)
 
 
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
@@ -229,18 +229,18 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         rank = smallest_rank(n, q, self.confidence)
         bound = ErrorBound(label, q, float(self.confidence), n, rank)
         if frozen:
-            aside, inner = copies, host_of(self.estimator)
+            held_out, inner = copies, host_of(self.estimator)
         else:
             copies = _by_value(X, copies)
             order = check_random_state(self.random_state).permutation(len(copies))
-            aside, left = np.sort(copies[order[:n]]), copies[order[n:]]
+            held_out, remaining = np.sort(copies[order[:n]]), copies[order[n:]]
             model = self._unfitted(bound, y, classes, weights)
             weights = np.where(is_bounded, 0.0, weights)
-            np.add.at(weights, left, 1)
+            np.add.at(weights, remaining, 1)
             inner = _fitted(model, X, y, weights, weighted=weight is not None)
 
         side = 1.0 if bounded == 0 else -1.0
-        scores = np.sort(side * _scores(inner, safe_indexing(X, aside)))
+        scores = np.sort(side * _scores(inner, safe_indexing(X, held_out)))
         # Scores above this one, and not equal to it, mean the other class.
         score = scores[rank - 1]
         size = max(abs(score), np.median(np.abs(scores)))
@@ -263,9 +263,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         self.classes_ = inner.classes_
         self.threshold_ = threshold
         self.bound_ = bound
-        bare, self._moved = unfrozen(inner), None
-        if isinstance(bare, GaussianLinearDiscriminant):
-            self._moved = _at_threshold(bare, threshold)
+        classifier, self._moved = unfrozen(inner), None
+        if isinstance(classifier, GaussianLinearDiscriminant):
+            self._moved = _at_threshold(classifier, threshold)
             self._moved.bound_ = bound
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
@@ -292,12 +292,12 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             wanted = f"{n:.12g} rows of class {label!r}, {needed:.12g} of them held out"
         raise ParameterError(
             "max_error",
-            f"of {q:g} with confidence={self.confidence!r} needs {wanted}, but there "
-            f"are {n_rows}: use more rows, a larger bound or less confidence",
+            f"of {q:g} with confidence={self.confidence!r} needs {wanted}, but "
+            f"there are {n_rows}: use more rows, a larger bound or less confidence",
         )
 
-    def _given(self):
-        """Return the classifier to be fitted."""
+    def _unwrapped(self):
+        """Return the inner classifier, not fitted."""
         if self.estimator is None:
             return GaussianLinearDiscriminant()
         return self.estimator
@@ -315,13 +315,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def _unfitted(self, bound: ErrorBound, y, classes, weights):
         """Return the classifier to fit; a discriminant gets the priors of all rows."""
-        model = clone(self._given())
+        model = clone(self._unwrapped())
         if isinstance(model, GaussianLinearDiscriminant):
             if model.priors is None:
                 totals = [weights[y == label].sum() for label in classes]
                 model.set_params(priors=np.divide(totals, sum(totals)))
-            plain = model.criterion == "bayes" and model.costs is None
-            if plain and isinstance(resolve_solver(model.solver), Global):
+            is_bayes = model.criterion == "bayes" and model.costs is None
+            if is_bayes and isinstance(resolve_solver(model.solver), Global):
                 level = {bound.label: bound.expected_error}
                 model.set_params(criterion="neyman-pearson", max_error=level)
         return model
@@ -373,7 +373,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Probabilities; the larger is that of the class that `predict` names.
+            Probabilities; the larger is that of the class that `predict` returns.
         """
         self._check_ready()
         _check_rows(X)
@@ -402,10 +402,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inside = get_tags(self._given()).input_tags
+        inner_tags = get_tags(self._unwrapped()).input_tags
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = inside.sparse
-        tags.input_tags.allow_nan = inside.allow_nan
+        tags.input_tags.sparse = inner_tags.sparse
+        tags.input_tags.allow_nan = inner_tags.allow_nan
         return tags
 
 
@@ -461,9 +461,9 @@ def _fitted(model, X, y, weights, *, weighted):
 
 def _scores(estimator, X) -> Array:
     """Return finite scores: decisions of a discriminant, or log-odds if available."""
-    bare = unfrozen(estimator)
-    if isinstance(bare, GaussianLinearDiscriminant):
-        scores = _at_threshold(bare, 0.0).decision_function(X)
+    classifier = unfrozen(estimator)
+    if isinstance(classifier, GaussianLinearDiscriminant):
+        scores = _at_threshold(classifier, 0.0).decision_function(X)
     elif hasattr(estimator, "predict_proba"):
         p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
         logs = np.log(np.maximum(p, np.finfo(np.float64).tiny))
@@ -471,7 +471,8 @@ def _scores(estimator, X) -> Array:
     else:
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
     if np.isnan(scores).any():
-        raise ValueError(f"estimator {type(bare).__name__} has scores that are NaN")
+        name = type(classifier).__name__
+        raise ValueError(f"estimator {name} has scores that are NaN")
     return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.estimators.guard import MORE
+from heterolda.estimators.guard import MAX_EXCESS
 from heterolda.estimators.warn import leading_features, warn
 from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Mask
@@ -21,8 +21,8 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance, tried in this order.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
-# Differences of more standard errors than this are beyond chance.
-_CLEARLY = 3.0
+# Differences beyond this many standard errors are significant.
+_MIN_STANDARD_ERRORS = 3.0
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -39,7 +39,7 @@ class Trial:
     @property
     def is_worse(self) -> bool:
         """Return whether linear discriminant analysis is better."""
-        return self.error > (1 + MORE) * self.fisher_error
+        return self.error > (1 + MAX_EXCESS) * self.fisher_error
 
 
 def try_components(
@@ -54,8 +54,8 @@ def try_components(
     `moments` are means, covariances, priors and weights of the classes. Covariances
     are shrunk toward the pooled one, in steps, until the components are no worse than
     those of linear discriminant analysis, which are the last resort. The first trial
-    is that of the method, the last the one to use. If all are worse, it is one with
-    nearly the fewest errors.
+    is that of the method, and the last is the one to use. If all are worse than linear
+    discriminant analysis, the last trial is one with nearly the fewest errors.
     """
     means, covariances, priors, _ = moments
     rows = rows.take(rows.by_class[0])  # of positive weight
@@ -69,7 +69,7 @@ def try_components(
         is_wrong: Mask = rule.winners(subspace.project(rows.X)) != rows.codes
         return is_wrong
 
-    def tried(subspace: Subspace, added: float) -> Trial:
+    def trial_of(subspace: Subspace, added: float) -> Trial:
         is_wrong = wrong(subspace)
         variance = (weights * unit) @ (is_wrong != fisher_wrong)
         errors = weights @ is_wrong, weights @ fisher_wrong
@@ -78,15 +78,15 @@ def try_components(
     subspace = find_subspace(*moments, n_components, method, progress)
     n = subspace.scalings.shape[1]
     fisher_wrong = wrong(find_subspace(*moments, min(n, len(priors) - 1), "fisher"))
-    trials = [tried(subspace, 0.0)]
+    trials = [trial_of(subspace, 0.0)]
     for added in _STEPS:
         if not trials[-1].is_worse:
             return trials
         subspace = find_subspace(*moments, n, method, progress, added)
-        trials.append(tried(subspace, added))
+        trials.append(trial_of(subspace, added))
     if trials[-1].is_worse:
-        most = (1 + MORE) * min(trial.error for trial in trials)
-        trials.append([trial for trial in trials if trial.error <= most][-1])
+        limit = (1 + MAX_EXCESS) * min(trial.error for trial in trials)
+        trials.append([trial for trial in trials if trial.error <= limit][-1])
     return trials
 
 
@@ -94,7 +94,7 @@ def warn_of_bad_components(statistics: ClassStatistics, trials: list[Trial]) -> 
     """Warn if the components of the model are worse than LDA's beyond chance."""
     first = trials[0]
     excess = first.error - first.fisher_error
-    if not first.is_worse or excess <= _CLEARLY * first.deviation:
+    if not first.is_worse or excess <= _MIN_STANDARD_ERRORS * first.deviation:
         return
     features = leading_features(statistics, first.subspace.scalings[:, 0])
     warn(

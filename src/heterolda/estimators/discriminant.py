@@ -1,4 +1,4 @@
-"""The discriminant of Gaussian classes: the estimator the others build on."""
+"""The discriminant of Gaussian classes, on which the other estimators build."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -30,7 +30,7 @@ from heterolda.estimators.gathering import (
     with_chunk,
 )
 from heterolda.estimators.guard import ScoresByClass, guarded_rules, with_rivals
-from heterolda.estimators.missing import chosen_features, restricted
+from heterolda.estimators.missing import feature_mask, restricted
 from heterolda.estimators.pair_problem import PairProblem, check_parameters
 from heterolda.estimators.thresholds import Thresholds, has_few_rows
 from heterolda.estimators.votes import committee_of
@@ -348,7 +348,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         return settle(self._solve(stats, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample):
-        """Fit from statistics and a sample of the same rows, like `fit` to all rows."""
+        """Fit to statistics and a sample of rows that are not in memory."""
         self._validate_params()
         needs_no_rows(self)
         stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
@@ -465,8 +465,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.gap_ = rules.gap
         self.trivial_ = rules.trivial
         self.n_iter_ = rules.n_iter
-        decide = rules.alone(), self.pairs_, self.voting
-        self._committee = committee_of(*decide, evidence)
+        arguments = rules.alone(), self.pairs_, self.voting
+        self._committee = committee_of(*arguments, evidence)
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):
@@ -503,8 +503,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
                 f"covariance_ of {stats.n_features} features would be large: use "
                 "statistics_.covariances()"
             )
-        given = self._settings["shrinkage"], self.shrinkage_
-        return Shrinkage.of(stats, *given).covariances(stats)
+        fixed = self._settings["shrinkage"], self.shrinkage_
+        return Shrinkage.of(stats, *fixed).covariances(stats)
 
     @property
     def frontier_(self):
@@ -541,7 +541,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
             ``guard=False``, and so lies on the optimal curve of the model. Covariances
             are shrunk as in this fit. With few rows, scores of left-out rows set its
             threshold, too, unless this estimator was loaded from a file, which does not
-            keep these scores.
+            store these scores.
         """
         self._check_ready()
         check_has_statistics(self)
@@ -550,7 +550,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
-        moved = solved_again(host_of(self), point)
+        moved = solve_again(host_of(self), point)
         return settle(moved, device_of(self.coef_, always=True))
 
     def for_features(self, features):
@@ -572,9 +572,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self._check_ready()
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
-        mask = chosen_features(features, self.n_features_in_, names)
-        small = host_of(self)._for_features(mask)
-        return settle(small, device_of(self.coef_, always=True))
+        mask = feature_mask(features, self.n_features_in_, names)
+        restricted_model = host_of(self)._for_features(mask)
+        return settle(restricted_model, device_of(self.coef_, always=True))
 
     def _fitted_with(self):
         """Return the parameters of the fit, ignoring later calls of set_params."""
@@ -585,10 +585,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def _for_features(self, mask):
         """Return the model for a mask of features, which may all be False."""
         stats = restricted(self.statistics_, mask)
-        return solved_again(self, self._fitted_with(), stats, self.guarded_)
+        return solve_again(self, self._fitted_with(), stats, self.guarded_)
 
 
-def solved_again(model, parameters, stats=None, guarded=None):
+def solve_again(model, parameters, stats=None, guarded=None):
     """Return a copy of a fitted model with other parameters, solved without rows.
 
     Choices made by rows are kept: shrinkage, temperature, any `guarded` pairs, and
@@ -596,8 +596,8 @@ def solved_again(model, parameters, stats=None, guarded=None):
     """
     thresholds = getattr(model, "_thresholds", None) if stats is None else None
     stats = model.statistics_.copy() if stats is None else stats
-    given = {"shrinkage": model._settings["shrinkage"]} | parameters
-    copy = clone(model).set_params(**given)
+    fixed = {"shrinkage": model._settings["shrinkage"]} | parameters
+    copy = clone(model).set_params(**fixed)
     copy._validate_params()
     _, span = in_span(stats, copy.shrinkage)
     problem = PairProblem.of(copy, stats, model.shrinkage_, span)

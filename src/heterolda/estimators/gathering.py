@@ -1,4 +1,4 @@
-"""Class statistics for an estimator: of rows, of chunks, or passed by a user."""
+"""Gather class statistics for an estimator from rows, chunks or a user's object."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -86,10 +86,10 @@ def _belongs_on_host(estimator, X) -> bool:
     n, d = X.shape
     # With fewer rows per feature, rows choose the shrinkage.
     few = n <= (ENOUGH_FREEDOM + 1) * d or n * d <= FEW_NUMBERS
-    by_rows = getattr(estimator, "covariance_estimator", None) is not None
-    by_rows |= getattr(estimator, "missing", "error") == "em"
-    by_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
-    return by_rows or few or not device.has_float64
+    needs_rows = getattr(estimator, "covariance_estimator", None) is not None
+    needs_rows |= getattr(estimator, "missing", "error") == "em"
+    needs_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
+    return needs_rows or few or not device.has_float64
 
 
 def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
@@ -100,9 +100,9 @@ def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
         codes = xp.take(codes, positive)
     order, bounds = by_class(codes, len(rows.classes))
     rng = np.random.default_rng(0)
-    most = max_rows_per_class(X.shape[1], len(rows.classes))
+    max_rows = max_rows_per_class(X.shape[1], len(rows.classes))
     drawn = [
-        start + np.sort(rng.choice(stop - start, min(stop - start, most), False))
+        start + np.sort(rng.choice(stop - start, min(stop - start, max_rows), False))
         for start, stop in pairwise(bounds)
     ]
     chosen = xp.take(order, put_like(np.concatenate(drawn), X))
@@ -165,7 +165,7 @@ def forget_fit(estimator) -> None:
 
 
 def check_has_statistics(estimator, what="this") -> None:
-    """Reject what a model loaded without statistics cannot do."""
+    """Raise an error if the model was loaded without statistics."""
     if not hasattr(estimator, "statistics_"):
         raise NotFittedError(
             "this model was loaded from a file without class statistics, which "

@@ -1,4 +1,4 @@
-"""Compare rules on rows with rules for equal covariances, and replace those that lose.
+"""Replace rules that make more errors on rows than rules for equal covariances.
 
 The certified optimum is that of the Gaussian model. Where the model does not fit the
 rows, it may be far worse than a rule that assumes less: the pair's Fisher rule or, with
@@ -27,9 +27,9 @@ from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.rows import Rows
 
-# A rule gives way to its rival if it makes this share more errors. A smaller share is
+# A rule is replaced by its rival if it makes this share more errors. A smaller share is
 # mostly chance, and not worth giving up the optimum of the model for.
-MORE = 0.03
+MAX_EXCESS = 0.03
 # Share of fits to Gaussian classes that may draw a warning.
 _CHANCE = 0.02
 _ROUNDING = 1e-12
@@ -72,7 +72,7 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
         variance = np.einsum("pk,pk->p", share**2, counts[:, :, 2])
     # Weights may be summed in any order: rounding must not count as an error.
     errors = np.where(compared & (errors > _ROUNDING), errors, 0.0)
-    worse = errors[0] > (1 + MORE) * errors[1]
+    worse = errors[0] > (1 + MAX_EXCESS) * errors[1]
     if len(problem.priors) > 2 and votes[0] >= max(votes[1], _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.
         worse |= compared & few[problem.pairs].any(axis=1)
@@ -115,7 +115,7 @@ def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
 
 
 def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> None:
-    """Warn of rules that are worse than their rivals by more than chance.
+    """Warn about rules that are worse than their rivals by more than chance.
 
     At most 2 % of fits to Gaussian classes draw a warning, for any number of pairs.
     """
@@ -166,8 +166,8 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
     if problem.is_shrunk and not few.all():
-        plain = replace(problem.moments, covariances=problem.stats.covariances())
-        coef, intercept = solve_fisher(plain).fisher
+        unshrunk = replace(problem.moments, covariances=problem.stats.covariances())
+        coef, intercept = solve_fisher(unshrunk).fisher
     if few.any():
         pooled = problem.lda.rules(problem.moments)
         coef = np.where(few[:, None], pooled[0], coef)
@@ -258,8 +258,8 @@ def _count_left_out(
         sums = weights @ wrong, weights @ rival, weights @ (wrong != rival)
         counts[pair, place] = np.transpose(sums)
         share = problem.priors[k] * weights / max(weights.sum(), 1.0)
-        lost = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
-        errors += np.array(lost) @ share
+        wrong_by_votes = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
+        errors += np.array(wrong_by_votes) @ share
     return errors
 
 

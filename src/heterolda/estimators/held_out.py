@@ -1,4 +1,4 @@
-"""Accuracy on rows held out of the fit, of a model and of LDA on the same folds."""
+"""Accuracy of a model and of LDA on held-out rows, in the same folds."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -29,7 +29,7 @@ FOLDS = 10
 _TINY = float(np.finfo(float).tiny)
 
 
-class NotJudgedError(ValueError):
+class NoAccuracyError(ValueError):
     """Report that there is no held-out accuracy, for instance if a fit fails."""
 
 
@@ -47,22 +47,22 @@ def held_out(
     that the model and LDA predict correctly.
     """
     fit = partial(_refitted, model)
-    n_different = len(np.unique(row_hashes(X)))
-    if n_different < min(n_folds, len(y)):
-        raise NotJudgedError(
+    n_distinct = len(np.unique(row_hashes(X)))
+    if n_distinct < min(n_folds, len(y)):
+        raise NoAccuracyError(
             "copies of a row are held out together, and these rows have only "
-            f"{count(n_different, 'different value')}"
+            f"{count(n_distinct, 'different value')}"
         )
-    n_folds = min(n_folds, n_different)
-    right = right_in_folds(fit, X, y, sample_weight, n_folds, progress)
+    n_folds = min(n_folds, n_distinct)
+    correct = correct_in_folds(fit, X, y, sample_weight, n_folds, progress)
     method = f"{n_folds}-fold cross-validation"
     if has_missing_values(X):
         method += " (EM for both)"
     truth = np.ones(len(y), bool)
-    return Judgement.of(method, truth, *right, sample_weight), right
+    return Judgement.of(method, truth, *correct, sample_weight), correct
 
 
-def right_in_folds(
+def correct_in_folds(
     fit, X, y, sample_weight, n_folds: int, progress: Progress = silent
 ) -> Array:
     """Return masks of the held-out rows that classifiers predict correctly.
@@ -73,17 +73,17 @@ def right_in_folds(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     weight = np.asarray(weight, np.float64)
     folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
-    right = []
+    correct = []
     for k in np.unique(folds).tolist():  # fewer than n_folds for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
         with _errors_name_fold(k), no_warnings():
             fitted = fit(X[train], y[train], weight[train])
         if k == 0:
-            right = np.zeros((len(fitted), len(y)), bool)
-        right[:, held] = [one.predict(X[held]) == y[held] for one in fitted]
+            correct = np.zeros((len(fitted), len(y)), bool)
+        correct[:, held] = [model.predict(X[held]) == y[held] for model in fitted]
         progress(f"fold {k + 1} of {n_folds}", (k + 1) / n_folds)
-    return right
+    return correct
 
 
 def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Judgement:
@@ -94,7 +94,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
     """
     X, y, weight = sample.in_proportion()
     folds = fold_of(sample.hashes, len(parts))
-    right = np.zeros((2, len(y)), bool)
+    correct = np.zeros((2, len(y)), bool)
     for k in np.unique(folds[: len(y)]).tolist():
         held = np.flatnonzero(folds[: len(y)] == k)
         stats = sum(parts[:k] + parts[k + 1 :])
@@ -103,12 +103,12 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
             stats = stats.without_empty_classes()
             refitted = _for_classes(model, np.isin(model.classes_, stats.classes))
             refitted._fit_sampled(stats, train)
-            rivals = refitted, PooledLDA(stats, refitted.priors)
-            right[:, held] = [one.predict(X[held]) == y[held] for one in rivals]
+            both = refitted, PooledLDA(stats, refitted.priors)
+            correct[:, held] = [fit.predict(X[held]) == y[held] for fit in both]
     total = sum(stats.weights.sum() for stats in parts)
     method = f"{len(parts)}-fold cross-validation"
     weight = weight * (total / weight.sum())
-    return Judgement.of(method, np.ones(len(y), bool), *right, weight)
+    return Judgement.of(method, np.ones(len(y), bool), *correct, weight)
 
 
 def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
@@ -151,7 +151,7 @@ def distances_from_mean(X, weight: Array) -> Array:
 
 
 def _refitted(model, X, y, weight: Array):
-    """Return the classifier and LDA, fitted to some rows."""
+    """Return the classifier and LDA, both refitted."""
     weight = None if (weight == 1).all() else weight
     classes = np.unique(y)
     refitted = _for_classes(model, np.isin(model.classes_, classes))
@@ -189,6 +189,6 @@ def _errors_name_fold(k: int) -> Iterator[None]:
         remedy = "fewer folds, or leave out the smallest classes"
         if getattr(error, "parameter", None) == "max_error":
             remedy = "more folds, which leave out fewer rows each"
-        raise NotJudgedError(
+        raise NoAccuracyError(
             f"cross-validation: without the rows of fold {k + 1}, {error}; use {remedy}"
         ) from error

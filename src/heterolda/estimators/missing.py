@@ -10,7 +10,7 @@ values: with the coefficients c of a pair,
 
 and the best threshold for the scores u.x of both classes. M is the mixture of their
 covariances for which c is proportional to :math:`M^{-1} (m_2 - m_1)`: the rule keeps
-its place on the arc. If the covariances are equal, it is the optimum.
+its position on the arc. If the covariances are equal, it is the optimum.
 """
 
 # The estimators follow scikit-learn, which has no types.
@@ -38,9 +38,9 @@ from heterolda.solvers.left_out import arc_weights
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 
-# One call solves as many patterns as take a few seconds, by the number of pairs times
-# the cube of the number of features (at least _FEW), within limits on their number.
-_WORK, _FEW = 5e8, 12
+# One call solves as many patterns as take a few seconds, estimated by the number of
+# pairs times the cube of the number of features, which counts as at least this.
+_WORK, _MIN_FEATURES = 5e8, 12
 _MIN_SOLVED, _MAX_SOLVED = 20, 2000
 # Share of the variances added before a matrix is inverted.
 _MIN_VARIANCE = 1e-10
@@ -70,7 +70,7 @@ def restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:
     )
 
 
-def chosen_features(features, n_features: int, names) -> Mask:
+def feature_mask(features, n_features: int, names) -> Mask:
     """Return a mask of features given by a mask, by indices or by names."""
     chosen = np.asarray(features)
     mask = np.zeros(n_features, bool)
@@ -106,7 +106,7 @@ def predict_incomplete(model, X: Array, method: str):
         return_counts=True,
     )
     n_pairs, d = model.coef_.shape
-    work = n_pairs * max(d, _FEW) ** 3
+    work = n_pairs * max(d, _MIN_FEATURES) ** 3
     n_solved = int(np.clip(_WORK / work, _MIN_SOLVED, _MAX_SOLVED))
     if fitted is not model or model.statistics_.factors is not None:
         n_solved = len(bits)
@@ -172,8 +172,8 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
     """Return rules for patterns, derived from the rules of all features."""
     settings = clone(model).set_params(**model._fitted_with())
     problem = PairProblem.of(settings, model.statistics_, model.shrinkage_)
-    whole, n = problem.moments, len(patterns)
-    cov, weights, pairs = whole.covariances, whole.weights, whole.pairs
+    full, n = problem.moments, len(patterns)
+    cov, weights, pairs = full.covariances, full.weights, full.pairs
     shares = np.maximum(arc_weights(model._committee.planes), 0.0)
     shares = np.where(model.guarded_[:, None], weights[pairs], shares)
     coef = np.empty((n, *model.coef_.shape))
@@ -184,25 +184,25 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         products = coef[:, p] @ cov[pair]
         variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
     # Along each normal, this is a problem with one feature.
-    mean = np.einsum("npj,pkj->npk", coef, whole.means[pairs])
+    mean = np.einsum("npj,pkj->npk", coef, full.means[pairs])
     undefined = ~(variance > 0).all(axis=2, keepdims=True)
-    each = np.tile(pairs, (n, 1))
+    tiled = np.tile(pairs, (n, 1))
     moments = Moments(
         np.where(undefined, 0.0, mean).reshape(-1, 1),
         np.where(undefined, 1.0, variance).reshape(-1, 1, 1),
-        whole.priors[each].ravel(),
-        weights[each].ravel(),
-        np.arange(each.size).reshape(-1, 2),
-        None if whole.shares is None else np.tile(whole.shares, (n, 1)),
+        full.priors[tiled].ravel(),
+        weights[tiled].ravel(),
+        np.arange(tiled.size).reshape(-1, 2),
+        None if full.shares is None else np.tile(full.shares, (n, 1)),
     )
     rules = problem.solve(moments)
     guarded = np.flatnonzero(np.tile(model.guarded_, n))
     if len(guarded):
         rules = with_rules(rules, guarded, solve_fisher(moments.take(guarded)))
-    rules = problem.criterion.rate(rules, whole.priors, each).planes
+    rules = problem.criterion.rate(rules, full.priors, tiled).planes
     if problem.one_vs_all:
         rules = with_log_odds(rules, moments)
-    return replace(rules, coef=rules.coef * coef.reshape(len(each), -1))
+    return replace(rules, coef=rules.coef * coef.reshape(len(tiled), -1))
 
 
 def _conditional(c: Array, cov: Array, patterns: Mask) -> Array:

@@ -119,7 +119,7 @@ class PairProblem:
 
     @property
     def has_few_rows(self) -> bool:
-        """Return whether left-out rows, which chose the shrinkage, set thresholds."""
+        """Return whether left-out rows set thresholds, as they chose the shrinkage."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
         by_rows = self.chosen is not None and not self.one_vs_all
         return few and by_rows and self.follows_optimum

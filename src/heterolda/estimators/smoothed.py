@@ -247,7 +247,7 @@ def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:
     """Return a linear classifier with settings that suit most data.
 
     This is a :class:`SmoothedLinearDiscriminant`, which chooses its width, and whether
-    to transform features, by rows held out. Features need no scaling. After `fit`,
+    to transform features, on held-out rows. Features need no scaling. After `fit`,
     ``held_out_error_`` estimates the error rate on new rows.
 
     Parameters

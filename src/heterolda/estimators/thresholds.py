@@ -48,7 +48,7 @@ class Thresholds:
     rules: Rules  # for equal priors
     means: Array  # of the first and the second class, (n_pairs, 2)
     deviations: Array
-    estimated: Mask  # pairs with left-out rows of both classes, and others to fit to
+    estimated: Mask  # pairs with left-out rows of both classes, and more than two
 
     @classmethod
     def of(
@@ -76,9 +76,9 @@ class Thresholds:
             means[where] = mean
             sums[where] = (w * (score - mean[:, None]) ** 2).sum(axis=1)
         freedom = np.maximum(totals - 1, _TINY)
-        fewest = np.minimum(totals, counts).min(axis=1, keepdims=True)
-        both = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
-        squares = np.where(fewest >= _MIN_WEIGHT, sums / freedom, both)
+        smallest = np.minimum(totals, counts).min(axis=1, keepdims=True)
+        pooled = sums.sum(axis=1, keepdims=True) / freedom.sum(axis=1, keepdims=True)
+        squares = np.where(smallest >= _MIN_WEIGHT, sums / freedom, pooled)
         deviations = np.maximum(np.sqrt(squares), _MIN_DEVIATION)
         estimated: Mask = (counts > 0).all(axis=1) & (counts.sum(axis=1) > 2)
         thresholds = cls(rules, means, deviations, estimated)
@@ -125,7 +125,7 @@ class Thresholds:
         return np.maximum(np.diff(self.means)[:, 0], _NO_DISTANCE)
 
     def _thresholds(self, solver: Any, priors: Array) -> tuple[Array, Array, Array]:
-        """Return thresholds t, the deviations assumed, and errors.
+        """Return thresholds t, the deviations that were assumed, and errors.
 
         The criterion is the least error (39), equal error rates, or a bound on one.
         """

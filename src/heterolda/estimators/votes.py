@@ -39,9 +39,9 @@ class Committee(ABC):
     """Rules that decide together; pickles store the temperature instead of rows."""
 
     planes: Rules
-    # The temperature that divides log probabilities, or rows to find it from.
+    # The temperature that divides log probabilities, or rows to compute it from.
     evidence: Evidence | float = field(default=1.0, kw_only=True)
-    # Log-odds of the scores; None stands for those of the Gaussian model.
+    # Log-odds of the scores; None means those of the Gaussian model.
     log_odds: Curve | None = field(default=None, kw_only=True)
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Committee(ABC):
         """Apply a method to the scores of rows."""
         return getattr(self, method)(ordered_scores(rows, coef, intercept))
 
-    def numbers_per_row(self) -> int:
+    def values_per_row(self) -> int:
         """Return the number of values that a row needs in memory."""
         return len(self.planes.coef)
 
@@ -143,10 +143,10 @@ class OneVsOne(Committee):
         winner = self._break_ties(leaders(votes), rows, rules)
         return swap_largest_to_winner(tempered(p, self.temperature), winner)
 
-    def numbers_per_row(self) -> int:
+    def values_per_row(self) -> int:
         """Return the number of values that a row needs in memory."""
-        few = kernels.compiled is not None
-        return self.n_classes if few else super().numbers_per_row()
+        is_compiled = kernels.compiled is not None
+        return self.n_classes if is_compiled else super().values_per_row()
 
     def _break_ties(self, winner: Index, rows: Array, rules: tuple[Any, Any]) -> Index:
         """Replace -1 by the winners of ties."""
@@ -186,12 +186,12 @@ def committee_of(
     log_odds: Curve | None = None,
 ) -> Committee:
     """Return the committee of the rules of pairs."""
-    given: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}
+    options: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}
     if len(pairs) == 1:
-        return Binary(rules, **given)
+        return Binary(rules, **options)
     if pairs[0, 0] < 0:
-        return OneVsAll(rules, **given)
-    return OneVsOne(rules, int(pairs.max()) + 1, voting, **given)
+        return OneVsAll(rules, **options)
+    return OneVsOne(rules, int(pairs.max()) + 1, voting, **options)
 
 
 def vote_weights(error: Array, n_classes: int, voting: str) -> Array:
@@ -225,31 +225,31 @@ def swap_largest_to_winner(probabilities: Any, winner: Any) -> Any:
     leader = xp.argmax(p, axis=1)
     if is_numpy(p):  # in place, since few rows change
         rows = np.flatnonzero(leader != winner)
-        one, two = (rows, leader[rows]), (rows, winner[rows])
-        p[one], p[two] = p[two], p[one]
-        return set_apart(p, winner)
-    of_winner, most = (
+        leading, winning = (rows, leader[rows]), (rows, winner[rows])
+        p[leading], p[winning] = p[winning], p[leading]
+        return break_tie(p, winner)
+    of_winner, of_leader = (
         xp.take_along_axis(p, column[:, None], axis=1) for column in (winner, leader)
     )
     p = xp.where(_marked(p, leader), of_winner, p)
-    return set_apart(xp.where(_marked(p, winner), most, p), winner)
+    return break_tie(xp.where(_marked(p, winner), of_leader, p), winner)
 
 
 def logarithms(probabilities: Any) -> Any:
     """Return logarithms of probabilities, with the same argmax."""
     xp = xp_of(probabilities)
-    return set_apart(xp.log(probabilities), xp.argmax(probabilities, axis=1))
+    return break_tie(xp.log(probabilities), xp.argmax(probabilities, axis=1))
 
 
-def set_apart(values: Any, winner: Any) -> Any:
+def break_tie(values: Any, winner: Any) -> Any:
     """Return values with the winner's raised above equal ones by the smallest step."""
     xp = xp_of(values)
-    beaten = xp.argmax(values, axis=1) != winner
-    if not bool(xp.any(beaten)):
+    is_beaten = xp.argmax(values, axis=1) != winner
+    if not bool(xp.any(is_beaten)):
         return values
     largest = xp.max(values, axis=1, keepdims=True)
     larger = xp.nextafter(largest, xp.full_like(largest, xp.inf))
-    return xp.where(beaten[:, None] & _marked(values, winner), larger, values)
+    return xp.where(is_beaten[:, None] & _marked(values, winner), larger, values)
 
 
 def _marked(values: Any, column: Any) -> Any:
@@ -275,6 +275,6 @@ def rounded(values: Any, X: Any) -> Any:
     if result is values:
         return values
     xp = xp_of(values)
-    least = float(xp.finfo(xp.float32).smallest_normal)
-    result = xp.where((values > 0) & (result < least), least, result)
-    return result if result.ndim == 1 else set_apart(result, xp.argmax(values, axis=1))
+    smallest = float(xp.finfo(xp.float32).smallest_normal)
+    result = xp.where((values > 0) & (result < smallest), smallest, result)
+    return result if result.ndim == 1 else break_tie(result, xp.argmax(values, axis=1))

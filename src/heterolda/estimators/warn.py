@@ -30,8 +30,8 @@ _MAX_ROUNDING = 0.01
 _LARGE_DISTANCE = 2.0
 # Entries of a direction below this share of the largest are rounding errors.
 _NO_PART = 1e-10
-# Error of a rule so small that there is nothing to gain.
-_LITTLE = 1e-3
+# Error of a rule below which there is nothing to gain.
+_SMALL_ERROR = 1e-3
 _MAX_NAMED = 5
 _MAX_FEATURES = 3
 
@@ -50,7 +50,7 @@ def _is_inside(frame: FrameType) -> bool:
 
 
 def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
-    """Warn of few rows, lost digits, trivial rules, and missing variance."""
+    """Warn about few rows, lost digits, trivial rules, and missing variance."""
     if problem.settings.shrinkage is None and problem.chosen is None:
         warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
     elif problem.settings.shrinkage is None:
@@ -73,7 +73,7 @@ def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
 def warn_of_small_classes(
     stats: ClassStatistics, borrowed: Array, remedy: str = "cv"
 ) -> None:
-    """Warn of classes that borrow a share of the pooled covariance, or have few rows.
+    """Warn about classes that borrow from the pooled covariance, or have few rows.
 
     `remedy` is the value of `shrinkage` to suggest.
     """
@@ -100,10 +100,10 @@ def warn_of_small_classes(
 
 
 def warn_of_coarse_features(stats: ClassStatistics) -> None:
-    """Warn of features that have lost their digits to rounding."""
-    several = stats.weights > 1
-    variances = stats.squares[several] / (stats.weights[several] - 1)[:, None]
-    spacing = np.spacing(np.abs(stats.means[several]))
+    """Warn about features that have lost their digits to rounding."""
+    varying = stats.weights > 1
+    variances = stats.squares[varying] / (stats.weights[varying] - 1)[:, None]
+    spacing = np.spacing(np.abs(stats.means[varying]))
     coarse = spacing > _MAX_ROUNDING * np.sqrt(variances)
     features = np.flatnonzero(np.any(coarse & (variances > 0), axis=0))
     if len(features):
@@ -136,7 +136,7 @@ def leading_features(stats: ClassStatistics, coef: Array) -> str:
 
 
 def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
-    """Warn once of the pairs without a useful hyperplane."""
+    """Warn once about the pairs without a useful hyperplane."""
     pairs = problem.pairs[rules.trivial]
     if not len(pairs):
         return
@@ -152,7 +152,7 @@ def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
 
 
 def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
-    """Warn once of classes without variance in a direction in which others vary."""
+    """Warn once about classes without variance in a direction in which others vary."""
     floored = rules.floored
     if floored is None or not floored.any():
         return
@@ -173,7 +173,7 @@ def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
 def _warn_of_unresolved_directions(
     problem: PairProblem, rules: Rules, rows: Rows | None
 ) -> None:
-    """Warn once of a pair whose means differ where float64 hardly resolves features."""
+    """Warn once about a pair that differs where float64 hardly resolves features."""
     pairs = chain(_ignored(problem, rules, rows), _blurred(problem, rules))
     for k, features in pairs:
         first, second = _labels(problem, problem.pairs[k])
@@ -197,7 +197,7 @@ def _ignored(
     moments, dropped = problem.moments, rules.dropped
     if dropped is None or problem.stats.coordinates is not None:
         return
-    pairs = np.flatnonzero(dropped.any(axis=1) & (rules.error > _LITTLE))
+    pairs = np.flatnonzero(dropped.any(axis=1) & (rules.error > _SMALL_ERROR))
     for k in pairs.tolist():
         i, j = moments.pairs[k]
         variances = np.einsum("kii->i", moments.covariances[[i, j]])
@@ -214,7 +214,7 @@ def _ignored(
 def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
     """Yield uncertified pairs whose means differ in directions lost to rounding."""
     if problem.follows_optimum and not problem.has_few_rows:
-        pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _LITTLE))
+        pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _SMALL_ERROR))
         if len(pairs):
             axes = problem.moments.take(pairs).axes()
             for k in pairs[axes.blurred_distance() > 1].tolist():

@@ -26,15 +26,15 @@ from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows
 from heterolda.statistics.wide import Span, in_coordinates
 
-# Number of folds: fewer with this many rows in total and per coefficient, since rules
-# then hardly need the held-out third. With very many rows, the last fold is never held
-# out.
+# Number of folds. There are fewer with this many rows in total and per coefficient,
+# as two thirds are then enough to fit rules. With very many rows, the last fold is
+# never held out.
 _N_FOLDS, _FEW_FOLDS = 5, 3
-_MANY_ROWS, _MANY_EACH, _VERY_MANY_ROWS = 2000, 20, 8000
+_MANY_ROWS, _MANY_ROWS_PER_COEFFICIENT, _VERY_MANY_ROWS = 2000, 20, 8000
 # Candidates within this many standard errors of the fewest errors are averaged;
 # features stay untransformed only if that saves more than this many standard errors.
-_NEAR = 1.0
-_CLEARLY_FEWER = 0.5
+_MAX_SIGMAS = 1.0
+_MIN_GAIN = 0.5
 _ROUNDING = 1e-12
 # Lowest temperature, and weight of a row of unknown class added to the held-out rows.
 _MIN_TEMPERATURE = 0.1
@@ -120,11 +120,11 @@ def choose(
     are estimated without the held-out rows. Shrinkage is chosen by all rows.
     """
     fold_of_all = held_out_folds(rows)
-    whole = transformations_of(rows) if transforms else (None, None)
+    of_all = transformations_of(rows) if transforms else (None, None)
     held = np.flatnonzero(fold_of_all >= 0)
     if not len(held):
         unknown = np.full(len(candidates.names), np.nan)
-        return Choice(np.zeros(1, np.intp), whole[1], unknown, unknown)
+        return Choice(np.zeros(1, np.intp), of_all[1], unknown, unknown)
     n_folds = int(fold_of_all.max()) + 1
     parts = [rows.take(fold_of_all != f) for f in range(n_folds)]
     transformations: list[tuple[Powers, ...]] = [(None,) * n_folds]
@@ -134,7 +134,7 @@ def choose(
             transformations.pop()
     with no_warnings(), one_blas_thread():
         amounts = [
-            candidates.problem(transformed(rows, whole[k]))[0].chosen
+            candidates.problem(transformed(rows, of_all[k]))[0].chosen
             for k in range(len(transformations))
         ]
         paths = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -155,20 +155,20 @@ def choose(
         counted = fold != f if (fold != f).any() else fold == f
         chosen = [contest.near_best(counted) for contest in contests]
         wrong = [one.wrong(c) for one, c in zip(contests, chosen, strict=True)]
-        plain_wins = contests[0].is_clearly_fewer(wrong[0], wrong[-1], counted)
-        k = 0 if plain_wins else len(contests) - 1
+        untransformed_wins = contests[0].is_clearly_fewer(wrong[0], wrong[-1], counted)
+        k = 0 if untransformed_wins else len(contests) - 1
         return k, chosen[k], wrong[k]
 
     # Each fold is predicted by the choice of the others: the smallest of several errors
     # would be optimistic.
     weight = out.frequencies * cost
-    lost = sum(weight[decide(f)[2] & (fold == f)].sum() for f in range(n_folds))
+    n_wrong = sum(weight[decide(f)[2] & (fold == f)].sum() for f in range(n_folds))
     k, chosen, _ = decide(-1)
-    total, each = weight.sum(), contests[k].each_wrong
-    errors, squares = each @ weight / total, each @ (weight * cost) / total
+    total, each_wrong = weight.sum(), contests[k].each_wrong
+    errors, squares = each_wrong @ weight / total, each_wrong @ (weight * cost) / total
     variance = np.maximum(squares - errors**2, 0.0) / out.frequencies.sum()
-    estimate, probable = float(lost / total), contests[k].calibrated(chosen)
-    return Choice(chosen, whole[k], errors, np.sqrt(variance), estimate, *probable)
+    estimate, calibration = float(n_wrong / total), contests[k].calibrated(chosen)
+    return Choice(chosen, of_all[k], errors, np.sqrt(variance), estimate, *calibration)
 
 
 def transformations_of(rows: Rows) -> tuple[Powers, Powers]:
@@ -180,8 +180,8 @@ def transformations_of(rows: Rows) -> tuple[Powers, Powers]:
     if rows.totals.sum() <= _n_varying(rows):
         return None, None
     powers = PowerTransformation.fit(rows.X, rows.codes, rows.weights)
-    plain = powers.without_powers() if powers.has_outliers(rows.X) else None
-    return plain, powers if (powers.lambdas != 1).any() else plain
+    clipped = powers.without_powers() if powers.has_outliers(rows.X) else None
+    return clipped, powers if (powers.lambdas != 1).any() else clipped
 
 
 def _n_varying(rows: Rows) -> int:
@@ -197,13 +197,13 @@ def transformed(rows: Rows, powers: Powers) -> Rows:
 def held_out_folds(rows: Rows) -> Index:
     """Return the fold of each row, or -1 for rows that are never held out."""
     counts, needed = rows.frequencies, len(rows.classes) * (_n_varying(rows) + 1)
-    many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_EACH * needed)
+    many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_ROWS_PER_COEFFICIENT * needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
     fold = deal(rows.X, rows.codes, counts, n_folds)
     for k, total in enumerate(rows.totals):
         members = rows.codes == k
         parts = np.bincount(fold[members], counts[members], minlength=n_folds)
-        if total - parts.max() <= 1:  # too small to do without a fold
+        if total - parts.max() <= 1:  # too few rows would remain
             fold[members] = -1
     if many and rows.totals.sum() >= _VERY_MANY_ROWS:
         fold[fold == n_folds - 1] = -1
@@ -268,7 +268,7 @@ class _Contest:
         error = wrong @ weight
         best = wrong[np.argmin(error)]
         deviation = np.sqrt((wrong ^ best) @ (weight * cost))
-        limit = error.min() + _NEAR * deviation + _ROUNDING * weight.sum()
+        limit = error.min() + _MAX_SIGMAS * deviation + _ROUNDING * weight.sum()
         return np.flatnonzero(error <= limit)
 
     def is_clearly_fewer(self, wrong: Mask, other: Mask, counted: Mask) -> bool:
@@ -277,7 +277,7 @@ class _Contest:
         weight = self.rows.frequencies[counted] * cost
         gain = (other.astype(np.float64) - wrong) @ weight
         deviation = np.sqrt((wrong ^ other) @ (weight * cost))
-        return bool(gain > _CLEARLY_FEWER * deviation + _ROUNDING * weight.sum())
+        return bool(gain > _MIN_GAIN * deviation + _ROUNDING * weight.sum())
 
     def calibrated(self, chosen: Index) -> tuple[Curve, float]:
         """Return the log-odds and the temperature that fit the rows best."""
@@ -290,6 +290,6 @@ class _Contest:
         if len(pairs) == 1:
             return log_odds, 1.0
         p = swap_largest_to_winner(couple(scores, log_odds), winners)
-        doubt = _WRONG / (weight.sum() + _WRONG)
-        temperature = best_temperature(p, codes, weight, _MIN_TEMPERATURE, doubt)
+        smoothing = _WRONG / (weight.sum() + _WRONG)
+        temperature = best_temperature(p, codes, weight, _MIN_TEMPERATURE, smoothing)
         return log_odds, temperature

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.base import OTHERS, host_of, pooled_deviations
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solved_again
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solve_again
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import (
     FitRecord,
@@ -174,7 +174,7 @@ class ModelFacts:
         # Parameters may have been set after the fit.
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
         with no_warnings():  # warnings about LDA do not concern the user
-            lda: Any = solved_again(  # type: ignore[no-untyped-call]
+            lda: Any = solve_again(  # type: ignore[no-untyped-call]
                 self.discriminant, settings | {"solver": "fisher"}
             )
         values: Array = lda.risk_

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.held_out import NotJudgedError, held_out
+from heterolda.estimators.held_out import NoAccuracyError, held_out
 from heterolda.foundations.arrays import (
     Amount,
     Array,
@@ -317,7 +317,7 @@ def _fitted(
     weight = check_frequencies(sample_weight, len(labels))
     try:
         return model, held_out(model, X, labels, weight)[0]
-    except NotJudgedError:  # a class is too small to hold rows out
+    except NoAccuracyError:  # a class is too small to hold rows out
         return model, None
 
 

@@ -20,7 +20,7 @@ _TOLERANCE = 1e-11
 _GRADIENT = 1e-7
 # A subspace that cannot be evaluated is this much worse than the best one.
 _PENALTY = 10.0
-# Number of axes that are found successively, and of descents for each.
+# Number of axes that are found one by one, and of descents for each.
 _BEST_AXES = 3
 _RANDOM_STARTS = 4
 
@@ -74,11 +74,11 @@ def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
     """
     # The classes are whitened by the pooled covariance, which does not use the priors.
     mean = np.tensordot(classes.priors, classes.covariances, axes=1)
-    spread, turn = np.linalg.eigh(mean)
-    root = turn / np.sqrt(spread)
-    both = classes.priors[classes.pairs]
-    shares = both / both.sum(axis=1, keepdims=True)
-    distances = directed_distances(classes.within(root), shares, both.prod(axis=1))
+    spread, rotation = np.linalg.eigh(mean)
+    root = rotation / np.sqrt(spread)
+    priors = classes.priors[classes.pairs]
+    shares = priors / priors.sum(axis=1, keepdims=True)
+    distances = directed_distances(classes.within(root), shares, priors.prod(axis=1))
     return np.linalg.qr(root @ leading(distances, n_components))[0]
 
 
@@ -145,8 +145,8 @@ def error(
     last = min(_MAX_ITER, int(evaluations / (2 * len(finalists))))
     for number, end in enumerate(finalists):
         step = f"descent {number + 1} of {len(finalists)}"
-        most = np.exp(log_bound(end))
-        progress(f"{step}: pairs' errors at most {most:.4g}", np.nan)
+        max_errors = np.exp(log_bound(end))
+        progress(f"{step}: pairs' errors at most {max_errors:.4g}", np.nan)
         finalists[number] = descend(bound, end, max_iter=last)
     return min(finalists, key=log_bound)
 

@@ -167,7 +167,7 @@ def _trivial_where_free(planes: Rules, price: Array) -> Rules:
 
 
 def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
-    """Return the matrix ``costs[i][j]`` of deciding j if i is true.
+    """Return the matrix ``costs[i][j]`` of predicting j if i is true.
 
     In nested dictionaries and data frames, i and j are labels, and missing entries
     are 1.
@@ -224,9 +224,9 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
                 f"have labels {named(unknown)} that are not among the classes "
                 f"{named(labels, 10)}",
             )
-        for decided, cost in row.items():
+        for predicted, cost in row.items():
             number = check_finite("costs", cost, 0)
-            matrix[labels.index(true), labels.index(decided)] = number
+            matrix[labels.index(true), labels.index(predicted)] = number
     return matrix
 
 

@@ -23,7 +23,7 @@ from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import OperatingPoint, positions
 
 _PAIR = np.array([[0, 1]])
-# Limit of the normal deviates over which the curve is drawn and integrated.
+# Largest normal deviate of the curve when it is drawn and integrated.
 _REACH = 9.0
 # Largest step of the quadrature in x, at which all g_i are smooth.
 _STEP = 0.25
@@ -120,13 +120,13 @@ class Frontier:
             )
         if pair is None and statistics.n_classes != 2:
             raise ValueError(
-                "a frontier has two classes: choose two labels of "
+                "a frontier has two classes: choose two labels from "
                 f"{statistics.classes.tolist()} with pair=(label, label)"
             )
-        two = [0, 1] if pair is None else check_pair(pair, statistics.classes)
+        indices = [0, 1] if pair is None else check_pair(pair, statistics.classes)
         shares = check_priors(priors, statistics.classes, statistics.weights)
         stats, span = in_span(statistics, shrinkage)
-        return cls._of_pair(stats, stats.covariances(shrinkage), shares, two, span)
+        return cls._of_pair(stats, stats.covariances(shrinkage), shares, indices, span)
 
     @classmethod
     def _of_pair(
@@ -134,14 +134,14 @@ class Frontier:
         statistics: ClassStatistics,
         covariances: Array,
         priors: Array,
-        two: Index | list[int],
+        indices: Index | list[int],
         span: Span | None,
     ) -> Frontier:
         """Return the frontier of two classes, given the covariances of all."""
-        shares = priors[two] / priors[two].sum()
-        moments = statistics.means[two], covariances[two], shares
-        batch = [part[None] for part in (*moments, statistics.weights[two])]
-        return cls(statistics.classes[two], Pencil.from_moments(*batch), span)
+        shares = priors[indices] / priors[indices].sum()
+        moments = statistics.means[indices], covariances[indices], shares
+        batch = [part[None] for part in (*moments, statistics.weights[indices])]
+        return cls(statistics.classes[indices], Pencil.from_moments(*batch), span)
 
     def __repr__(self) -> str:
         n_features = self.pencil.means.shape[-1]
@@ -208,17 +208,17 @@ class Frontier:
         OperatingPoint
             The rule, computed from the moments alone.
         """
-        purpose = Criterion.resolve(criterion, costs, max_error, self.classes, Global())
+        goal = Criterion.resolve(criterion, costs, max_error, self.classes, Global())
         pencil = self.pencil
         if priors is not None:
             pair_priors = check_priors(priors, self.classes, np.ones(2))
             pencil = replace(pencil, priors=pair_priors[None])
         p = pencil.priors[0]
-        shares = purpose.cost_weighted_priors(p, _PAIR)
+        shares = goal.cost_weighted_priors(p, _PAIR)
         if shares is not None:
             pencil = replace(pencil, priors=shares / shares.sum())
-        planes = purpose.solver.solve(pencil, np.random.default_rng())
-        rules = purpose.rate(planes, p, _PAIR)
+        planes = goal.solver.solve(pencil, np.random.default_rng())
+        rules = goal.rate(planes, p, _PAIR)
         coef, intercept = self._in_features(rules.planes.coef, rules.planes.intercept)
         return OperatingPoint(
             criterion=criterion,

@@ -136,13 +136,13 @@ class NeymanPearson:
         sign = 1.0 if self.k == 0 else -1.0
         other = 5 - self.k
         log_e = log_ndtr(-arc.evaluate(pair, x).table[other])
-        least = np.full(len(x), -np.inf)
+        lower = np.full(len(x), -np.inf)
         for power in range(8):
             step = sign * _BEYOND * 10.0**power * (1 + np.abs(x))
             beyond = arc.evaluate(pair, x + step).table
-            proven = (beyond[4 + self.k] <= y) & np.isneginf(least)
-            least = np.where(proven, log_ndtr(-beyond[other]), least)
-        gap = 0.0 - np.expm1(np.minimum(least - log_e, 0.0))
+            proven = (beyond[4 + self.k] <= y) & np.isneginf(lower)
+            lower = np.where(proven, log_ndtr(-beyond[other]), lower)
+        gap = 0.0 - np.expm1(np.minimum(lower - log_e, 0.0))
         gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero needs no proof
         return rules_at(pencil, arc, x, gap)
 
@@ -169,9 +169,9 @@ def _roots(function: Any, index: Index) -> Array:
 
 def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
     """Return rules at one position x of each arc, with their proven gaps."""
-    every = np.arange(len(x))
-    u, t = arc.rules(every, x)
-    error = np.exp(arc.evaluate(every, x).log_error)
+    pairs = np.arange(len(x))
+    u, t = arc.rules(pairs, x)
+    error = np.exp(arc.evaluate(pairs, x).log_error)
     return Rules.from_coordinates(
         pencil, u, t, error, status=Status.CERTIFIED, n_iter=1, gap=gap
     )
