@@ -42,6 +42,7 @@ def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, r
     assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
     assert_allclose(model.intercept_, expected.intercept_, rtol=1e-6, atol=1e-8)
     assert_allclose(model.statistics_.scatters, moments.scatters)
+    assert model.statistics_.given
     assert model.statistics_.estimated_by == type(estimator).__name__
     p = model.predict_proba(X)
     assert_allclose(p, expected.predict_proba(X), rtol=1e-4, atol=1e-4)

@@ -1,5 +1,6 @@
 """Votes, ties, coupling and probabilities against naive loops."""
 
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -16,6 +17,7 @@ from heterolda.estimators.calibration import gaussian_log_odds
 from heterolda.estimators.votes import (
     Binary,
     OneVsOne,
+    committee_of,
     logarithms,
     rounded,
     swap_largest_to_winner,
@@ -43,6 +45,7 @@ def make_planes(error, means=None, deviations=None, status=None):
     )
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("voting", ["weighted", "majority"])
 def test_winner_equals_exact_arithmetic(rng, voting):
     def weights_of(error):
@@ -65,6 +68,27 @@ def test_winner_equals_exact_arithmetic(rng, voting):
     scores = X @ model.coef_.T + model.intercept_
     expected = winners_of(scores, weights_of(model.bayes_error_), 6)
     assert_array_equal(model.predict(X), expected)
+    assert_array_equal(model.predict_proba(X).argmax(axis=1), expected)
+
+
+def test_committees_of_one_rule_and_of_one_against_all(rng):
+    means = rng.uniform([-3, 0.1], [-0.1, 3], (3, 2))
+    planes = make_planes([0.1, 0.2, 0.3], means, rng.uniform(0.5, 2, (3, 2)))
+    scores = rng.normal(size=(50, 3))
+    odds = gaussian_log_odds(planes).log_odds(scores)
+    all_others = np.column_stack([np.full(3, -1), np.arange(3)])
+    committee = pickle.loads(pickle.dumps(committee_of(planes, all_others, "", 2.0)))
+    expected = np.sqrt(expit(odds))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert_allclose(committee.probabilities(scores), expected, rtol=1e-12)
+    assert_array_equal(committee.winners(scores), odds.argmax(axis=1))
+    one, scores = (
+        committee_of(planes.take([0]), np.array([[0, 1]]), "", 2.0),
+        scores[:, :1],
+    )
+    assert_allclose(one.probabilities(scores)[:, 1], expit(odds[:, 0] / 2), rtol=1e-12)
+    assert_array_equal(one.winners(scores), scores[:, 0] > 0)
+    assert_array_equal(one.decisions(scores), scores[:, 0])
 
 
 def test_vote_sums_are_exact_in_any_order(rng):

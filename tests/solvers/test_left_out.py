@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers.problems import arc_score, lda_score, shrunk_moments
 from heterolda import ClassStatistics, Global
@@ -64,6 +64,25 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
                 p1, p2 = np.bincount(y, less)[[i, j]] if frequencies else priors[[i, j]]
                 score = lda_score(X[row], m[i], m[j], P, p2 / p1)
                 assert_allclose(pooled.score[k, n], score, rtol=1e-7, atol=1e-8)
+
+
+def test_pooled_lda_as_printed(rng):
+    X, y = rows_of_classes(rng, (20, 12, 15), 3)
+    stats, priors = ClassStatistics.from_data(X, y), np.array([0.5, 0.2, 0.3])
+    lda = PooledLDA(stats, priors)
+    normals = np.linalg.solve(stats.scatters.sum(axis=0) / (47 - 3), stats.means.T)
+    scores = X @ normals - 0.5 * np.sum(stats.means.T * normals, axis=0)
+    scores += np.log(priors)
+    assert_array_equal(lda.predict(X), scores.argmax(axis=1))
+    given = stats.means, stats.covariances(), priors, stats.weights, all_pairs(3)
+    coef, intercept = lda.rules(Moments(*given))
+    first, second = all_pairs(3).T
+    expected = scores[:, second] - scores[:, first]
+    assert_allclose(X @ coef.T + intercept, expected, rtol=1e-8, atol=1e-8)
+    # Features that depend on others, and more of them than rows, add nothing.
+    for wider in (X[:, [0, 1, 2, 0]], X @ rng.normal(size=(3, 150))):
+        wide = PooledLDA(ClassStatistics.from_data(wider, y), priors)
+        assert_array_equal(wide.predict(wider), lda.predict(X))
 
 
 def test_of_a_trivial_rule_only_the_priors_change(rng):

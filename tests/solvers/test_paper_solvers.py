@@ -1,6 +1,7 @@
 """The paper's methods against a literal transcription with explicit inverses."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy.stats import norm
 
 from helpers.problems import random_covariance, random_pairs
 from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
-from heterolda.solvers import SOLVERS, Moments, Rules, Status, resolve_solver
+from heterolda.solvers import SOLVERS, Moments, Rules, Status, draws, resolve_solver
 from heterolda.solvers import solve as solve_moments
 
 PAIR = np.array([[0, 1]])
@@ -123,6 +124,8 @@ def pairs_of(problem):
 
 def test_fisher(problem):
     planes = solve(problem, Fisher())
+    assert_array_equal(planes.status, Status.CLOSED_FORM)
+    assert_array_equal(planes.n_iter, 1)
     for k, pair in enumerate(pairs_of(problem)):
         assert_same_rule(planes, k, lda(pair), pair)
 
@@ -150,9 +153,8 @@ def test_c_hld(problem):
 def test_r_hld(problem, parameters):
     solver = RandomSearch(parameters, n_trials=60, low=-1, high=2)
     planes = solve(problem, solver, seed=7)
-    draws = np.random.default_rng(7).uniform(-1, 2, (parameters, 60))
-    s2 = draws[0]
-    s1 = 1 - s2 if parameters == 1 else draws[1]
+    s2, *rest = np.random.default_rng(7).uniform(-1, 2, (parameters, 60))
+    s1 = 1 - s2 if parameters == 1 else rest[0]
     for k, pair in enumerate(pairs_of(problem)):
         rule = r_hld(pair, zip(s1, s2, strict=True))
         assert_same_rule(planes, k, rule, pair)
@@ -172,12 +174,18 @@ def test_pairs_are_solved_independently_in_batches_of_any_size(rng, monkeypatch,
     pairs = np.column_stack(np.triu_indices(8, 1))
     moments = (means * scale, cov * scale * scale[:, None], np.full(8, 0.125))
     moments = Moments(*moments, np.full(8, 50.0), pairs)
-    whole = solve_moments(moments, SOLVERS[name], seed=3)
-    monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 4 * 16 * d * d)
+    whole, told = solve_moments(moments, SOLVERS[name], seed=3), []
+    monkeypatch.setattr("heterolda.solvers._BATCH_BYTES", 5 * 16 * d * d)
+    monkeypatch.setattr("heterolda.solvers._PAIR_SECONDS", 1.0)
     monkeypatch.setattr("heterolda.solvers.compiled._WORTH_A_THREAD", 1)
     monkeypatch.setattr("heterolda.foundations.threads.n_threads", lambda: 3)
     monkeypatch.setattr("heterolda.solvers.paper._BATCH_SIZE", 100 * d)
+    monkeypatch.setattr(
+        "heterolda.solvers.progress_of", lambda *work: told.append(work) or told.append
+    )
     parts = solve_moments(moments, SOLVERS[name], seed=3)
+    assert told[0] == ("solving 28 pairs of classes with 4 features", 28 * d**3)
+    assert told[1:] == [5 / 28, 10 / 28, 15 / 28, 20 / 28, 25 / 28, 1]
     for k, pair in enumerate(pairs):
         alone = moments.take(slice(k, k + 1))
         shared = replace(alone, shares=np.array([[0.3, 0.3]]))  # only ratios matter
@@ -244,6 +252,13 @@ def test_algorithm_1_converges_or_ends_in_the_trivial_rule(rng):
     assert planes.intercept[0] > 0  # always the second, likelier class
 
 
+def test_solvers_of_your_own_may_draw():
+    own = SimpleNamespace(solve=None, moore_penrose=False)
+    assert resolve_solver(own) is own
+    assert draws(own)
+    assert [name for name in SOLVERS if draws(SOLVERS[name])] == ["r-hld-1", "r-hld-2"]
+
+
 def test_bad_settings_are_rejected():
     for solver, settings, message in (
         (FixedPoint, {"tol": np.nan}, "tol must be a number"),
@@ -252,7 +267,10 @@ def test_bad_settings_are_rejected():
         (RandomSearch, {"parameters": 3}, r"parameters must be 1 .* or 2 .*, got 3$"),
         (RandomSearch, {"low": 1, "high": 1}, "low must be less than high"),
         (Global, {"gap": 1e-9}, "gap must be a number from 1e-08 to 0.5"),
-        (resolve_solver, {"solver": 3}, r"solver must be one of \['global'"),
+        *(
+            (resolve_solver, {"solver": wrong}, r"solver must be one of \['global'")
+            for wrong in (3, Global, SimpleNamespace(solve=None))
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             solver(**settings)

@@ -99,7 +99,9 @@ def paper_search(
     changes = np.zeros(2 * len(current), dtype=np.int64)
     n_per_call = min(1 + _NUMBERS_PER_CALL // X.size, _ITERATIONS_PER_CALL)
     logs = [np.array([[start], [-1]])]
-    while state[ITERATIONS] < max_iter and state[STALLED] < patience and state[FEWEST]:
+    while (
+        state[ITERATIONS] < max_iter and state[STALLED] < patience and state[FEWEST] > 0
+    ):
         n_done = int(state[ITERATIONS])
         until = min(n_done + n_per_call, max_iter)
         log = np.empty((2, until), dtype=np.int64)
