@@ -3,7 +3,7 @@ Choosing solver and shrinkage by a grid search
 ==============================================
 
 The discriminant is a scikit-learn estimator, so ``GridSearchCV`` can choose its
-settings. The data are every other one of scikit-learn's digits: 64 features and 60
+settings. The data are every other row of scikit-learn's digits: 64 features and 60
 training rows of each class, so every class covariance is singular and needs shrinkage.
 """
 

@@ -74,9 +74,10 @@ right.legend(loc="lower right", fontsize="small", framealpha=0.95, edgecolor="0.
 plt.show()
 
 # %%
-# All this holds under the model. What about real data? Here each of 100 samples has 200
-# skewed rows of each class, and we count the sick among 20,000 others that each rule
-# misses. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of 20 on average.
+# All this holds under the model. What if data are not normal? Here each of 100 samples
+# has 200 skewed rows of each class, and we count the sick among 20,000 others that each
+# rule misses. ``BoundedErrorClassifier`` exceeds 10 % in at most one fit of 20 on
+# average.
 
 rng = np.random.default_rng(0)
 

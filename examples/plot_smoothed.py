@@ -6,7 +6,7 @@ The paper has two algorithms: one looks for the best line for two fitted Gaussia
 other for fewer training errors. They are the two ends of one family. For a width
 between 0 and 1, each row becomes a small Gaussian, and the rule minimizes the error
 under the resulting mixtures. Width 1 is the Gaussian optimum; as the width goes to 0,
-the error becomes the share of training errors. ``path_`` lists the error on held-out
+the error becomes the training error rate. ``path_`` lists the error on held-out
 rows for several widths.
 """
 
