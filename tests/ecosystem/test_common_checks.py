@@ -36,7 +36,7 @@ OTHERS = [
         for solver in ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
     ),
     GaussianLinearDiscriminant(multiclass="ova"),
-    GaussianLinearDiscriminant(solver="r-hld-1", multiclass="ova", voting="majority"),
+    GaussianLinearDiscriminant(solver="r-hld-1", multiclass="ova"),
     GaussianLinearDiscriminant(voting="majority"),
     GaussianLinearDiscriminant(shrinkage="cv"),
     GaussianLinearDiscriminant(shrinkage=(0.3, 0.1), priors="equal"),

@@ -90,6 +90,7 @@ def frozen(start):
 OF_ESTIMATORS = [
     (gld(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
     (gld(criterion="minimax", multiclass="ova"), {}, "use multiclass='ovo'"),
+    (gld(voting="majority", multiclass="ova"), {}, "voting is for pairs of classes"),
     (gld(), {"y": ZEROS}, "at least 2 classes are needed, got 1 class"),
     (gld(shrinkage=0), {"y": FEW}, r"classes \[1\] have a total"),
     (gld(), {"sample_weight": ZEROS}, "every sample_weight is zero"),

@@ -142,8 +142,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"weighted", "majority"}, default="weighted"
-        For "ovo": the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties are
-        broken by the sums of the pairs' scores, then by the order of `classes_`.
+        For "ovo" only: the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties
+        are broken by the sums of the pairs' scores, then by the order of `classes_`.
     criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
         What each pair's rule minimizes: the error (or expected cost); the larger of the
         two error rates; or the error rate of one class while the other's stays within

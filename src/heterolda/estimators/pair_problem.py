@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.validation import check_priors, check_several_classes
 from heterolda.solvers import (
@@ -178,4 +179,8 @@ def _criterion_of(model, classes: NDArray[Any]) -> Criterion:
     solver = resolve_solver(model.solver)
     request = model.criterion, model.costs, model.max_error, classes, solver
     one_vs_all = model.multiclass == "ova" and len(classes) > 2
+    if one_vs_all and model.voting != "weighted":
+        raise ParameterError(
+            "voting", "is for pairs of classes: use multiclass='ovo', or leave it out"
+        )
     return Criterion.resolve(*request, one_vs_all=one_vs_all)
