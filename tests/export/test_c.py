@@ -37,7 +37,7 @@ def test_double_settles_ties_of_a_search_as_predict_does(command, tmp_path):
 
 
 HOSTILE = [
-    *("*/ int x = 1; /*", "a\nb\r\n#error", "??/", "????=", "tail\\", "\\", '"', "%s"),
+    *("*/ int x = 1; /*", "a\nb\r\n#error", "??/", "????=", "tail\\", "\\", '"1', "%s"),
     *("naïve", "日本", "\U0001f600", "\x01\x7f", "*", "/", "//", "a\u2028b", "end *"),
 ]
 

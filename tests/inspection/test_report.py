@@ -88,7 +88,7 @@ def test_equal_covariances_and_the_frame():
     assert frame["class 1"].tolist() == ["a"]
     few = ClassStatistics.from_moments(["a", "b"], [5, 50], *moments)
     said = words_of(heteroscedasticity_report(few))
-    assert "classes 'a' have fewer than 3 samples per feature" in said
+    assert "Classes 'a' have fewer than five rows per feature" in said
 
 
 def test_rows_are_held_out(four, rng):

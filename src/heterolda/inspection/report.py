@@ -43,14 +43,10 @@ from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import in_span
 
-# With fewer samples per feature Box's M rejects equal covariances too often: at the 5 %
-# level in about 24 % of cases with 10 features and 12 samples per class, measured on
-# normal data with two to six classes.
-_SAMPLES_PER_FEATURE = 3
 _CAVEAT = (
-    "Box's M assumes normal data: with heavy tails it rejects equal covariances, and "
-    "with many samples it detects differences that do not matter. What matters is how "
-    "many errors a better rule avoids."
+    "Box's M assumes normal data: with heavy tails, or fewer than 3 rows per feature, "
+    "it rejects equal covariances too often, and with many rows it detects differences "
+    "that do not matter. What matters is how many errors a better rule avoids."
 )
 _MAX_PAIRS = 10
 
@@ -183,13 +179,6 @@ class HeteroscedasticityReport(Shown):
             f"Box's M: chi2 = {self.box.chi2:.2f} with {self.box.df} degrees of "
             f"freedom, {self.box}."
         ]
-        few = stats.weights < _SAMPLES_PER_FEATURE * stats.n_features
-        if few.any():
-            lines.append(
-                f"But classes {named(stats.classes[few])} have fewer than "
-                f"{_SAMPLES_PER_FEATURE} samples per feature: then Box's M rejects "
-                "equal covariances too often."
-            )
         if stats.estimated_by == "EM":
             lines.append(
                 "It counts rows with missing values as complete, so p is too small."
@@ -243,9 +232,8 @@ def heteroscedasticity_report(
     -------
     HeteroscedasticityReport
         ``print`` shows a table of the pairs, largest gain first, and a verdict, from
-        held-out errors if rows were given. Notes name the classes with fewer than 3
-        samples per feature, where Box's M rejects too often, or fewer than 5, where
-        errors of the model are too low.
+        held-out errors if rows were given. A note names the classes with fewer than 5
+        rows per feature, where errors of the model are too low.
 
     Examples
     --------
