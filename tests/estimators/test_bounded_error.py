@@ -229,6 +229,8 @@ def test_infinite_scores_are_ordered_like_others(two):
     X[y == "well"] += 5
     model = BoundedErrorClassifier(Sure(), max_error={"ill": 0.1}).fit(X, y)
     assert np.mean(model.predict(X) == y) > 0.95
+    single = BoundedErrorClassifier(max_error={"ill": 0.1}).fit(X.astype("f4"), y)
+    assert single.score(X, y) > 0.95  # no warning of an overflow
     Sure.unit = np.nan
     with pytest.raises(ValueError, match="Sure has scores that are NaN"):
         model.fit(X, y)

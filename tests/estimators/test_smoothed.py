@@ -80,6 +80,10 @@ def test_candidates_within_a_standard_error_are_averaged():
     assert contest.near_best(every).tolist() == [1, 2]
     assert contest.is_clearly_fewer(best, far, every)
     assert not contest.is_clearly_fewer(best, near, every)
+    tied, more = best[::-1], best | (np.arange(100) // 4 == 5)
+    vars(contest)["each_wrong"] = np.array([tied, best, more])
+    contest.cost[best] -= 1e-15  # rounding does not decide which of two is the best
+    assert contest.near_best(every).tolist() == [0, 1, 2]
 
 
 def test_each_fold_is_predicted_by_what_the_others_choose(pair, monkeypatch):

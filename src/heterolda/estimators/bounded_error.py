@@ -469,7 +469,8 @@ def _scores(estimator, X) -> Array:
         logs = np.log(np.maximum(p, np.finfo(np.float64).tiny))
         scores = logs[:, 1] - logs[:, 0]
     else:
-        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        scores = estimator.decision_function(X)
+    scores = np.asarray(scores, dtype=np.float64)
     if np.isnan(scores).any():
         name = type(classifier).__name__
         raise ValueError(f"estimator {name} has scores that are NaN")

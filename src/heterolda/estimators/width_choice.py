@@ -266,10 +266,10 @@ class _Contest:
         wrong, cost = self.each_wrong[:, counted], self.cost[counted]
         weight = self.rows.frequencies[counted] * cost
         error = wrong @ weight
-        best = wrong[np.argmin(error)]
+        least = error.min() + _ROUNDING * weight.sum()
+        best = wrong[np.argmax(error <= least)]  # the first of equally good ones
         deviation = np.sqrt((wrong ^ best) @ (weight * cost))
-        limit = error.min() + _MAX_SIGMAS * deviation + _ROUNDING * weight.sum()
-        return np.flatnonzero(error <= limit)
+        return np.flatnonzero(error <= least + _MAX_SIGMAS * deviation)
 
     def is_clearly_fewer(self, wrong: Mask, other: Mask, counted: Mask) -> bool:
         """Return whether a rule makes clearly fewer errors than another."""
