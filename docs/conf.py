@@ -169,16 +169,18 @@ def classify(app, doctree):
         elif re.search(r"\d", text) and not re.search(r"[^\W\d_]{4}", text):
             cell["classes"].append("number")
     for block in doctree.findall(nodes.literal_block):
-        columns = re.findall(r"(?m)^.*\S {3,}\S.* {2,}\S.*$", block.astext())
+        columns = re.findall(r"(?m)^.*\S {3,}(?:#|\S.* {2,}\S).*$", block.astext())
         if len(columns) > 2:
             block["classes"].append("aligned")
 
 
 def hyphenate(word):
     """Let code break after the signs in it, and nowhere else unless a part is long."""
-    parts = re.split(r"(?<=\w[_/.-])(?=[^\W\d_])", word[1])
+    parts = re.split(r"(?<=\w[_/.(=-])(?=\W?[^\W\d_])", word[1])
     whole = " whole" if max(map(len, parts)) <= 14 else ""
-    return f'<span class="pre{whole}">{"<wbr>".join(parts)}</span>'
+    whole = " option" if word[1].startswith("--") else whole
+    text = re.sub("(?<=[a-z])(?=[A-Z])", '<wbr class="hump">', "<wbr>".join(parts))
+    return f'<span class="pre{whole}">{text}</span>'
 
 
 def tidy(app, name, template, context, doctree):
@@ -189,6 +191,12 @@ def tidy(app, name, template, context, doctree):
         word = re.compile(r'<span class="pre">([^<]+)</span>')
         context["body"] = re.sub(
             "(?s)<code.*?</code>", lambda code: word.sub(hyphenate, code[0]), body
+        )
+        option = re.compile(r"(?<=[\s>])--[a-z][a-z-]*")
+        context["body"] = re.sub(
+            "(?s)<pre>.*?</pre>",
+            lambda pre: option.sub(r'<span class="option">\g<0></span>', pre[0]),
+            context["body"],
         )
 
 

@@ -175,7 +175,9 @@ class ModelFacts:
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
         with no_warnings():  # warnings about LDA do not concern the user
             lda: Any = solve_again(  # type: ignore[no-untyped-call]
-                self.discriminant, settings | {"solver": "fisher"}
+                self.discriminant,
+                settings | {"solver": "fisher"},
+                guarded=self.discriminant.guarded_,
             )
         values: Array = lda.risk_
         return values

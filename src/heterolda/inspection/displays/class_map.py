@@ -39,13 +39,14 @@ _MANY_POINTS = 1000  # drawn as pixels in vector files
 _HALF = np.sqrt(2 * np.log(2))  # deviations of the ellipse that holds half of a class
 _GRID = 401  # points of each axis at which the rule is evaluated
 _MAX_NAME = 18  # characters
+_CLEAR = 0.12  # of the width, between names
 
 
 class ClassMapDisplay(Display):
     """All classes in the first two components of a projection.
 
     Each class is an ellipse that holds half of it under the Gaussian model, with its
-    name on top. The pale regions are the decisions of the quadratic rule of the
+    name at its edge. The pale regions are the decisions of the quadratic rule of the
     projected classes, which maximizes density times prior. If there are many rows, the
     map shows about 5000, and as many of rare classes as of frequent ones.
 
@@ -147,6 +148,7 @@ class ClassMapDisplay(Display):
         ax.imshow(winners, **style)
         many = self.points is not None and sum(map(len, self.points)) > _MANY_POINTS
         ink, ground = pyplot().rcParams["text.color"], ax.get_facecolor()
+        names = np.empty((0, 2))
         for k, color in enumerate(colors):
             if self.points is not None and len(self.points[k]):
                 # Classes of the same color have different markers.
@@ -158,11 +160,16 @@ class ClassMapDisplay(Display):
             mean, cov = self.means[k], self.covariances[k]
             ellipse = ellipse_of(mean, cov, _HALF, edgecolor=color, lw=1.8, zorder=3)
             ax.add_patch(ellipse)
-            # At its highest point, where ellipses around the same mean differ.
-            top = cov[:, 1] / np.sqrt(cov[1, 1]) if cov[1, 1] > 0 else np.zeros(2)
+            # At its highest, lowest or outermost point, clear of other names.
+            sd = np.sqrt(np.diag(cov))
+            reach = np.divide(cov, sd, out=np.zeros((2, 2)), where=sd > 0).T[::-1]
+            ends = mean + _HALF * np.concatenate([reach, -reach])
+            apart = np.abs(ends[:, None] - names) / np.ptp(limits, axis=1) * [1, 2]
+            room = apart.max(axis=2).min(axis=1, initial=_CLEAR)
+            names = np.vstack([names, ends[room.argmax()]])
             ax.annotate(
                 printable(str(self.classes[k]), _MAX_NAME),
-                mean + _HALF * top,
+                names[-1],
                 ha="center",
                 va="center",
                 fontsize="small",
