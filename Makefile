@@ -109,7 +109,7 @@ picture: docs
 	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv
 	$(BIN)/heterolda fit build/card/digits.csv --target class --out build/card/model.json
 	$(BIN)/heterolda inspect build/card/model.json --html build/card/card.html
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=900,1420 \
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=900,1404 \
 		--screenshot=docs/images/card.png build/card/card.html
 
 # Build a wheel and an sdist twice, with equal hashes; try the wheel in a new environment.

@@ -189,14 +189,14 @@ def tidy(app, name, template, context, doctree):
         body = context["body"].replace('role="list" class="citation-list"', "")
         body = body.replace(' role="doc-biblioentry"', "")
         word = re.compile(r'<span class="pre">([^<]+)</span>')
-        context["body"] = re.sub(
+        body = re.sub(
             "(?s)<code.*?</code>", lambda code: word.sub(hyphenate, code[0]), body
         )
         option = re.compile(r"(?<=[\s>])--[a-z][a-z-]*")
         context["body"] = re.sub(
             "(?s)<pre>.*?</pre>",
             lambda pre: option.sub(r'<span class="option">\g<0></span>', pre[0]),
-            context["body"],
+            body,
         )
 
 

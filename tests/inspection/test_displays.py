@@ -218,6 +218,15 @@ def test_the_map_has_the_regions_of_the_quadratic_rule_and_ellipses(four, rng):
     assert_allclose(ClassMapDisplay.from_estimator(model).explained, own.explained_)
 
 
+def test_names_of_a_map_do_not_cover_each_other():
+    same = ClassStatistics.from_moments(
+        list("abcd"), [9] * 4, np.zeros((4, 2)), [np.eye(2)] * 4
+    )
+    shown = ClassMapDisplay.from_estimator(GLD().fit_statistics(same))
+    places = [name.xy for name in shown.ax_.texts]
+    assert len(np.unique(np.round(places, 6), axis=0)) == 4
+
+
 def test_rejections(two, four):
     X, y = two
     model = GLD().fit(X, y)

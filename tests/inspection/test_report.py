@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from scipy.stats import chi2
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from heterolda import (
     ClassStatistics,
@@ -162,3 +162,10 @@ def test_models_with_another_aim_are_not_judged_by_accuracy(four):
         model.fit_record_ = record
         said = ModelFacts(model).accuracy_lines()[-1]
         assert said.startswith("Use this model") == (not settings)
+
+
+def test_rules_that_the_guard_takes_from_lda_have_its_errors():
+    model = GaussianLinearDiscriminant().fit(*load_digits(return_X_y=True))
+    shown = ModelFacts(model).lda_values[model.guarded_]
+    assert len(shown) > 1
+    assert_allclose(shown, model.bayes_error_[model.guarded_])
