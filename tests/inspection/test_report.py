@@ -59,14 +59,15 @@ def test_figures_of_four_classes(make_classes):
         model = GaussianLinearDiscriminant(solver=solver, priors=priors)
         model.fit_statistics(stats)
         assert_allclose(error, model.bayes_error_, rtol=1e-9)
+    i, j = report.pairs[report.excess.argmax()]
+    assert f"fewer\n{i}, {j} " in str(report)  # the largest gain comes first
     cov = stats.covariances()
     for k, (i, j) in enumerate(report.pairs):
         ratios = eigh(cov[i], cov[j], eigvals_only=True)
         assert_allclose(report.ratio[k], ratios[[0, -1]], rtol=1e-6)
     units = np.array([1e-5, 1.0, 1e7])
-    scaled = heteroscedasticity_report(
-        ClassStatistics.from_data(X * units + 3 * units, y), priors=priors
-    )
+    moved = ClassStatistics.from_data(X * units + 3 * units, y)
+    scaled = heteroscedasticity_report(moved, priors=priors)
     assert_allclose(scaled.box.chi2, report.box.chi2, rtol=1e-6)
     assert_allclose(scaled.ratio, report.ratio, rtol=1e-6)
 
@@ -104,7 +105,6 @@ def test_rows_are_held_out(four, rng):
     X = rng.normal(size=(9, 2))
     report = heteroscedasticity_report(X, np.array([*"aaaaaaaab"]))
     assert report.judgement is None
-    assert report.verdict.startswith("If the classes were")
     few = heteroscedasticity_report(X, np.array([*"aaaabbbba"]))
     assert few.judgement.method == "9-fold cross-validation"
     # Held-out copies of nine different values are unlike all other rows.
@@ -156,8 +156,7 @@ def test_a_rule_no_better_than_one_answer_is_not_advised():
 def test_models_with_another_aim_are_not_judged_by_accuracy(four):
     judgement = Judgement("x", 320, 0.97, 0.91, 0.01)
     record = FitRecord("y", "d.csv", "2026-11-30", 320, judgement)
-    costs = {"east": {"west": 5.0}}
-    for settings in ({}, {"criterion": "minimax"}, {"costs": costs}):
+    for settings in ({}, {"criterion": "minimax"}, {"costs": {"east": {"west": 5}}}):
         model = GaussianLinearDiscriminant(**settings).fit(*four)
         model.fit_record_ = record
         said = ModelFacts(model).accuracy_lines()[-1]
