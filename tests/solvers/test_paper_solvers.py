@@ -263,6 +263,13 @@ def test_bad_settings_are_rejected():
     for solver, settings, message in (
         (FixedPoint, {"tol": np.nan}, "tol must be a number"),
         (FixedPoint, {"keep": "first"}, "keep must be 'best' or 'last'"),
+        (
+            FixedPoint,
+            {"max_iter": 1.5},
+            r"max_iter must be an integer from 1 to 1e\+09",
+        ),
+        (RandomSearch, {"n_trials": 1.5}, "n_trials must be an integer from 1 to 1e"),
+        (RandomSearch, {"high": 2e6}, r"high must be a number from -1e\+06 to 1e\+06"),
         (Grid, {"step": 0}, "step must be a number from 1e-06 to 1"),
         (RandomSearch, {"parameters": 3}, r"parameters must be 1 .* or 2 .*, got 3$"),
         (RandomSearch, {"low": 1, "high": 1}, "low must be less than high"),

@@ -149,6 +149,8 @@ def test_bad_moments_are_rejected():
     for name, value, message in (
         ("classes", [0, 0], "classes must be"),
         ("counts", [10, 1], "counts must exceed 1"),
+        ("counts", [10, np.nan], "counts contains NaN"),
+        ("covariances", [np.eye(2) * np.nan] * 2, "covariances contains NaN"),
         ("counts", [10, 20, 30], r"must have shapes \(2,\), .* got \(\(3,\)"),
         ("means", ["a", "b"], "means must be real numbers"),
         ("means", [[0.0, 1], [1e200, 3]], "means: the values of feature 0 .* overfl"),
