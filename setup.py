@@ -30,7 +30,7 @@ LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 class BuildKernels(build_ext):
-    """Compile with full optimisation that changes no result."""
+    """Compile with full optimization that changes no result."""
 
     def build_extensions(self) -> None:
         """Choose the options of the compiler that is there."""

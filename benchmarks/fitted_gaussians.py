@@ -18,7 +18,7 @@ from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from benchmarks.pages import (
-    GREY,
+    GRAY,
     OURS,
     PEER,
     Record,
@@ -37,7 +37,7 @@ SHOWN = {
     "reported": ("reported by the fit", OURS, "o--"),
     "true": ("true error of the fitted rule", OURS, "o-"),
     "lda": ("true error of LDA", PEER, "s-"),
-    "optimum": ("best possible line", GREY, ":"),
+    "optimum": ("best possible line", GRAY, ":"),
 }
 
 

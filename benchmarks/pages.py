@@ -20,7 +20,7 @@ Record = dict[str, Any]
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RESULTS = Path(__file__).parent / "results"
 MADE = "How these tables are made"
-OURS, PEER, GREY = "#c1272d", "#1f5fa8", "0.55"
+OURS, PEER, GRAY = "#c1272d", "#1f5fa8", "0.55"
 # Inches: at most so wide that text of nine points can be read on a phone.
 WIDTH = 5.2
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.experiments.datasets import (
-    CATALOGUE,
+    CATALOG,
     load_dataset,
     resolve_datasets,
 )
@@ -39,9 +39,9 @@ class Shape:
 
 PAPER_SHAPES = tuple(
     Shape(row.n, row.d, row.k, row.name)
-    for row in map(CATALOGUE.__getitem__, resolve_datasets(["paper", "optdigits"]))
+    for row in map(CATALOG.__getitem__, resolve_datasets(["paper", "optdigits"]))
 )
-REAL_SHAPES = tuple(s for s in PAPER_SHAPES if CATALOGUE[s.name].kind == "file")
+REAL_SHAPES = tuple(s for s in PAPER_SHAPES if CATALOG[s.name].kind == "file")
 # Fewer rows than features, as microarrays have.
 WIDE_SHAPES = Shape(62, 2_000, 2), Shape(100, 10_000, 2), Shape(200, 22_000, 4)
 

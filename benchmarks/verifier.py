@@ -72,7 +72,7 @@ def verify(
             # From the end inwards: the rate that grows is least at a.
             still = np.logaddexp(at_a[half.grows], at_b[1 - half.grows]) < claim
             a, b, at_a, at_b = a[still], b[still], at_a[:, still], at_b[:, still]
-            # Towards the end of the arc, where a is zero, steps are geometric.
+            # Toward the end of the arc, where a is zero, steps are geometric.
             middle = np.sqrt(np.maximum(a, b / 256) * b)
             middle = np.where(b > 4 * a, middle, 0.5 * (a + b))
             if not ((a < middle) & (middle < b)).all() or n_points > most:

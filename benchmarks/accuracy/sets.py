@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.experiments.datasets import (
-    CATALOGUE,
+    CATALOG,
     VARIABLE,
     dataset_file,
     load_dataset,
@@ -60,14 +60,14 @@ MORE = {
     "wall_following_24": (5456, 24, 4),
     "wall_following_4": (5456, 4, 4),
 }
-SIZES = {name: (row.n, row.d, row.k) for name, row in CATALOGUE.items()} | MORE
+SIZES = {name: (row.n, row.d, row.k) for name, row in CATALOG.items()} | MORE
 SETS = (*STUDY, *MORE)
 
 
 @cache
 def load(name: str, seed: int = 0) -> tuple[Any, Any]:
     """Return rows and labels; the seed is for sets that are drawn."""
-    if name in CATALOGUE:
+    if name in CATALOG:
         return load_dataset(name, random_state=seed)
     X, labels = read(f"more/{name}.csv.gz")
     classes, y = np.unique(labels, return_inverse=True)

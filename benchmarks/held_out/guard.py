@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from benchmarks.accuracy.sets import MORE, STUDY, load
 from benchmarks.held_out.runner import Fold, Study
 from heterolda import GaussianLinearDiscriminant
-from heterolda.experiments.datasets import CATALOGUE
+from heterolda.experiments.datasets import CATALOG
 
 CONDITION = "all rows"
 METHODS = {
@@ -20,7 +20,7 @@ METHODS = {
     "LDA": LinearDiscriminantAnalysis,
     "no guard": partial(GaussianLinearDiscriminant, guard=False, shrinkage=0.0),
 }
-FILES = [name for name in STUDY if CATALOGUE[name].kind == "file"]
+FILES = [name for name in STUDY if CATALOG[name].kind == "file"]
 FILES += sorted(MORE.keys() - {"plant_margin"})  # 100 classes
 
 

@@ -17,7 +17,7 @@ def total_covariance(classes: WhitenedClasses) -> Array:
     return within + (classes.means.T * classes.priors) @ classes.means
 
 
-def _standardising(classes: WhitenedClasses) -> Array:
+def _standardizing(classes: WhitenedClasses) -> Array:
     """To coordinates in which the covariance of all rows is the identity."""
     spread, turn = np.linalg.eigh(total_covariance(classes))
     return turn / np.sqrt(spread)
@@ -58,7 +58,7 @@ def hlda(classes: WhitenedClasses, n_components: int) -> Array:
     best, least = np.eye(classes.rank), np.inf
     if n_components == classes.rank:
         return best
-    root = _standardising(classes)
+    root = _standardizing(classes)
     values, vectors = np.linalg.eigh(root.T @ classes.covariances @ root)
     logarithms = (vectors * np.log(values)[:, None, :]) @ vectors.mT
     mean = np.tensordot(classes.priors, logarithms, axes=1)
@@ -102,7 +102,7 @@ def save(classes: WhitenedClasses, n_components: int) -> Array:
        dimension reduction", Journal of the American Statistical Association 86,
        328-332.
     """
-    root = _standardising(classes)
+    root = _standardizing(classes)
     apart = np.eye(classes.rank) - root.T @ classes.covariances @ root
     kernel = np.tensordot(classes.priors, apart @ apart, axes=1)
     return np.linalg.qr(root @ leading(kernel, n_components))[0]

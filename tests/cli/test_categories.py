@@ -117,12 +117,12 @@ def test_a_fit_is_that_to_features_of_an_encoder(kind, shrinkage, rng, tmp_path)
     assert head == [*new, "prediction"]
     assert [row[-1] for row in rows] == reference.predict(encoded(new, frame)).tolist()
     assert [row[3].strip() for row in rows] == new["city"].tolist()
-    assert "column 'city': 5 rows have values" in result.stderr.replace("\n", " ")
-    assert "they count as city=other" in result.stderr
+    assert "column 'city': 5 rows with values" in result.stderr.replace("\n", " ")
+    assert "which count as city=other" in result.stderr
     scores = invoke("evaluate", tmp_path / "model.json", *data, "--json", stdin=stdin)
     accuracy = reference.score(encoded(new, frame), new["kind"])
     assert json.loads(scores.stdout)["accuracy"] == pytest.approx(accuracy)
-    assert "5 rows have values that were not in the fit" in scores.stderr
+    assert "5 rows with values that were not in the fit" in scores.stderr
 
 
 def test_weights_are_copies_and_incomplete_rows_do_not_count(rng, tmp_path):

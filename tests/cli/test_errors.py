@@ -98,7 +98,7 @@ BAD = r"""
 1 | fit words.csv FIT | words.csv: 1 column is not all numbers: 'x1' (row 201: 'two')
 1 | fit missing.csv FIT | column 'x1', row 201 is miss.* --missing drop
 1 | fit cut.csv.gz FIT | cut.csv.gz cannot be read
-2 | fit good.csv -t sort | no column is named 'sort'.* column of the labels with --targe
+2 | fit good.csv -t sort | no column is named 'sort'.* label column with --targe
 2 | fit good.csv FIT --columns kind | --columns and the other options
 2 | fit good.csv FIT --columns x0,x1 --exclude x1 | use only one of them
 2 | fit good.csv FIT --delimiter ;; | write one character, such as
@@ -139,7 +139,7 @@ BAD = r"""
 2 | predict model.json good.csv --id name -o out.csv | no column is named 'name'
 1 | predict projection.json good.csv | projection.json holds a projection
 1 | evaluate model.json strange.csv -t kind | labels ['mars'] that are not classes
-2 | evaluate model.json good.csv | --target is needed: model.json does not say
+2 | evaluate model.json good.csv | --target is needed: model.json does not name
 2 | inspect model.json --pair north | write two labels
 2 | inspect model.json --pair north,mars | there is no pair 'north' and 'mars'
 1 | inspect pipeline.json | holds a pipeline, .* save its last step to a file

@@ -78,7 +78,7 @@ TEXT = [
     (FIT, "x0\0,kind\n1,2\n", "it has zero bytes"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),
     (FIT, GOOD + "1e200,1,north\n-1e200,1,north\n", "too large|overflow|square"),
-    (PROJECT, GOOD + "1e300,1,alone\n", "feature 0 are so large that their squares"),
+    (PROJECT, GOOD + "1e300,1,alone\n", "column 'x0' are so large that their squares"),
 ]
 
 

@@ -63,7 +63,7 @@ def test_a_fit_by_em_says_what_it_does_and_treats_lda_alike(frame, paths):
     assert_allclose(model.means_, expected.means_, atol=1e-6)
     assert_allclose(model.covariance_, expected.covariance_, atol=1e-5)
     n_incomplete = X.isna().any(axis=1).sum()
-    assert f"note: {n_incomplete} of 238 rows have missing values; EM" in result.stderr
+    assert f"note: {n_incomplete} of 238 rows with missing values: EM" in result.stderr
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
     assert "10-fold cross-validation (EM for both), 238 rows" in result.stdout
     judgement = held_out(expected, X.to_numpy(), y)[0]

@@ -68,7 +68,7 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert after[0][-1] == "prediction"
     assert [row[-1] for row in after[1:]] == expected(model, data).tolist()
     assert "does not use id, kind, note" in result.stderr
-    assert "200 rows in" in result.stderr
+    assert "wrote 200 rows" in result.stderr
     text = data.read_text(encoding="utf-8")
     for source, stdin in ((data, None), ("-", text)):
         found = succeed("predict", path, source, stdin=stdin)

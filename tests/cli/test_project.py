@@ -48,7 +48,7 @@ def test_features_become_components(frame, data, tmp_path):
     out = tmp_path / "out.tsv"
     # Columns that are not features are passed on as they are.
     said = succeed("project", data, "-t", "kind", "--exclude", "id", "-o", out)
-    assert f"200 rows are in {out}." in said
+    assert f"Wrote 200 rows to {out}." in said
     table = pd.read_csv(out, sep="\t", dtype={"id": str})
     assert list(table)[:2] == ["id", "kind"]
     assert table["id"].tolist() == frame["id"].tolist()

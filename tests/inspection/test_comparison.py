@@ -182,7 +182,7 @@ def test_progress_ends_with_all_and_its_errors_are_not_those_of_models(four):
 
 def test_wrong_arguments(four):
     for settings, message in [
-        ({"models": {"mine": None}}, "which 'mine' is not"),
+        ({"models": {"mine": None}}, "allowed only for .*mine"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
         ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
     ]:

@@ -42,7 +42,7 @@ def evaluate(
         bool, opt.write(None, "Print one JSON object instead of text.", "--json")
     ] = False,
 ) -> None:
-    """Measure how good a model is on rows whose class is known.
+    """Measure how good a model is on labeled rows.
 
     - `heterolda evaluate iris.json test.csv`
     - `heterolda evaluate iris.json test.csv --missing drop --na '?,-999'`
@@ -62,7 +62,7 @@ def evaluate(
     target = target or (record and record.target)
     if target is None:
         raise ParameterError(
-            "target", f"is needed: {model} does not say which column has the classes"
+            "target", f"is needed: {model} does not name the column of the classes"
         )
     policy = models.missing_for(fitted, missing)
     table = models.model_table(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.cli.messages import StatusLine, note, print_result
-from heterolda.cli.models import labelled
+from heterolda.cli.models import labeled
 from heterolda.cli.traps import training_traps
 from heterolda.data.gathering import gather, read_all
 from heterolda.data.reading import open_files
@@ -38,12 +38,12 @@ from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import MAX_SAMPLE_ROWS, RowSample, as_frequencies
 
 MAX_ROWS = 100_000  # for --recommended; if there are more, it takes a random sample
-# Rows times features up to which slow models are refitted to find their accuracy.
+# Rows times features up to which slow models are refitted to estimate their accuracy.
 MAX_NUMBERS = 2_000_000
 
 
 def estimator_of(settings: Any, missing: str) -> Any:
-    """Return the estimator, with labels as text, as the classes are not yet known."""
+    """Return the estimator; labels in its parameters are still text."""
     if settings.recommended:
         shrinkage = "cv" if settings.shrinkage is None else settings.shrinkage
         return recommended(priors=settings.priors, shrinkage=shrinkage, n_jobs=-1)
@@ -79,30 +79,30 @@ def fit_and_report(
 ) -> None:
     """Fit, print the result, and finally save the model.
 
-    Accuracy is found with `cv` folds, or by default (None) only if that is quick.
+    Accuracy is estimated with `cv` folds; by default (None), only if that is quick.
     """
-    is_plain = isinstance(model, GaussianLinearDiscriminant)
-    judgement, unknown = None, []
+    is_discriminant = isinstance(model, GaussianLinearDiscriminant)
+    judgement, no_accuracy = None, []
     with StatusLine() as status:
         # The result has a note on this.
         warnings.filterwarnings("ignore", ".*samples per feature", SmallClassWarning)
-        if is_plain and model.shrinkage != "cv":
+        if is_discriminant and model.shrinkage != "cv":
             fitted = _fit_batches(model, table, status, cv)
         else:
             fitted = _fit_rows(model, table, status, seed)
         if fitted.n_incomplete:
             rows_text = f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')}"
             note(
-                f"{rows_text} have missing values; EM uses the observed ones, which is "
+                f"{rows_text} with missing values: EM uses the observed ones, which is "
                 "valid if values are missing at random given these"
             )
         if cv != 0 and not hasattr(fitted.model, "bound_"):
             try:
-                judgement = _judge(fitted, table, cv, status)
+                judgement = _compare_with_lda(fitted, table, cv, status)
             except NoAccuracyError as error:
                 if cv is not None:
                     raise
-                unknown = [
+                no_accuracy = [
                     f"Held-out accuracy is unknown: {error}. Evaluate the model on "
                     "other rows, or choose the number of folds with --cv."
                 ]
@@ -120,7 +120,7 @@ def fit_and_report(
     )
     # With fewer rows than features these options give a different LDA.
     options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
-    accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *unknown]
+    accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *no_accuracy]
     lines = describe_fit(facts, name, accuracy)
     end = "The model was not saved: add --out FILE to save it."
     if out is not None:
@@ -164,7 +164,7 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
     else:
         sample = f"{len(rows.codes):,} of {n:,} rows"
         note(f"the model is fitted to a random sample of {sample}")
-    model = labelled(model, np.unique(rows.labels))
+    model = labeled(model, np.unique(rows.labels))
     try:
         model.fit(rows.X, rows.labels, sample_weight=weights)
     except RangeError as error:
@@ -188,7 +188,7 @@ def _fit_batches(
     checked = sample if is_whole else sample.take(slice(MAX_SAMPLE_ROWS))
     rows = checked.rows(stats.classes)
     note(*training_traps(gathered.reading, rows))
-    model = labelled(model, stats.classes)._fit_sampled(stats, sample)
+    model = labeled(model, stats.classes)._fit_sampled(stats, sample)
     numbers = gathered.reading.n_rows, gathered.n_incomplete
     if gathered.n_incomplete:  # EM's moments do not add up, and the sample is filled in
         return _Fitted(model, *numbers)
@@ -199,7 +199,7 @@ def _fit_batches(
     return _Fitted(model, *numbers, folds=folds, sample=sample)
 
 
-def _judge(
+def _compare_with_lda(
     fitted: _Fitted, table: Table, n_folds: int | None, status: StatusLine
 ) -> Judgement:
     """Compare a fit with LDA by cross-validation, by default only if that is quick."""

@@ -26,9 +26,9 @@ _PAUSE = 0.1  # seconds between updates of the status line
 _CLEAR = "\r\x1b[K"  # clears a terminal line
 # Parameters that are files on the command line, not options.
 _FILES = ("X", "y", "path", "source", "other")
-# Options that name data, whose content may be wrong.
-_OF_DATA = ("sample_weight", "data_dir")
-# Parameters with values in a message, which become options.
+# Options that name data, which may be wrong themselves.
+_CONTENT = ("sample_weight", "data_dir")
+# A parameter with its value in a message, which becomes an option.
 _SETTING = re.compile(
     r"(?<![\w(.])(categorical|columns|confidence|criterion|exclude|folds|max_error"
     r"|method|missing|multiclass|n_components|shrinkage|solver|target|transformation)="
@@ -63,20 +63,20 @@ def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[Non
 
 
 def _problem(error: Any, options: Collection[str]) -> str:
-    """Return the reason of an error, and the options of the command that help."""
-    advised = getattr(error, "options", {})
-    if not advised:
+    """Return the reason for an error, and the options of the command that help."""
+    suggested = getattr(error, "options", {})
+    if not suggested:
         return reason(error)
-    usable = {k: v for k, v in advised.items() if k in options}
-    add = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
-    return f"{error.problem}. Correct the file{add}"
+    usable = {k: v for k, v in suggested.items() if k in options}
+    remedy = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
+    return f"{error.problem}. Correct the file{remedy}"
 
 
 def _is_usage(error: Exception) -> bool:
     """Return whether an error is in the command line, not in the files."""
     if isinstance(error, ParameterError):
-        return error.parameter not in (*_FILES, *_OF_DATA)
-    # The name of an absent column was typed, now or for the fit.
+        return error.parameter not in (*_FILES, *_CONTENT)
+    # The user typed the name of the absent column, now or in the fit.
     return hasattr(error, "absent") or _REJECTED.fullmatch(str(error)) is not None
 
 
@@ -107,7 +107,7 @@ def note(*texts: str) -> None:
 
 
 def print_result(lines: Iterable[str]) -> None:
-    """Print lines, in which characters from files are made safe."""
+    """Print lines, with characters that are unsafe for a terminal escaped."""
     print(*map(printable, lines), sep="\n")
 
 
@@ -168,10 +168,10 @@ def _option(parameter: str, value: Any = None) -> str:
 
 
 class StatusLine:
-    """Shows the status of a command on a line of the terminal, erased at the end.
+    """Show the status of a command on a line of the terminal, and erase it at the end.
 
-    Call it with a text and the share of the work done, NaN if unknown. It shows nothing
-    if it is `quiet` or standard error is not a terminal.
+    Call it with a text and the share of the work done or NaN. It shows nothing if it is
+    `quiet` or standard error is not a terminal.
     """
 
     def __init__(self, quiet: bool = False) -> None:

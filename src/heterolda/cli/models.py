@@ -43,9 +43,9 @@ def _takes_missing(model: Any) -> bool:
 
     A bound holds for rows like those of the fit, which may be incomplete only with EM.
     """
-    plain = isinstance(model, GaussianLinearDiscriminant)
+    is_discriminant = isinstance(model, GaussianLinearDiscriminant)
     as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
-    return plain and as_in_fit and hasattr(model, "statistics_")
+    return is_discriminant and as_in_fit and hasattr(model, "statistics_")
 
 
 def missing_for(model: Any, missing: str | None) -> str:
@@ -98,7 +98,7 @@ def model_table(model: Any, data: list[str], text: Format, **settings: Any) -> T
     )
 
 
-def labelled(model: Any, classes: NDArray[Any]) -> Any:
+def labeled(model: Any, classes: NDArray[Any]) -> Any:
     """Return an unfitted copy, with labels in place of their text in parameters."""
     finder = ClassFinder(classes)
     params = {
@@ -109,12 +109,12 @@ def labelled(model: Any, classes: NDArray[Any]) -> Any:
     return clone(model).set_params(**params)
 
 
-def _by_label(parameter: str, given: Any, finder: ClassFinder) -> Any:
+def _by_label(parameter: str, by_text: Any, finder: ClassFinder) -> Any:
     """Replace text with labels in keys of dictionaries; return other values as is."""
-    if not isinstance(given, dict):
-        return given
+    if not isinstance(by_text, dict):
+        return by_text
     labels, by_labels = finder.classes.tolist(), {}
-    for text, value in given.items():
+    for text, value in by_text.items():
         k = finder.find(text)
         if k < 0:
             raise ParameterError(

@@ -157,7 +157,7 @@ page = file_named(".html", ".htm")
 
 @dataclass(frozen=True)
 class Reading:
-    """How text files are written."""
+    """The format of text files."""
 
     delimiter: Annotated[
         str | None,
@@ -206,7 +206,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows whose class is known."""
+    """Labeled rows."""
 
     data: Data
     target: Annotated[

@@ -91,11 +91,11 @@ def predict(
 
     def answer(X: Array) -> list[Any]:
         nonlocal n_incomplete
-        absent = np.asarray(np.isnan(X).any(axis=1))
+        is_missing = np.asarray(np.isnan(X).any(axis=1))
         if policy == "em":
-            n_incomplete += int(absent.sum())
-            absent[:] = False
-        return _answers(fitted, X, absent, proba)
+            n_incomplete += int(is_missing.sum())
+            is_missing[:] = False
+        return _answers(fitted, X, is_missing, proba)
 
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
@@ -109,10 +109,10 @@ def predict(
     if rows.n_dropped:
         note(f"dropped {count(rows.n_dropped, 'row')} with missing values")
     if not to_stdout:
-        print_to_stderr(f"{n_rows:,} rows in {out}")
+        print_to_stderr(f"wrote {count(n_rows, 'row')} to {out}")
 
 
-def _answers(model: Any, X: Array, absent: Any, proba: bool) -> list[Any]:
+def _answers(model: Any, X: Array, is_missing: Any, proba: bool) -> list[Any]:
     """Return predictions, followed by probabilities if requested."""
     import numpy as np
     import pyarrow as pa
@@ -120,10 +120,10 @@ def _answers(model: Any, X: Array, absent: Any, proba: bool) -> list[Any]:
     classes = model.classes_
     labels, chances = classes[:0], np.zeros((0, len(classes)))
     if len(X):
-        X = np.where(absent[:, None], 0.0, X) if absent.any() else X
+        X = np.where(is_missing[:, None], 0.0, X) if is_missing.any() else X
         chances = model.predict_proba(X) if proba else chances
         labels = classes[chances.argmax(axis=1)] if proba else model.predict(X)
-    columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=absent)]
+    columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=is_missing)]
     if proba:
-        columns += [pa.array(chance, mask=absent) for chance in chances.T]
+        columns += [pa.array(chance, mask=is_missing) for chance in chances.T]
     return columns

@@ -11,6 +11,7 @@ import heterolda.cli.options as opt
 from heterolda.cli.files import check_files, name_of, need_matplotlib, training_table
 from heterolda.cli.messages import StatusLine, note, print_result, print_to_stderr
 from heterolda.data.files import STANDARD_STREAM, check_written
+from heterolda.foundations.wording import count
 
 if TYPE_CHECKING:
     from heterolda.data.table import Table
@@ -95,7 +96,7 @@ def _project(
     """Find the components, write the requested files, and describe the components."""
     import numpy as np
 
-    from heterolda.cli.models import labelled
+    from heterolda.cli.models import labeled
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import gather
     from heterolda.inspection.projection_text import describe_projection, write_map_page
@@ -108,11 +109,11 @@ def _project(
         X, y, _ = sample.in_proportion()
         rows = Rows(X, np.searchsorted(stats.classes, y), None, stats.classes)
         note(*training_traps(gathered.reading, rows))
-        projection = labelled(projection, stats.classes)
+        projection = labeled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:
             n_rows = _write_projected(projection, table, out, status)
-            written.append(f"{n_rows:,} rows are in {out}.")
+            written.append(f"Wrote {count(n_rows, 'row')} to {out}.")
     if html is not None:
         write_map_page(projection, X, y, html, Path(name).name)
         written.append(f"The page is in {html}.")

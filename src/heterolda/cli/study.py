@@ -104,7 +104,7 @@ def reproduce(
     from heterolda.experiments.study import Study
     from heterolda.experiments.tables import render_table
 
-    names = _catalogue_sets(datasets, data_dir) if datasets or not data else []
+    names = _catalog_sets(datasets, data_dir) if datasets or not data else []
     models = _methods(methods)
     sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
     study = Study(sets, models, trials, folds, seed, data_dir)
@@ -139,12 +139,12 @@ def _progress(status: StatusLine) -> Callable[[str, float], None]:
     return show
 
 
-def _catalogue_sets(names: str | None, data_dir: Path | None) -> list[str]:
+def _catalog_sets(names: str | None, data_dir: Path | None) -> list[str]:
     """Return the requested sets, or all that need no download."""
     from heterolda.experiments import datasets
 
     if names is None:
-        all_sets = list(datasets.CATALOGUE)
+        all_sets = list(datasets.CATALOG)
         return [name for name in all_sets if datasets.dataset_source(name, data_dir)]
     return datasets.resolve_datasets(opt.split_names(names))
 
@@ -170,10 +170,10 @@ def _methods(names: str) -> dict[str, Any]:
     """Return the requested methods, None for those of the study."""
     from heterolda.experiments.study import resolve_methods
 
-    given = opt.split_names(names)
-    imported = [name for name in given if ":" in name]
+    requested = opt.split_names(names)
+    imported = [name for name in requested if ":" in name]
     methods: dict[str, Any] = dict.fromkeys(
-        resolve_methods([name for name in given if name not in imported])
+        resolve_methods([name for name in requested if name not in imported])
     )
     for classifier in map(_imported, imported):
         name = type(classifier).__name__
@@ -220,14 +220,14 @@ def datasets(
     - `heterolda datasets --details`
     """
     from heterolda.experiments.datasets import (
-        CATALOGUE,
+        CATALOG,
         dataset_file,
         dataset_source,
         write_sample,
     )
 
     if write is not None:
-        if write not in CATALOGUE:
+        if write not in CATALOG:
             raise ParameterError(
                 "write", f"has no {write!r}: heterolda datasets lists the sets"
             )
@@ -237,7 +237,7 @@ def datasets(
         return
     texts = {"drawn": "drawn", "bundled": "in scikit-learn", "file": "file"}
     print(f"{'name':14}{'paper':7}{'n':>7}{'d':>5}{'K':>4}  available")
-    for row in CATALOGUE.values():
+    for row in CATALOG.values():
         source = dataset_source(row.name, data_dir)
         absent = "no: needs a file" + (", or OpenML" if row.openml else "")
         available = absent if source is None else f"yes: {texts[source]}"

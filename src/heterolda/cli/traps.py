@@ -23,9 +23,9 @@ from heterolda.statistics.rows import Rows
 _MAX_ROWS = 100_000  # examined
 _MIN_ROWS = 20  # fewer may be in order by chance
 _MIN_ROWS_PER_CLASS = 3  # on average, to call a column constant
-_MIN_SHARE, _MIN_COUNT = 0.01, 6  # of rows with an odd number
+_MIN_SHARE, _MIN_COUNT = 0.01, 6  # of rows with a number that may be a placeholder
 _MIN_DISTINCT = 10  # other values of the column
-_MAX_NUMBERS = 20  # that are classes, if some are rare
+_MAX_NUMBERS = 20  # that can be classes if some are rare
 _SHOWN = 3  # columns in a note
 _TOLERANCE = 1e-9  # for sums of the same rows in another order, relative
 
@@ -55,13 +55,13 @@ def training_traps(reading: Pass, rows: Rows) -> list[str]:
                 "measurements, leave them out: "
                 f"{options_text(table.without(columns))}"
             )
-    plain = [j for j, name in enumerate(features) if name not in origins]
-    odd = odd_number_note(table, X[:, plain], [features[j] for j in plain])
-    return [*notes, odd] if odd else notes
+    numeric = [j for j, name in enumerate(features) if name not in origins]
+    text = placeholder_note(table, X[:, numeric], [features[j] for j in numeric])
+    return [*notes, text] if text else notes
 
 
 def is_measurement(classes: NDArray[Any], codes: Index) -> bool:
-    """Return whether classes are many numbers, and some far rarer than others."""
+    """Return whether the labels are many numbers, some far rarer than others."""
     if classes.dtype.kind not in "iu" or len(classes) <= _MAX_NUMBERS:
         return False
     counts = np.bincount(codes, minlength=len(classes))
@@ -92,41 +92,41 @@ def giveaways(X: Array, codes: Index, features: Sequence[str]) -> list[str]:
     return [features[j] for j in np.flatnonzero(constant).tolist()]
 
 
-def odd_numbers(X: Array) -> list[tuple[int, float, float]]:
-    """Return columns, numbers and shares of frequent extremes far from other values.
+def placeholders(X: Array) -> list[tuple[int, float, float]]:
+    """Return column, number and share of each extreme that is frequent and far away.
 
-    Far is more than the standard deviation of the other values, so zeros of counts and
-    of nonnegative measurements are not far.
+    Far means more than the standard deviation of the other values, so that zeros of
+    counts and of nonnegative measurements are not far.
     """
     if not len(X):
         return []
-    odd = []
+    suspects = []
     ends = np.array([np.fmin.reduce(X), np.fmax.reduce(X)])
-    often = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
-    for j, k in np.argwhere(max(_MIN_COUNT, _MIN_SHARE * len(X)) <= often.T).tolist():
+    n_equal = np.array([np.count_nonzero(np.equal(X, end), axis=0) for end in ends])
+    for j, k in np.argwhere(max(_MIN_COUNT, _MIN_SHARE * len(X)) <= n_equal.T).tolist():
         column, value = X[:, j], ends[k, j]
         others = column[(column != value) & ~np.isnan(column)]
         if len(np.unique(others)) < _MIN_DISTINCT:
             continue
         if np.abs(others - value).min() > others.std(ddof=1):
-            odd.append((j, float(value), float(often[k, j] / len(X))))
-    return odd
+            suspects.append((j, float(value), float(n_equal[k, j] / len(X))))
+    return suspects
 
 
-def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
+def placeholder_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
     """Return a note on numbers that may stand for missing values, if there are any.
 
-    NA strings apply to all columns, so a number that others have is not recommended.
+    NA strings apply to all columns, so a number that other columns contain is left out.
     """
     columns: dict[float, list[tuple[int, float]]] = {}
-    for j, value, share in odd_numbers(X):
+    for j, value, share in placeholders(X):
         columns.setdefault(value, []).append((j, share))
     n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
-    columns = {v: odd for v, odd in columns.items() if n_columns[v] == len(odd)}
+    columns = {v: c for v, c in columns.items() if n_columns[v] == len(c)}
     shares = [
         f"{text_of(value)} makes up {percent(share)} of column {features[j]!r:.60}"
-        for value, odd in columns.items()
-        for j, share in odd
+        for value, cells in columns.items()
+        for j, share in cells
     ]
     if not shares:
         return None
@@ -134,13 +134,13 @@ def odd_number_note(table: Any, X: Array, features: Sequence[str]) -> str | None
     options = {"na": [*table.format.na, *map(text_of, columns)]}
     options |= {"missing": table.advice} if table.advice else {}
     return (
-        f"{', '.join(shares[:_SHOWN])}{more}, far from the other values there: if it "
-        f"stands for a missing value, add {options_text(options)}"
+        f"{', '.join(shares[:_SHOWN])}{more}, far from the other values: if it stands "
+        f"for a missing value, add {options_text(options)}"
     )
 
 
 def evaluation_traps(model: Any, scores: Any, sums: Array) -> list[str]:
-    """Return notes on an evaluation; `sums` of the features are by class."""
+    """Return notes on an evaluation, given the sums of the features by class."""
     notes = []
     stats = getattr(model, "statistics_", None)
     weights = scores.confusion.sum(axis=1)

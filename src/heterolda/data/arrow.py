@@ -28,14 +28,14 @@ def open_parquet(path: str, table: Table) -> File:
         columns = table.feature_columns(schema.names, path, _index_columns(schema))
         text = [field.name for field in schema if _is_long(field.type)]
         file = pq.ParquetFile(path, **settings, read_dictionary=text)
-    wanted = None if table.keep else table.read(columns)
+    needed = None if table.keep else table.read(columns)
     rows = _rows_per_batch(table, columns)
     if table.keep and any(field.type.num_fields for field in schema):
         rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
     def batches() -> Iterator[Any]:
         with errors_name(path), file:
-            for batch in file.iter_batches(rows, columns=wanted):
+            for batch in file.iter_batches(rows, columns=needed):
                 _check_text(batch, path)
                 # Labels stay encoded: each is needed only once.
                 yield from _decoded(batch, schema) if table.keep else [batch]
@@ -79,7 +79,7 @@ def _check_text(batch: Any, path: str) -> None:
 
 
 def _decoded(batch: Any, schema: Any) -> Iterator[Any]:
-    """Yield a batch with its text decoded, in pieces small enough for that.
+    """Yield a batch with its text decoded, in pieces that fit in memory.
 
     A long text that is repeated in a million rows is small only while it is encoded.
     """
@@ -87,11 +87,11 @@ def _decoded(batch: Any, schema: Any) -> Iterator[Any]:
     import pyarrow.compute as pc
     from pyarrow import types
 
-    longest = 0
+    max_length = 0
     for column in batch.columns:
         if types.is_dictionary(column.type) and _is_long(column.type.value_type):
-            longest += pc.max(pc.binary_length(column.dictionary)).as_py() or 0
-    for piece in _cut([batch], max(1, _TEXT_BYTES // max(1, longest))):
+            max_length += pc.max(pc.binary_length(column.dictionary)).as_py() or 0
+    for piece in _cut([batch], max(1, _TEXT_BYTES // max(1, max_length))):
         columns = [
             column if column.type == field.type else column.cast(field.type)
             for field, column in zip(schema, piece.columns, strict=True)

@@ -63,8 +63,8 @@ def open_text(
 ) -> File:
     """Open UTF-8 text that comes in pieces; the first ones show its layout.
 
-    In a file, the first `n_bytes` are examined; in a stream, the first row. Predictions
-    will be written in `encoding`.
+    In a file, the first `n_bytes` are examined; in a stream, the first row. `encoding`
+    is that of the source; predictions are written in it.
     """
     import pyarrow as pa
 
@@ -75,8 +75,8 @@ def open_text(
     left_out = [name for name in layout.unnamed if name not in table.read(columns)]
     if left_out and table.columns is None:
         warn_of_reading(
-            f"{where}: {names_text(left_out)} left out, since nothing names "
-            f"{'it' if len(left_out) == 1 else 'them'}"
+            f"{where}: left out {count(len(left_out), 'column')} without a name: "
+            f"{names_text(left_out)}"
         )
     schema = pa.schema([(name, pa.string()) for name in layout.names])
     min_bytes = max(_READ_BYTES, _COLUMN_BYTES * len(layout.names)) if n_bytes else 0
@@ -126,7 +126,7 @@ def _head(
 
 def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
     """Return the feature columns; warn if the column names may be a row of data."""
-    names, options = layout.names, "--no-header"
+    names, option = layout.names, "--no-header"
     if not (layout.format.header and looks_like_a_row(names)):
         return table.feature_columns(names, where, layout.unnamed)
     note = (
@@ -137,12 +137,12 @@ def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
         columns = table.feature_columns(names, where, layout.unnamed)
     except ValueError as error:
         problem = str(error).partition(";")[0]
-        words = [k for k, name in enumerate(names, 1) if not _is_number(name)]
-        if table.target not in (None, *names) and len(words) == 1:
-            options += f" --target column_{words[0]}"
-        raise ValueError(f"{problem}; its {note} {options}{end}") from error
+        textual = [k for k, name in enumerate(names, 1) if not _is_number(name)]
+        if table.target not in (None, *names) and len(textual) == 1:
+            option += f" --target column_{textual[0]}"
+        raise ValueError(f"{problem}; its {note} {option}{end}") from error
     if table.columns is None:
-        warn_of_reading(f"{where}: its {note} {options}{end}")
+        warn_of_reading(f"{where}: its {note} {option}{end}")
     return columns
 
 
@@ -221,7 +221,7 @@ def _read(
 
 
 def _explained(error: Exception, where: str, n_before: int) -> Exception:
-    """Return Arrow's error in the user's words; `n_before` rows precede the piece."""
+    """Reword an error of Arrow; `n_before` rows precede the piece."""
     ragged = re.search(
         r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", str(error)
     )

@@ -189,8 +189,8 @@ def _chunk_statistics(
 
 def _sum(*terms: Any) -> Any:
     """Add up statistics and samples of chunks; None without rows."""
-    given = [term for term in terms if term is not None]
-    return tuple(reduce(add, part) for part in zip(*given, strict=True)) or None
+    present = [term for term in terms if term is not None]
+    return tuple(reduce(add, part) for part in zip(*present, strict=True)) or None
 
 
 def _answer(method: Callable[[Any], Any], X: Any, empty: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Read a sheet of an Excel workbook as the text that it would have as a CSV file.
+"""Read a sheet of an Excel workbook as CSV text.
 
-Column names, missing values, titles above the table and labels are thus treated alike.
+Column names, missing values, titles and labels are thus treated as in CSV files.
 The zipped XML is parsed as it is unpacked, so memory holds a few rows and the shared
 strings. Readers that build the whole sheet allocate every cell between the first and
 the last, so that a file of two cells can exhaust memory.
@@ -54,16 +54,16 @@ def open_excel(path: str, table: Table) -> File:
     """Open the first sheet that has the columns; rows are read on demand."""
     book = open_workbook(path)
     sheets = {name: book.rows(name) for name in book.sheets}
-    heads = {name: list(islice(rows, _N_ROWS)) for name, rows in sheets.items()}
-    heads = {name: head for name, head in heads.items() if head}
-    if not heads:
+    first_rows = {name: list(islice(rows, _N_ROWS)) for name, rows in sheets.items()}
+    first_rows = {name: head for name, head in first_rows.items() if head}
+    if not first_rows:
         raise ValueError(f"{path} is empty: no visible sheet has data")
-    where, name = path, _chosen(heads, table)
-    if len(heads) > 1:
+    where, name = path, _chosen(first_rows, table)
+    if len(first_rows) > 1:
         where = f"{path}, sheet {name!r}"
-        others = ", ".join(repr(other) for other in heads if other != name)
+        others = ", ".join(repr(other) for other in first_rows if other != name)
         warn_of_reading(f"{path}: the sheet {name!r} was read, and not {others}")
-    head, text = heads[name], table.format
+    head, text = first_rows[name], table.format
     # Only numbers stored as text have a decimal mark.
     cells = [[v for v in row.values() if isinstance(v, str)] for row in head]
     decimal, grouped = decimal_mark(cells, where, given=text.decimal)
@@ -77,14 +77,14 @@ def open_excel(path: str, table: Table) -> File:
     return replace(file, format=replace(file.format, line_end="\r\n"))
 
 
-def _chosen(heads: dict[str, list[Row]], table: Table) -> str:
+def _chosen(first_rows: dict[str, list[Row]], table: Table) -> str:
     """Return the first sheet with a row of all wanted names, or the first sheet."""
-    wanted = {*table.read(table.columns or ()), *table.exclude}
-    for name, head in heads.items():
+    needed = {*table.read(table.columns or ()), *table.exclude}
+    for name, head in first_rows.items():
         rows = ({str(_cell(v, ".")).strip() for v in row.values()} for row in head)
-        if table.format.header and any(wanted <= names for names in rows):
+        if table.format.header and any(needed <= names for names in rows):
             return name
-    return next(iter(heads))
+    return next(iter(first_rows))
 
 
 def _span(head: Iterable[Row]) -> range:
@@ -158,7 +158,7 @@ class Workbook:
                         raise ValueError("a row holds far too much text")
 
     def _value(self, text: str, attributes: dict[str, str]) -> float | str:
-        """Return the number in a cell, or the text that a CSV file would have."""
+        """Return the number in a cell, or the text that it would have in a CSV file."""
         kind = attributes.get("t", "n")
         if kind == "n":
             number = number_of(text)
@@ -175,7 +175,7 @@ class Workbook:
             return "true" if text == "1" else "false"
         if len(text) > _MAX_CELL:
             raise ValueError("a cell holds far too much text")
-        return _plain(text)
+        return _unescaped(text)
 
     def _date_text(self, days: float) -> float | str:
         """Return a date, a date and time, or a time as text."""
@@ -202,7 +202,7 @@ def open_workbook(path: str) -> Workbook:
             )
         if not first.startswith(b"PK"):
             raise WorkbookError(
-                f"{path} is not an Excel workbook, in spite of its name: if it is "
+                f"{path} is not an Excel workbook, despite its name: if it is "
                 "text, rename it to .csv"
             )
         with zipfile.ZipFile(path) as archive:
@@ -345,16 +345,16 @@ def _shared_texts(archive: zipfile.ZipFile, part: str, path: str) -> list[str]:
     texts, n_bytes = [], 0
     for item in _texts(archive, part, "si"):
         if item is not None:
-            texts.append(_plain(item[1]))
+            texts.append(_unescaped(item[1]))
             n_bytes += 64 + len(item[1])
         if n_bytes > _MAX_STRINGS:
             raise WorkbookError(
-                f"{path} has more text than fits into memory: save it as CSV"
+                f"{path} has more text than fits in memory: save it as CSV"
             )
     return texts
 
 
-def _plain(text: str) -> str:
+def _unescaped(text: str) -> str:
     """Decode the characters that Excel escapes, such as _x000A_."""
     if "_x" not in text:
         return text

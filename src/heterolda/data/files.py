@@ -21,7 +21,7 @@ TEXT = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT))
 WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = (*PARQUET, *TEXT, *EXCEL)
 STANDARD_STREAM = "-"  # standard input or output
-# Other files in a folder may be notes.
+# Endings of tables in a folder, where other files may be notes.
 _IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
 _LISTED = ", ".join((*PARQUET, *_TEXT, *EXCEL)) + " (or .gz)"
 _LOCK = "~$"  # prefix of Excel's lock files
@@ -69,7 +69,7 @@ def _expand(path: str) -> list[str]:
     names = sorted(glob.glob(path, recursive=True))
     if not names:
         raise FileNotFoundError(f"there is no file {path!r}")
-    return [inside for name in names for inside in _expand(name)]
+    return [file for name in names for file in _expand(name)]
 
 
 def _is_table(path: Path, folder: str) -> bool:

@@ -57,9 +57,10 @@ class LabelNumbers:
 
 
 class ClassFinder:
-    """Matches labels of files with the classes of a model.
+    """Match labels of files with the classes of a model.
 
-    Text matches numbers, as text files have no others, and ``true`` matches ``True``.
+    Text matches numbers, as text files contain only text, and ``true`` matches
+    ``True``.
     """
 
     def __init__(self, classes: NDArray[Any]) -> None:
@@ -69,22 +70,22 @@ class ClassFinder:
         self._places |= {label: k for k, label in enumerate(labels)}
         self._alike: dict[object, list[int]] = {}
         for k, label in enumerate(labels):
-            self._alike.setdefault(look_of(label), []).append(k)
+            self._alike.setdefault(normalized(label), []).append(k)
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def of(self, codes: Index, labels: list[Any], file: File) -> Index:
-        """Return the class of each row; warn of labels that only look like one."""
+        """Return the class of each row; warn about labels that only look like one."""
         where = f"{file.name}: column {file.table.target!r} has labels"
         names = self.classes.tolist()
-        places, alike, unknown = np.full(len(labels), -1), {}, []
+        index, alike, unknown = np.full(len(labels), -1), {}, []
         for code in np.unique(codes).tolist():
             label = labels[code]
-            places[code] = k = self.find(label)
-            similar = self._alike.get(look_of(label), ())
+            index[code] = k = self.find(label)
+            similar = self._alike.get(normalized(label), ())
             if k < 0 and len(similar) == 1:
-                places[code] = similar[0]
+                index[code] = similar[0]
                 alike[label] = names[similar[0]]
             elif k < 0:
                 unknown.append(label)
@@ -100,7 +101,7 @@ class ClassFinder:
                 SimilarLabelsWarning,
                 stacklevel=2,
             )
-        classes: Index = places[codes]
+        classes: Index = index[codes]
         return classes
 
     def find(self, label: Any) -> int:
@@ -111,15 +112,15 @@ class ClassFinder:
 
 
 def text_of(label: Any) -> str:
-    """Return a label or a number as a text file has it."""
+    """Return a label or a number as it would be in a text file."""
     if isinstance(label, float) and label % 1 == 0 and abs(label) < 1e18:
         label = int(label)
     text = str(label)
     return text.lower() if text in ("True", "False") else text
 
 
-def look_of(label: Any) -> object:
-    """Return a label as a number, or without letter case and extra blanks."""
+def normalized(label: Any) -> object:
+    """Return a label as a number, or as text in lower case without extra blanks."""
     text = " ".join(str(label).split())
     number = number_of(text)
     is_rounded = number is None or abs(number) >= _EXACT
@@ -133,7 +134,7 @@ def warn_of_similar_labels(
     groups: dict[object, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
-            groups.setdefault(look_of(label), []).append(label)
+            groups.setdefault(normalized(label), []).append(label)
     alike = [group for group in groups.values() if len(group) > 1]
     if alike:
         names = "; ".join(" and ".join(map(repr, group[:5])) for group in alike[:5])

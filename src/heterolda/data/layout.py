@@ -54,9 +54,9 @@ class _Row(NamedTuple):
 def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     """Detect the layout of a text from its first lines, which are complete.
 
-    Only what `text` leaves open is detected. `usual` is the delimiter that the name of
-    the file suggests. Spaces around names are removed, and columns without a name are
-    called column_1 and so on, by position. Messages refer to the text as `where`.
+    Settings in `text` are kept. `usual` is the delimiter that the file name suggests.
+    Spaces around names are removed, and columns without a name are called column_1 and
+    so on, by position. Messages refer to the text as `where`.
     """
     lines = list(io.StringIO(head, newline=""))
     comments = list(takewhile(_is_comment, lines))
@@ -87,15 +87,15 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
     body = [cells for cells in body if len(cells) == width]
-    names = _fitted([name.strip() for name in names], body, width, where)
-    places = [f"column_{k}" for k in range(1, len(names) + 1)]
-    named = [name or place for name, place in zip(names, places, strict=True)]
-    if text.n_columns and named == places and len(places) not in text.n_columns:
+    names = _matched([name.strip() for name in names], body, width, where)
+    defaults = [f"column_{k}" for k in range(1, len(names) + 1)]
+    named = [name or place for name, place in zip(names, defaults, strict=True)]
+    if text.n_columns and named == defaults and len(defaults) not in text.n_columns:
         fitted = " or ".join(map(str, sorted(text.n_columns)))
         raise ValueError(
-            f"{where} has {len(places)} columns, but the model was fitted to {fitted} "
-            "columns without a header and might confuse them: add a first line "
-            "that names them column_1, column_2, ... as in the fit"
+            f"{where} has {len(defaults)} columns, but the model was fitted to "
+            f"{fitted} columns without a header and might confuse them: add a first "
+            "line that names them column_1, column_2, ... as in the fit"
         )
     if text.grouped is None:
         decimal, grouped = decimal_mark(body, where, delimiter, text.decimal)
@@ -105,7 +105,7 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         delimiter=delimiter,
         line_end=lines[0][len(lines[0].rstrip("\r\n")) :] or "\n",
     )
-    unnamed = [place for name, place in zip(names, places, strict=True) if not name]
+    unnamed = [place for name, place in zip(names, defaults, strict=True) if not name]
     n_lines += len(comments)
     return Layout(named, unnamed if text.header else [], n_lines, text)
 
@@ -154,17 +154,17 @@ def _only_cells(rows: list[_Row]) -> list[str]:
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
     """Return the numeric cells per row, whether columns are named, and the width.
 
-    The first is negative if the rows are not a table.
+    The number of cells is negative if the rows are not a table.
     """
     body = [row.cells for row in rows[1:] or rows]
     width = mode(map(len, body)) if body else 0
-    whole = [cells for cells in body if len(cells) == width]
+    full = [cells for cells in body if len(cells) == width]
     n_names = len(rows[0].cells) if rows else 0
     is_named = abs(n_names - width) <= 1 < n_names
     is_title = n_names == 1
-    if width < 2 or len(whole) < _MIN_SHARE * len(body) or not (is_named or is_title):
+    if width < 2 or len(full) < _MIN_SHARE * len(body) or not (is_named or is_title):
         return -1, False, 0
-    return mean(sum(map(_is_number, cells)) for cells in whole), is_named, width
+    return mean(sum(map(_is_number, cells)) for cells in full), is_named, width
 
 
 def _rows(text: str, delimiter: str) -> list[_Row]:
@@ -179,7 +179,7 @@ def _rows(text: str, delimiter: str) -> list[_Row]:
     return [row for row in rows if row.cells]
 
 
-def _fitted(
+def _matched(
     names: list[str], body: list[list[str]], width: int, where: str
 ) -> list[str]:
     """Return a name for each cell, adding or removing an empty one if needed."""
@@ -235,8 +235,8 @@ def decimal_mark(
     cells = [cell.strip() for row in body for cell in row]
     commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]
     are_thousands = all(map(_THOUSANDS["."].fullmatch, commas))
-    for mark, form in _GROUPED.items():
-        grouped = list(filter(form.fullmatch, cells))
+    for mark, pattern in _GROUPED.items():
+        grouped = list(filter(pattern.fullmatch, cells))
         are_quoted = mark == "." and delimiter == "," and are_thousands
         if are_quoted or mark == given:
             grouped += filter(_THOUSANDS[mark].fullmatch, cells)

@@ -41,8 +41,8 @@ def statistics_from_batches(
           such as a DuckDB relation or a Polars (also lazy) or pandas data frame, or an
           iterable of record batches or tables.
     target : str
-        Column of the labels: text, whole numbers or booleans. Labels from text files
-        become integers if all of them are.
+        Label column: text, whole numbers or booleans. Labels from text files become
+        integers if all of them are.
     columns : iterable of str or None, default=None
         Feature columns, in this order. If None, all columns of the first file except
         `target`, `sample_weight`, `exclude` and an index written by pandas; other files

@@ -21,7 +21,7 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import check_sample_weight
-from heterolda.foundations.wording import listed
+from heterolda.foundations.wording import count, listed
 from heterolda.statistics.rows import Rows
 
 _FIRST_ROWS = 1000
@@ -58,15 +58,15 @@ def _opened(table: Table) -> Iterator[File]:
 
 def _check_same(file: File, first: File) -> None:
     """Reject a file that cannot be read or written like the first one."""
-    differ = {*file.columns} ^ {*first.columns}
+    difference = {*file.columns} ^ {*first.columns}
     remedy = "name the features with columns=..."
     if file.table.keep:
-        differ |= {*file.schema.names} ^ {*first.schema.names}
+        difference |= {*file.schema.names} ^ {*first.schema.names}
         remedy = "process these files one by one"
-    if differ:
+    if difference:
         raise ValueError(
             f"{file.name}: its columns are not those of {first.name}: only one file "
-            f"has {listed(np.array(sorted(differ)))}; {remedy}"
+            f"has {listed(np.array(sorted(difference)))}; {remedy}"
         )
     mark_differs = file.is_text and file.format.decimal != first.format.decimal
     if file.table.keep and mark_differs:
@@ -91,7 +91,7 @@ class Pass:
     first : array of shape (at most 1000, n_features)
         The first rows.
     labels : LabelNumbers or ClassFinder
-        Labels that the codes stand for.
+        Labels by code.
     """
 
     def __init__(
@@ -124,14 +124,14 @@ class Pass:
             self.n_dropped += records.num_rows - len(rows.codes)
             if not len(self.first):
                 self.first = rows.X[:_FIRST_ROWS].copy()
-            self._progress(f"{self.n_rows + self.n_dropped:,} rows", np.nan)
+            self._progress(count(self.n_rows + self.n_dropped, "row"), np.nan)
             yield records if used is None else records.filter(used), rows
 
     def unseen_notes(self) -> list[str]:
         """Return a line for each column with levels that were not in the fit."""
         return [
-            f"column {c.column!r}: {self._unseen[c.column]:,} rows have values that "
-            f"were not in the fit; they count as {c.unseen_count_as}"
+            f"column {c.column!r}: {count(self._unseen[c.column], 'row')} with values "
+            f"that were not in the fit, which count as {c.unseen_count_as}"
             for c in self.table.categories
             if self._unseen[c.column]
         ]

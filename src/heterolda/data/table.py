@@ -77,7 +77,7 @@ class Table:
 
     @property
     def categorical(self) -> tuple[str, ...]:
-        """Names of the columns of categories."""
+        """Return the names of the categorical columns."""
         return tuple(category.column for category in self.categories)
 
     @property
@@ -108,8 +108,8 @@ class Table:
             columns = tuple(n for n in names if n not in others and n not in index)
         else:
             columns = tuple(self.columns)
-        wanted = list(dict.fromkeys([*others, *self.categorical, *columns]))
-        read = names if self.keep else [n for n in wanted if n not in self.exclude]
+        needed = list(dict.fromkeys([*others, *self.categorical, *columns]))
+        read = names if self.keep else [n for n in needed if n not in self.exclude]
         if len(read) > _MAX_COLUMNS:
             raise ValueError(
                 f"{where}: {len(read)} columns are too many, at most {_MAX_COLUMNS} "
@@ -122,12 +122,12 @@ class Table:
                 f"{where}: several columns are named {named(repeated, _SHOWN)}: rename "
                 "them, or leave them out"
             )
-        absent = [name for name in wanted if not count[name]]
+        absent = [name for name in needed if not count[name]]
         if absent:
             text = f"{where}: no column is named {named(absent, _SHOWN)}; it has "
             text += named(names, _SHOWN)
             if self.target in absent:
-                text += "; name the column of the labels with target=..."
+                text += "; name the label column with target=..."
             raise AbsentColumnsError(text)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")
@@ -154,11 +154,11 @@ class File:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features, including those of categories."""
+        """Return the names of the features, including those of categories."""
         return tuple(name for _, name in encoded(self.columns, self.table.categories))
 
     def place(self, mask: Any, n_before: int) -> str:
-        """Name the first cell of a mask; rows count from 1, without the header."""
+        """Describe the first cell of a mask; rows count from 1, without the header."""
         row, j = np.argwhere(mask)[0]
         origins = [name for name, _ in encoded(self.columns, self.table.categories)]
         column = self.table.read(origins)[j]
@@ -175,7 +175,7 @@ def errors_name(where: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{where} cannot be read: a name in it is not text in UTF-8"
+            f"{where} cannot be read: a name in it is not valid UTF-8"
         ) from error
     except broken as error:
         reason = str(error).strip().splitlines()[0] if str(error) else repr(error)

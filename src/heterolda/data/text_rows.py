@@ -1,4 +1,4 @@
-"""Split text into whole rows as csv does: a newline in quotes does not end a row."""
+"""Split text into whole rows like `csv`: a newline in quotes does not end a row."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
     """Return the end of the last whole row, and whether the next one is malformed.
 
     A quote opens a cell only as its first character, and two quotes within a quoted
-    cell stand for one. Anywhere else a quote is an ordinary character.
+    cell mean one. Anywhere else a quote is an ordinary character.
     """
     marks = re.escape(delimiter.encode()) + rb"\r\n"
     quoted = re.compile(rb'(?<=[%b])"(?:[^"]++|"")*+"' % marks)
     rows = rb'(?:[^"]++|%b(?=[%b]|\Z)|(?<![%b])")*+' % (quoted.pattern, marks, marks)
     text = b"\n" + text  # a quote may open the first cell
-    whole = re.match(rows, text)
-    end = whole.end() if whole else 0
+    match = re.match(rows, text)
+    end = match.end() if match else 0
     if end == len(text):
         return end - 1, False
     before = quoted.sub(lambda cell: bytes(len(cell[0])), text[:end])
@@ -86,7 +86,7 @@ def without_empty_rows(text: bytes, delimiter: str) -> bytes:
     Text with quotes is returned unchanged, since a quoted cell may have such a line.
     """
     mark = delimiter.encode()
-    begun = b"\n" + re.escape(mark)  # a search is far faster than `in`
-    if b'"' in text or not (text.startswith(mark) or re.search(begun, text)):
+    row_start = b"\n" + re.escape(mark)  # a search is far faster than `in`
+    if b'"' in text or not (text.startswith(mark) or re.search(row_start, text)):
         return text
     return re.sub(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark), b"", text)

@@ -14,6 +14,7 @@ from heterolda.data.files import PARQUET, STANDARD_STREAM, WRITTEN, check_writte
 from heterolda.data.formats import Encoding, Format
 from heterolda.foundations.files import atomic_write
 from heterolda.foundations.threads import Progress, silent
+from heterolda.foundations.wording import count
 
 # Bytes of a row group in a Parquet file; small groups make files half as large again.
 _ROW_GROUP = 1 << 25
@@ -24,33 +25,33 @@ def write_table(
     path: str = STANDARD_STREAM,
     progress: Progress = silent,
 ) -> int:
-    """Write record batches to a file, or as text to standard output; return n_rows.
+    """Write batches to a file or to standard output, and return the number of rows.
 
     Each batch comes with a format, and text is written in that of the first. There is
     at least one batch, possibly without rows, and all have the same schema.
     """
     n_rows = 0
 
-    def counted() -> Iterator[tuple[Any, Format]]:
+    def counting_rows() -> Iterator[tuple[Any, Format]]:
         nonlocal n_rows
         for batch, text in batches:
             yield batch, text
             n_rows += batch.num_rows
-            progress(f"{n_rows:,} rows", nan)
+            progress(count(n_rows, "row"), nan)
 
     check_written(path)
     name = path.lower()
     if path == STANDARD_STREAM:
         sys.stdout.flush()
-        for text in _texts(counted(), None, is_shown=sys.stdout.isatty()):
+        for text in _texts(counting_rows(), None, is_shown=sys.stdout.isatty()):
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()  # a reader may need it to send the next rows
         return n_rows
     with atomic_write(path) as file:
         if name.endswith(PARQUET):
-            _write_parquet((batch for batch, _ in counted()), file)
+            _write_parquet((batch for batch, _ in counting_rows()), file)
             return n_rows
-        texts = _texts(counted(), WRITTEN[next(filter(name.endswith, WRITTEN))])
+        texts = _texts(counting_rows(), WRITTEN[next(filter(name.endswith, WRITTEN))])
         if name.endswith(".gz"):
             # Without a name and a time, equal rows give equal bytes.
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
@@ -65,8 +66,8 @@ def _texts(
 ) -> Iterator[bytes]:
     """Yield the column names and batches as text, in the format of the first batch.
 
-    The name of the file, if any, decides between tabs and other delimiters: `usual` is
-    its delimiter. Terminals get UTF-8. A decimal comma is not a delimiter.
+    `usual` is the delimiter that the file name suggests, if there is a file; it decides
+    whether to use tabs. Terminals get UTF-8. A decimal comma is not a delimiter.
     """
     import pyarrow as pa
 

@@ -32,14 +32,14 @@ from heterolda.foundations.files import atomic_write
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 DataDir = str | os.PathLike[str] | None
 
-__all__ = ["CATALOGUE", "DataSet", "load_dataset", "make_d1", "make_d2", "write_sample"]
+__all__ = ["CATALOG", "DataSet", "load_dataset", "make_d1", "make_d2", "write_sample"]
 
 VARIABLE = "HETEROLDA_DATA"  # the environment variable with the folder of the files
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the catalogue; ``catalogue.toml`` explains the fields."""
+    """A data set of the catalog; ``catalog.toml`` explains the fields."""
 
     name: str
     n: int  # rows
@@ -54,22 +54,22 @@ class DataSet:
     openml: dict[str, Any] | None = None
 
 
-CATALOGUE = {
+CATALOG = {
     name: DataSet(name, **row)
     for name, row in tomllib.loads(
-        Path(__file__).with_name("catalogue.toml").read_text("utf-8")
+        Path(__file__).with_name("catalog.toml").read_text("utf-8")
     ).items()
 }
 _GROUPS = {
-    "all": list(CATALOGUE),
-    "paper": [row.name for row in CATALOGUE.values() if row.label],
-    "embedded": [row.name for row in CATALOGUE.values() if row.kind != "file"],
+    "all": list(CATALOG),
+    "paper": [row.name for row in CATALOG.values() if row.label],
+    "embedded": [row.name for row in CATALOG.values() if row.kind != "file"],
 }
 
 
 def resolve_datasets(names: Sequence[str]) -> list[str]:
     """Return names of data sets from names and the groups all, paper and embedded."""
-    return resolve_names("datasets", names, CATALOGUE, _GROUPS)
+    return resolve_names("datasets", names, CATALOG, _GROUPS)
 
 
 def resolve_names(
@@ -178,7 +178,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     Parameters
     ----------
     name : str
-        A name of the catalogue.
+        A name of the catalog.
     data_dir : path-like, default=None
         Folder with files ``<name>.csv.gz``; by default that of the environment variable
         HETEROLDA_DATA. A set without a file there is fetched from OpenML, or taken from
@@ -196,7 +196,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     Raises
     ------
     ValueError
-        If the name is unknown, or the data differ from the catalogue in the sha256 of
+        If the name is unknown, or the data differ from the catalog in the sha256 of
         the file or in the numbers of rows, features and classes.
     OSError
         If the set is not in the folder and cannot be fetched.
@@ -208,8 +208,8 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     >>> X.shape
     (178, 13)
     """
-    resolve_names("datasets", [name], CATALOGUE, {})
-    row = CATALOGUE[name]
+    resolve_names("datasets", [name], CATALOG, {})
+    row = CATALOG[name]
     if row.kind == "drawn":
         return _DRAWN[name](random_state)
     if row.kind == "bundled":
@@ -229,7 +229,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
 
 def dataset_source(name: str, data_dir: DataDir = None) -> str | None:
     """Return "drawn", "bundled" or "file"; None for a set that must be fetched."""
-    kind = CATALOGUE[name].kind
+    kind = CATALOG[name].kind
     if kind != "file":
         return kind
     path = dataset_file(name, data_dir)
@@ -256,7 +256,7 @@ def write_sample(
     """Write a data set to a CSV file, the labels last in a column ``class``."""
     X, y = load_dataset(name, data_dir)
     columns, labels = [f"x{j + 1}" for j in range(X.shape[1])], y.tolist()
-    if CATALOGUE[name].kind == "bundled":  # with names
+    if CATALOG[name].kind == "bundled":  # with names
         bunch = _bundled(name)
         columns = list(map(str, bunch.feature_names))
         labels = [str(bunch.target_names[k]) for k in labels]

@@ -107,21 +107,21 @@ def _ranking(results: Results) -> Block:
     scores = [[cells[d, m].accuracies.mean() for m in methods] for d in datasets]
     comparison = compare_ranks(methods, np.array(scores))
     k = len(methods)
-    words = (
+    caption = (
         f"Accuracy of {k} methods on {len(datasets)} data sets: {', '.join(datasets)}. "
     )
     if not np.isnan(comparison.p_value):
-        words += (
+        caption += (
             f"Friedman's test: chi-square {comparison.chi_square:.2f} with {k - 1} "
             f"degrees of freedom, p = {comparison.p_value:.2g}. "
         )
-    words += (
+    caption += (
         "Average ranks; 1 is best. Thick lines join methods that Nemenyi's test cannot "
         "separate at the 5 % level (critical difference "
         f"{comparison.critical_difference:.2f})."
     )
     draw = partial(_draw_ranks, comparison=comparison)
-    return Figure(draw, words, size=(9, 3), place="wide")
+    return Figure(draw, caption, size=(9, 3), place="wide")
 
 
 def _draw_ranks(canvas: Any, comparison: Comparison) -> None:

@@ -43,7 +43,7 @@ from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.experiments.datasets import (
-    CATALOGUE,
+    CATALOG,
     Data,
     DataDir,
     load_dataset,
@@ -121,8 +121,8 @@ class Study:
     Parameters
     ----------
     datasets : list of str, or dict
-        Names of the catalogue; or data by name, each a pair (X, y), or None for a set
-        of the catalogue.
+        Names of the catalog; or data by name, each a pair (X, y), or None for a set
+        of the catalog.
     methods : list of str, or dict
         Names of `METHODS`; or scikit-learn classifiers by name, or None for one of
         `METHODS`.
@@ -134,7 +134,7 @@ class Study:
         Trial t uses ``seed + t`` for the shuffle and for every parameter
         ``random_state`` of the methods.
     data_dir : path-like, default=None
-        Folder of the catalogue's files, as for `load_dataset`.
+        Folder of the catalog's files, as for `load_dataset`.
 
     Examples
     --------
@@ -176,20 +176,20 @@ class Study:
 
     def data(self, name: str, trial: int) -> Data:
         """Return the rows and labels of a data set in a trial."""
-        given = self.datasets[name]
-        if given is not None:
-            X, y = check_X_y(*given, dtype=np.float64)
+        value = self.datasets[name]
+        if value is not None:
+            X, y = check_X_y(*value, dtype=np.float64)
             return X, y
-        drawn = name in CATALOGUE and CATALOGUE[name].kind == "drawn"
+        drawn = name in CATALOG and CATALOG[name].kind == "drawn"
         folder = None if self.data_dir is None else os.fspath(self.data_dir)
         return _loaded(name, folder, self.seed + trial if drawn else 0)
 
     def model(self, name: str, trial: int) -> Any:
         """Return a new classifier for a trial."""
-        given = self.methods[name]
-        if given is None:
-            given = METHODS[resolve_methods([name])[0]]
-        model = clone(given)
+        value = self.methods[name]
+        if value is None:
+            value = METHODS[resolve_methods([name])[0]]
+        model = clone(value)
         seeds = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
         return model.set_params(**dict.fromkeys(seeds, self.seed + trial))
 
@@ -298,9 +298,9 @@ class Study:
                         f"{str(folder)!r} has results with {key} = {old.run[key]}, "
                         f"not {key} = {run[key]}: choose another folder"
                     )
-            given = {**self.datasets, **self.methods}
+            value = {**self.datasets, **self.methods}
             names = {name for row in old.rows for name in row[:2]}
-            stored = sorted(n for n in names if given.get(n) is not None)
+            stored = sorted(n for n in names if value.get(n) is not None)
             if stored:
                 warnings.warn(
                     f"{str(folder)!r} has results of {', '.join(stored)} and "
@@ -342,7 +342,7 @@ class Study:
         }
 
 
-_loaded = lru_cache(maxsize=len(CATALOGUE))(load_dataset)
+_loaded = lru_cache(maxsize=len(CATALOG))(load_dataset)
 
 
 def _measured(

@@ -116,8 +116,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         reason = ValueError("it needs more memory than is available")
         raise unreadable(name, "a heterolda model", reason) from error
     except ValueError as error:
-        words = str(error)
-        short = words if len(words) <= _MAX_REASON else f"{words[:_MAX_REASON]} ..."
+        message = str(error)
+        short = (
+            message if len(message) <= _MAX_REASON else f"{message[:_MAX_REASON]} ..."
+        )
         raise unreadable(name, "a heterolda model", ValueError(short)) from error
 
 
@@ -130,7 +132,7 @@ def to_document(model: Any, *, include_statistics: bool = True) -> dict[str, Any
         *first, last = (cls.__name__ for cls in TABLE)
         raise TypeError(
             f"model must be a {', a '.join(first)} or a {last}, got "
-            f"{type(model).__name__}: of a parameter search, save best_estimator_"
+            f"{type(model).__name__}: for a parameter search, save best_estimator_"
         )
     return {
         "format": FORMAT,

@@ -59,8 +59,8 @@ def _model_of(*classes: type) -> Kind:
     by_name = {cls.__name__: cls for cls in classes}
 
     def read(value: Any, at: Place) -> Any:
-        given = value.get("estimator") if isinstance(value, dict) else None
-        cls = by_name[choice(*by_name).read(given, at / "estimator")]
+        name = value.get("estimator") if isinstance(value, dict) else None
+        cls = by_name[choice(*by_name).read(name, at / "estimator")]
         at = Place(at.name)  # with its own lengths
         values = record({"estimator": text, **TABLE[cls]}).read(value, at)
         if cls is Pipeline:
@@ -258,8 +258,8 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
         linear_form(model)  # raises if its estimator cannot be saved
     written = {"estimator": cls.__name__}
     for key, kind in TABLE[cls].items():
-        find = _COMPUTED.get(key)
-        value = find(model) if find else getattr(model, key, None)
+        compute = _COMPUTED.get(key)
+        value = compute(model) if compute else getattr(model, key, None)
         if key == "steps":
             value = [
                 {"name": name, "model": model_to_json(step, include_statistics)}
@@ -276,7 +276,7 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
 
 
 def own_steps(model: Pipeline, remedy: str) -> list[tuple[str, Any]]:
-    """Return the steps of a pipeline; raise TypeError if one is not of heterolda.
+    """Return the steps of a pipeline; raise TypeError if one is not from heterolda.
 
     `remedy` is the alternative to leaving that step out.
     """

@@ -76,8 +76,8 @@ def describe(model: Any) -> Description:
             "model must be a fitted GaussianLinearDiscriminant, "
             "SmoothedLinearDiscriminant, LocalNeighborhoodSearch or "
             "BoundedErrorClassifier, or a pipeline of projections that ends in one of "
-            f"the first three, got {type(model).__name__}; of a parameter search, pass "
-            "best_estimator_"
+            f"the first three, got {type(model).__name__}; for a parameter search, "
+            "pass best_estimator_"
         )
     fitted._check_ready()
     committee, powers = fitted._committee, getattr(fitted, "transformation_", None)
@@ -188,6 +188,8 @@ def _deciders(model: Any) -> list[str]:
     (main, n), *others = Counter(rule_of).most_common()
     lines = [main if n == len(pairs) else f"{main}, all pairs except those below"]
     for rule, n in others:
-        of = [pair for pair, name in zip(pairs, rule_of, strict=True) if name == rule]
-        lines.append(f"{rule}, {n} of {len(pairs)} pairs: {'; '.join(of)}")
+        pairs_of_rule = [
+            pair for pair, name in zip(pairs, rule_of, strict=True) if name == rule
+        ]
+        lines.append(f"{rule}, {n} of {len(pairs)} pairs: {'; '.join(pairs_of_rule)}")
     return lines

@@ -207,8 +207,8 @@ def record(kinds: dict[str, Kind], make: Callable[..., Any] = dict) -> Kind:
         )
 
     def write(value: Any) -> dict[str, Any]:
-        find = value.__getitem__ if isinstance(value, dict) else partial(getattr, value)
-        return {key: kind.write(find(key)) for key, kind in kinds.items()}
+        get = value.__getitem__ if isinstance(value, dict) else partial(getattr, value)
+        return {key: kind.write(get(key)) for key, kind in kinds.items()}
 
     keys = "".join(f"\n{key}: {kind.words}" for key, kind in kinds.items())
     return Kind("record" + keys.replace("\n", "\n    "), read, write)
@@ -276,16 +276,16 @@ def check_object(value: Any, at: Place, keys: Collection[str]) -> None:
     """Reject a value that is not an object with exactly these keys."""
     if not isinstance(value, dict):
         raise at.error("be an object", value)
-    lacking = [key for key in keys if key not in value]
-    if lacking:
-        raise ValueError(f"{at.name} lacks {', '.join(lacking)}")
+    missing_keys = [key for key in keys if key not in value]
+    if missing_keys:
+        raise ValueError(f"{at.name} lacks {', '.join(missing_keys)}")
     if len(value) > len(keys):
         unknown = next(key for key in value if key not in keys)
         raise ValueError(f"{at.name} has the unknown key {_SHORT.repr(unknown)}")
 
 
 def check_list(value: Any, at: Place, length: Length = None) -> list[Any]:
-    """Return a list of the right length, or reject the value."""
+    """Return a list of the right length, or raise an error."""
     if not isinstance(value, list):
         raise at.error("be a list", value)
     if isinstance(length, str):

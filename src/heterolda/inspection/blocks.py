@@ -44,20 +44,20 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
     title: str = ""
-    most: int | None = None  # rows on a terminal; a page shows twice as many
+    max_rows: int | None = None  # on a terminal; a page shows twice as many
     bars: bool = False  # the second cell of each row is a share
     folded: bool = False  # on a page, opens at a click on its title
 
     def shown(self, *, on_page: bool) -> tuple[list[list[str]], str]:
         """Return the cells to show, and a line on what is left out."""
-        n_shown = (self.most or len(self.rows)) * (2 if on_page else 1)
+        n_shown = (self.max_rows or len(self.rows)) * (2 if on_page else 1)
         rows, others = self.rows[:n_shown], self.rows[n_shown:]
         cells = [list(map(str, row)) for row in rows]
         more = f"and {count(len(others), f'more {self.head[0]}')}" if others else ""
         if self.bars:
             largest = max(row[1] for row in self.rows)
-            for row, given in zip(cells, rows, strict=True):
-                row[1] = _bar(given[1], largest) if on_page else percent(given[1])
+            for row, values in zip(cells, rows, strict=True):
+                row[1] = _bar(values[1], largest) if on_page else percent(values[1])
             more += f" with {percent(sum(row[1] for row in others))}" if others else ""
         return cells, more
 

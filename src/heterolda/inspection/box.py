@@ -78,12 +78,12 @@ def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
 
 
 def is_singular(covariances: Array, weights: Array, d: int) -> Mask:
-    """Return which classes have singular covariances, whatever the units.
+    """Return a mask of the classes with singular covariances, in any units.
 
     Covariances may be in fewer than d coordinates if no class has more than d rows.
     """
-    unknown = [np.isnan(_log_determinant(cov)) for cov in covariances]
-    return np.asarray((weights <= d) | unknown)
+    singular = [np.isnan(_log_determinant(cov)) for cov in covariances]
+    return np.asarray((weights <= d) | singular)
 
 
 def _log_determinant(cov: Array) -> float:

@@ -62,12 +62,12 @@ def check_models(models: Mapping[str, Any] | None) -> dict[str, Any]:
             "models", f"must be a dict of classifiers by name, got {models!r:.50}"
         )
     chosen = {}
-    for name, given in models.items():
-        model = defaults.get(name) if given is None else given
+    for name, value in models.items():
+        model = defaults.get(name) if value is None else value
         if model is None:
             raise ParameterError(
                 "models",
-                f": None stands for one of {list(defaults)}, which {name!r} is not",
+                f": None is allowed only for {list(defaults)}, got {name!r}",
             )
         if isinstance(model, type) or not hasattr(model, "predict"):
             raise ParameterError(

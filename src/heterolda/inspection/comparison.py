@@ -157,10 +157,10 @@ class Comparison(Shown):
             text += f"; best by log loss: {by_loss} ({loss:.4f})"
         others = ", ".join(name for name in self.as_good if name != best)
         if others:
-            why = "of these models it has the lowest log loss"
+            reason = "of these models it has the lowest log loss"
             if np.isnan(self.log_loss[self.names.index(choice)]):
-                why = "none of these models predicts probabilities"
-            text += f". Equally good on these data: {others}. Use {choice}: {why}."
+                reason = "none of these models predicts probabilities"
+            text += f". Equally good on these data: {others}. Use {choice}: {reason}."
         else:
             text += f". No other model is within one standard error of {best}."
             text += f" Use {choice}."
@@ -173,12 +173,12 @@ class Comparison(Shown):
 
     @property
     def _finished(self) -> NDArray[np.bool_]:
-        """Return which models did not fail."""
+        """Return a mask of the models that did not fail."""
         return np.array([name not in self.failures for name in self.names])
 
     @cached_property
     def _right(self) -> Array:
-        """1 if a model is right, 0 if wrong, NaN if it failed: (n_models, n_rows)."""
+        """Return 1 if a model is right, 0 if wrong, NaN if it failed, by row."""
         right = self.predictions == self.truth
         return np.where(self._finished[:, None], right, np.nan)
 
@@ -189,7 +189,7 @@ class Comparison(Shown):
 
     @property
     def _as_good(self) -> NDArray[np.bool_]:
-        """Return which models are within one standard error of the best."""
+        """Return a mask of the models within one standard error of the best."""
         # A single row that only the best gets right is one standard error up to
         # rounding. The difference is NaN for models that failed.
         return np.asarray(self.difference >= -self.difference_error * (1 + 1e-9))
@@ -202,7 +202,7 @@ class Comparison(Shown):
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
-        """Index, label and share of the largest class."""
+        """Return the index, label and share of the largest class."""
         counts = np.bincount(self.truth)
         k = int(counts.argmax())
         return k, self.classes.tolist()[k], float(counts[k] / counts.sum())
@@ -241,7 +241,7 @@ class Comparison(Shown):
             f"{count(len(self.rows), 'row')}, each row held out once. Always answering "
             f"{label!r} is right for {100 * share:.2f} %."
         )
-        failed = [f"{name} failed: {why}" for name, why in self.failures.items()]
+        failed = [f"{name} failed: {reason}" for name, reason in self.failures.items()]
         notes = [Paragraph([n], small=True) for n in [_CAVEAT, *failed, *self.notes]]
         advice = Paragraph([self.recommendation])
         return [Paragraph([about]), self._table(), advice, *notes]
@@ -358,8 +358,8 @@ def compare(
     with readable_rows(X), missing_values_as(None):
         numbers, labels = check_X_y(X, label_array(y), dtype=np.float64)
     weight = check_sample_weight(sample_weight, len(numbers))
-    why = "compare repeats rows, as some models take no weights"
-    kept = copies_of_rows(np.arange(len(numbers)), weight, why)
+    reason = "compare repeats rows, as some models take no weights"
+    kept = copies_of_rows(np.arange(len(numbers)), weight, reason)
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))

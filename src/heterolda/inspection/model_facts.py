@@ -32,8 +32,8 @@ from heterolda.inspection.sentences import (
 
 def discriminant_of(model: Any) -> Any:
     """Return the discriminant that a model is or starts from, or None."""
-    start = unfrozen(getattr(model, "estimator_", model))
-    return start if isinstance(start, GaussianLinearDiscriminant) else None
+    initial = unfrozen(getattr(model, "estimator_", model))
+    return initial if isinstance(initial, GaussianLinearDiscriminant) else None
 
 
 def feature_names(model: Any) -> list[str]:
@@ -68,8 +68,8 @@ class ModelFacts:
         self.has_costs = self.settings.get("costs") is not None
         # A search has replaced the rules of the discriminant.
         self.is_refined = model is not self.discriminant
-        plain = self.statistics is not None and not self.is_refined
-        self.takes_missing = plain and model.missing == "em"
+        is_discriminant = self.statistics is not None and not self.is_refined
+        self.takes_missing = is_discriminant and model.missing == "em"
         labels = [*self.classes, OTHERS]
         self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
 
@@ -89,13 +89,16 @@ class ModelFacts:
         text = f"{kind} of {count(sizes[0], 'class')} and {count(sizes[1], 'feature')}"
         if self.discriminant is None:
             return f"{text}."
-        settings, by = self.settings, getattr(self.statistics, "estimated_by", None)
+        settings, estimated_by = (
+            self.settings,
+            getattr(self.statistics, "estimated_by", None),
+        )
         is_smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
         parts = {
             f"solver {settings['solver']}": True,
             f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
-            "moments by EM from rows with missing values": by == "EM",
-            f"covariances by {by}": by not in (None, "EM"),
+            "moments by EM from rows with missing values": estimated_by == "EM",
+            f"covariances by {estimated_by}": estimated_by not in (None, "EM"),
             "takes missing values": self.takes_missing,
             f"criterion {settings['criterion']}": settings["criterion"] != "bayes",
             "with costs": self.has_costs,
@@ -211,9 +214,9 @@ class ModelFacts:
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
-        weighs = getattr(self.model, "class_weight", None) is not None
+        is_weighted = getattr(self.model, "class_weight", None) is not None
         criterion = self.settings.get("criterion", "bayes")
-        if bound is not None or weighs or self.has_costs or criterion != "bayes":
+        if bound is not None or is_weighted or self.has_costs or criterion != "bayes":
             lines.append(
                 "LDA aims at the fewest errors and this model does not, so these "
                 "figures do not tell you which of the two to use."

@@ -113,7 +113,7 @@ def _blocks(
         means = shares.sum(axis=0) / max(np.count_nonzero(shares.any(axis=1)), 1)
         order = np.argsort(-means, kind="stable")
         table = [(facts.features[j], float(means[j])) for j in order]
-        yield Table(["feature", "weight"], table, most=_MAX_ROWS, bars=True)
+        yield Table(["feature", "weight"], table, max_rows=_MAX_ROWS, bars=True)
     if not facts.has_few_rows and facts.discriminant is not None:
         yield Heading("Rules")
         yield from _pairs(facts)
@@ -138,7 +138,7 @@ def _classes(facts: ModelFacts) -> Table:
     if facts.discriminant is not None:
         columns["prior"] = [percent(p) for p in facts.discriminant.priors_.tolist()]
     rows = list(zip(*columns.values(), strict=True))
-    return Table(list(columns), rows, most=_MAX_CLASSES)
+    return Table(list(columns), rows, max_rows=_MAX_CLASSES)
 
 
 def _map(facts: ModelFacts) -> Iterator[Block]:
@@ -225,7 +225,7 @@ def _coefficients(facts: ModelFacts, k: int) -> Table:
         rows.append([name, share, f"{coef[j]:.6g}", deviation, favored])
         if facts.transformation is not None:
             rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
-    return Table(head, rows, most=_MAX_ROWS, bars=True)
+    return Table(head, rows, max_rows=_MAX_ROWS, bars=True)
 
 
 def _tradeoff(facts: ModelFacts, k: int) -> Table:

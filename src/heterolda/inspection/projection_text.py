@@ -97,7 +97,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
         Table(
             ["component", "share added", "cumulative"],
             [[k + 1, share, together[k]] for k, share in enumerate(shares)],
-            most=10,
+            max_rows=10,
             bars=True,
         ),
         Heading("Features that weigh most"),

@@ -103,7 +103,7 @@ class HeteroscedasticityReport(Shown):
 
     @property
     def excess(self) -> Array:
-        """`lda_error` minus `best_error` of each pair."""
+        """Return `lda_error` minus `best_error` of each pair."""
         return self.lda_error - self.best_error
 
     def to_frame(self) -> Any:
@@ -129,7 +129,7 @@ class HeteroscedasticityReport(Shown):
         return (
             f"HeteroscedasticityReport(n_classes={self.statistics.n_classes}, "
             f"n_features={self.statistics.n_features}, "
-            f"p_value={self.box.p_value:.2g}, most_excess={self.excess.max():.4f})"
+            f"p_value={self.box.p_value:.2g}, max_excess={self.excess.max():.4f})"
         )
 
     @property
@@ -311,8 +311,8 @@ def _fitted(
 
 def _ratios(means: Array, cov: Array, weights: Array) -> Array:
     """Return the smallest and the largest ratio of the variances of two classes."""
-    even = np.full((1, 2), 0.5)
-    pencil = Pencil.from_moments(means[None], cov[None], even, weights[None])
+    equal = np.full((1, 2), 0.5)
+    pencil = Pencil.from_moments(means[None], cov[None], equal, weights[None])
     used = pencil.basis[0].any(axis=0)
     if not used.any():
         return np.ones(2)

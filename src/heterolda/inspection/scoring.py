@@ -47,9 +47,9 @@ class Scores:
         self._n_positive += int(np.count_nonzero(w))
         np.add.at(self.confusion, (truth, winner), w)
         confidence = probabilities[rows, winner]
-        place = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
+        bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         sums = np.column_stack([w, w * confidence, w * (winner == truth)])
-        np.add.at(self.bins.T, place, sums)
+        np.add.at(self.bins.T, bins, sums)
         self._loss += float(w @ log_losses(probabilities[rows, truth]))
 
     @property
@@ -71,9 +71,10 @@ class Scores:
         n, z = max(self.weight, self._n_positive), 1.959964
         center = self.accuracy + z * z / (2 * n)
         variance = self.accuracy * (1 - self.accuracy) / n
-        reach = z * np.sqrt(variance + z * z / (4 * n * n))
+        half_width = z * np.sqrt(variance + z * z / (4 * n * n))
         scale = 1 + z * z / n
-        return float((center - reach) / scale), float((center + reach) / scale)
+        low, high = (center - half_width) / scale, (center + half_width) / scale
+        return float(low), float(high)
 
     def record(self) -> dict[str, Any]:
         """Return all figures as numbers, lists and dictionaries, for JSON.
@@ -178,7 +179,7 @@ def _confusion(scores: Scores, recalls: list[float | None]) -> Table:
     worst = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_CONFUSIONS]
     rows = [
         [labels[i], labels[j], counts[i][j], right[i]]
-        for i, j in (divmod(int(place), len(labels)) for place in worst)
+        for i, j in (divmod(int(k), len(labels)) for k in worst)
         if wrong[i, j] > 0
     ]
     title = f"The most frequent confusions of {len(labels)} classes (--json has all):"

@@ -23,7 +23,7 @@ from heterolda.subspaces import QuadraticRule
 COLORS = "#2a6fbb", "#d1602b"
 INK = "0.15"
 # For thin lines: visible on white and black, and when inverted.
-GREY = "0.5"
+GRAY = "0.5"
 _MAX_POINTS = 2000  # of a picture
 _REACH = 2.8  # deviations around the means in a plane
 
@@ -148,7 +148,7 @@ class PairDisplay(Display):
 
 
 def check_kind(estimator, *kinds):
-    """Reject other estimators and unfitted ones."""
+    """Reject estimators of other types and unfitted ones."""
     if not isinstance(estimator, kinds):
         names = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(
@@ -190,7 +190,7 @@ def check_rows(estimator, X, y):
     return X, y
 
 
-def thin(rows, max_rows=_MAX_POINTS):
+def subsample(rows, max_rows=_MAX_POINTS):
     """Return all rows, or a fixed sample of them."""
     if len(rows) <= max_rows:
         return rows

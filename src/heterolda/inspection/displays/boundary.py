@@ -13,7 +13,7 @@ from heterolda.inspection.displays.base import (
     error_name,
     limits_of,
     quadratic_grid,
-    thin,
+    subsample,
 )
 from heterolda.search.algorithm2 import paper_search
 from heterolda.solvers import SOLVERS
@@ -105,19 +105,19 @@ class BoundaryDisplay(PairDisplay):
                 f"Algorithm 2: {int(search.errors)} errors on the rows, this rule: "
                 f"{int(search.errors_start)}"
             )
-        scale, both = _plane(pencil, hyperplanes["this rule"][0])
+        scale, plane_axes = _plane(pencil, hyperplanes["this rule"][0])
         origin = pencil.means[0].mean(axis=0)
-        axes, inside = both / scale[:, None], both * scale[:, None]
+        axes, dual_axes = plane_axes / scale[:, None], plane_axes * scale[:, None]
         self.points = None
         if rows is not None:
-            shown = [thin(part) for part in rows]
+            shown = [subsample(part) for part in rows]
             shown = shown if span is None else [span.coordinates(x) for x in shown]
             self.points = [(part - origin) @ axes for part in shown]
         self.priors, self.means = pencil.priors[0], (pencil.means[0] - origin) @ axes
         self.covariances = axes.T @ pencil.covariances[0] @ axes
         # The line where each hyperplane cuts the plane.
         self.rules = {
-            name: (*(w @ inside), w @ origin + w0)
+            name: (*(w @ dual_axes), w @ origin + w0)
             for name, (w, w0) in hyperplanes.items()
         }
 

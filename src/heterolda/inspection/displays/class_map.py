@@ -17,7 +17,7 @@ from heterolda.inspection.displays.base import (
     limits_of,
     pyplot,
     quadratic_grid,
-    thin,
+    subsample,
 )
 from heterolda.statistics.wide import in_span
 
@@ -123,7 +123,7 @@ class ClassMapDisplay(Display):
         X, y = check_rows(estimator, X, y)
         if X is not None:
             max_rows = max(1, _MAX_POINTS // len(estimator.classes_))
-            parts = [thin(X[y == label], max_rows) for label in estimator.classes_]
+            parts = [subsample(X[y == label], max_rows) for label in estimator.classes_]
             display.points = [(rows - estimator.mean_) @ axes for rows in parts]
         stats, span = in_span(estimator.statistics_, estimator.shrinkage)
         along = axes.T if span is None else span.rules_inside(axes.T, 0.0)[0]
@@ -137,8 +137,8 @@ class ClassMapDisplay(Display):
     def _draw(self, ax):
         from matplotlib.colors import ListedColormap
 
-        places = _places_of_colors(self.means)
-        colors = [_COLORS[place] for place in places]
+        color_indices = _color_indices(self.means)
+        colors = [_COLORS[k] for k in color_indices]
         limits = limits_of(self.means, self.covariances)
         model = self.means, self.covariances, self.priors
         winners = quadratic_grid(*model, limits, _GRID).argmax(axis=-1)
@@ -146,16 +146,16 @@ class ClassMapDisplay(Display):
         style |= {"extent": limits.ravel(), "cmap": ListedColormap(colors)}
         style |= {"vmin": 0, "vmax": len(colors) - 1, "alpha": 0.2, "zorder": 0}
         ax.imshow(winners, **style)
-        many = self.points is not None and sum(map(len, self.points)) > _MANY_POINTS
+        is_large = self.points is not None and sum(map(len, self.points)) > _MANY_POINTS
         ink, ground = pyplot().rcParams["text.color"], ax.get_facecolor()
         names = np.empty((0, 2))
         for k, color in enumerate(colors):
             if self.points is not None and len(self.points[k]):
                 # Classes of the same color have different markers.
-                use = places[k] + places[:k].count(places[k])
+                use = color_indices[k] + color_indices[:k].count(color_indices[k])
                 marker = _MARKERS[use % len(_MARKERS)]
                 style = {"marker": marker, "s": 9, "alpha": 0.55, "linewidths": 0}
-                style |= {"color": color, "zorder": 2, "rasterized": many}
+                style |= {"color": color, "zorder": 2, "rasterized": is_large}
                 ax.scatter(*self.points[k].T, **style)
             mean, cov = self.means[k], self.covariances[k]
             ellipse = ellipse_of(mean, cov, _HALF, edgecolor=color, lw=1.8, zorder=3)
@@ -186,12 +186,12 @@ class ClassMapDisplay(Display):
         ax.set(xlim=limits[0], ylim=limits[1])
 
 
-def _places_of_colors(means):
+def _color_indices(means):
     """Return the color of each class; classes that share a color are far apart."""
-    places = []
+    color_indices = []
     for k, mean in enumerate(means):
         nearest = np.full(len(_COLORS), np.inf)
         distances = np.linalg.norm(means[:k] - mean, axis=1)
-        np.minimum.at(nearest, np.array(places, np.intp), distances)
-        places.append(int(nearest.argmax()))
-    return places
+        np.minimum.at(nearest, np.array(color_indices, np.intp), distances)
+        color_indices.append(int(nearest.argmax()))
+    return color_indices

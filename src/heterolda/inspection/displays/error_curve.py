@@ -6,7 +6,7 @@ import numpy as np
 
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLORS, GREY, INK, PairDisplay
+from heterolda.inspection.displays.base import COLORS, GRAY, INK, PairDisplay
 from heterolda.solvers import SOLVERS
 
 _METHODS = {"LDA": "fisher", "Algorithm 1": "fixed-point", "GLD": "global"}
@@ -28,10 +28,10 @@ class ErrorCurveDisplay(PairDisplay):
     theta, error : ndarray of shape (n_points,)
         The curve.
     minima : ndarray of shape (n_minima, 2)
-        Places and errors of the local minima.
+        Positions and errors of the local minima.
     landings : dict
-        For each method its place and error. LDA's rule has a normal of the arc, at 45
-        degrees, but a threshold of its own, so it need not lie on the curve.
+        For each method its position and error. LDA's rule has a normal of the arc, at
+        45 degrees, but a different threshold, so it may lie off the curve.
     bound : float
         Proven lower bound of the error of any linear rule.
     trivial : float
@@ -78,14 +78,14 @@ class ErrorCurveDisplay(PairDisplay):
     def _draw(self, ax):
         degrees = np.degrees(self.theta)
         ax.plot(degrees, self.error, color=COLORS[0], lw=2)
-        style = {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "lw": 0}
+        style = {"facecolor": "none", "edgecolor": GRAY, "hatch": "////", "lw": 0}
         label = f"no linear rule below {percent(self.bound)}"
         ax.axhspan(0, self.bound, label=label, **style)
-        style = {"color": GREY, "lw": 1.2, "ls": (0, (1, 2))}
+        style = {"color": GRAY, "lw": 1.2, "ls": (0, (1, 2))}
         ax.axhline(self.trivial, label="always the likelier class", **style)
-        places, errors = self.minima.T
+        positions, errors = self.minima.T
         style = {"mfc": "white", "mec": COLORS[0], "ms": 11, "label": "local minima"}
-        ax.plot(np.degrees(places), errors, "o", **style)
+        ax.plot(np.degrees(positions), errors, "o", **style)
         for name, (theta, error) in self.landings.items():
             style = {"ls": "", "label": f"{name}: {percent(error)}", "clip_on": False}
             ax.plot(np.degrees(theta), error, **style | _STYLES[name])
@@ -95,7 +95,7 @@ class ErrorCurveDisplay(PairDisplay):
             ax,
             xlim=(degrees.min(), degrees.max()),
             ylim=(0, 1.08 * highest),
-            xlabel="place θ on the arc of admissible rules, in degrees",
+            xlabel="position θ on the arc of admissible rules, in degrees",
             ylabel="error if the classes were normal",
         )
 

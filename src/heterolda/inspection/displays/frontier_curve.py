@@ -7,7 +7,7 @@ import numpy as np
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLORS,
-    GREY,
+    GRAY,
     INK,
     PairDisplay,
     error_name,
@@ -73,10 +73,10 @@ class FrontierDisplay(PairDisplay):
             "this rule" + ", left-out scores" * left_out: estimator.error_rates_[k],
             "minimax": frontier.at("minimax").error_rates,
         }
-        self.points = {name: (one, 1 - two) for name, (one, two) in rates.items()}
+        self.points = {name: (e1, 1 - e2) for name, (e1, e2) in rates.items()}
 
     def _draw(self, ax):
-        ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (1, 2)))
+        ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls=(0, (1, 2)))
         label = f"optimal linear rules if normal, area {self.auc:.4f}"
         ax.plot(self.fpr, self.tpr, color=COLORS[0], lw=2.2, label=label)
         if self.empirical is not None:
