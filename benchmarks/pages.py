@@ -193,16 +193,16 @@ def in_order(panel: Any, gains: dict[str, tuple[float, float]]) -> None:
     panel.errorbar(range(len(order)), values, yerr=errors, **style)
     panel.axhline(0, color="0.3", linewidth=0.9)
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-    beside = {"textcoords": "offset points", "fontsize": 9, "bbox": ground, "zorder": 4}
+    label = {"textcoords": "offset points", "fontsize": 9, "bbox": ground, "zorder": 4}
     room = (max(values) - min(values) + max(errors)) / 12
     lowest = math.inf
     for k in range(len(order))[:-4:-1]:
         if values[k] < lowest - room:  # else names would lie on each other
             place = {"xytext": (-6, 0), "ha": "right", "va": "center"}
-            panel.annotate(order[k], (k, values[k]), **place, **beside)
+            panel.annotate(order[k], (k, values[k]), **place, **label)
             lowest = values[k]
     first = 0, values[0] - errors[0]
-    panel.annotate(order[0], first, xytext=(0, -3), va="top", **beside)
+    panel.annotate(order[0], first, xytext=(0, -3), va="top", **label)
     panel.margins(y=0.1)
     panel.set_xticks([])
     panel.grid(visible=False, axis="x")

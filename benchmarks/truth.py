@@ -24,9 +24,9 @@ def measure() -> Record:
     record = {}
     for kind in KINDS:
         with warnings.catch_warnings(action="ignore"):
-            found = [deviations(r, p, fit(p)) for _, r, p in problems(kind)]
-        largest = {key: max(float(one[key]) for one in found) for key in FIGURES}
-        record[kind] = {"problems": len(found), **largest}
+            actual = [deviations(r, p, fit(p)) for _, r, p in problems(kind)]
+        largest = {key: max(float(one[key]) for one in actual) for key in FIGURES}
+        record[kind] = {"problems": len(actual), **largest}
     return record
 
 

@@ -76,11 +76,11 @@ class Results:
     @cached_property
     def hits(self) -> dict[tuple[str, str], Any]:
         """Shares of correct rows in %, one for each fold of each shuffle."""
-        found = defaultdict(list)
+        actual = defaultdict(list)
         for (name, method, _), line in sorted(self.lines.items()):
-            found[name, method] += list(map(int, line["correct"].split()))
+            actual[name, method] += list(map(int, line["correct"].split()))
         size = {name: SIZES[name][0] / FOLDS for name in self.sets}
-        return {key: 100 * np.array(n) / size[key[0]] for key, n in found.items()}
+        return {key: 100 * np.array(n) / size[key[0]] for key, n in actual.items()}
 
     def accuracy(self, method: str) -> Any:
         """Return the accuracies in % of a method on all sets."""
@@ -88,11 +88,11 @@ class Results:
 
     def number(self, method: str, field: str) -> Any:
         """Return the means of a field over shuffles on all sets; NaN if empty."""
-        found = defaultdict(list)
+        actual = defaultdict(list)
         for (name, one, _), line in self.lines.items():
             if one == method:
-                found[name].append(float(line[field] or "nan"))
-        return np.array([np.mean(found[name]) for name in self.sets])
+                actual[name].append(float(line[field] or "nan"))
+        return np.array([np.mean(actual[name]) for name in self.sets])
 
     def lead(self, name: str, method: str) -> tuple[float, float]:
         """Return points of `recommended()` above a method, and the standard error.

@@ -66,7 +66,7 @@ def hlda(classes: WhitenedClasses, n_components: int) -> Array:
     others = save(classes, n_components)
     for first in (means, others, root @ leading(-mean, n_components)):
         start = np.linalg.qr(np.column_stack([first, others]))[0][:, :n_components]
-        found = minimize(
+        actual = minimize(
             _flat_loss,
             start.ravel(),
             (classes, start.shape),
@@ -74,8 +74,8 @@ def hlda(classes: WhitenedClasses, n_components: int) -> Array:
             method="L-BFGS-B",
             options={"maxiter": 500, "ftol": 1e-9, "gtol": 1e-6},
         )
-        if found.fun < least:
-            best, least = np.linalg.qr(found.x.reshape(start.shape))[0], found.fun
+        if actual.fun < least:
+            best, least = np.linalg.qr(actual.x.reshape(start.shape))[0], actual.fun
     return best
 
 

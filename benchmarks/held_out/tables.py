@@ -25,10 +25,10 @@ class Figures:
 
     def __init__(self, study: Study, lines: Sequence[Line]) -> None:
         self.methods = study.methods
-        mine = [line for line in lines if line.study == study.name]
-        self.lines = {(x.set, x.condition, x.method): x for x in mine}
-        self.conditions = list(dict.fromkeys(line.condition for line in mine))
-        self.sizes = {line.set: line.size for line in mine}
+        of_study = [line for line in lines if line.study == study.name]
+        self.lines = {(x.set, x.condition, x.method): x for x in of_study}
+        self.conditions = list(dict.fromkeys(line.condition for line in of_study))
+        self.sizes = {line.set: line.size for line in of_study}
 
     def complete(self, condition: str) -> list[str]:
         """Return the sets on which every method has a figure."""
@@ -118,8 +118,8 @@ class Figures:
         """Return accuracies on every set."""
         rows = []
         for name, size in self.sizes.items():
-            found = [self.lines.get((name, condition, m)) for m in self.methods]
-            cells = ["-" if x is None else f"{x.accuracy:.1f}" for x in found]
+            actual = [self.lines.get((name, condition, m)) for m in self.methods]
+            cells = ["-" if x is None else f"{x.accuracy:.1f}" for x in actual]
             rows.append((name, size, *cells))
         return section_table("|".join(["set", "size", *self.methods]), rows)
 

@@ -198,7 +198,7 @@ def clinic(rows):
 
 
 def logged(rows):
-    """Numbers beside when, by whom and of which piece they were taken."""
+    """Numbers, with the time, the person and the part of each measurement."""
     rows = rows.copy()
     when = pd.Timestamp("2024-02-28 23:50") + pd.to_timedelta(rows.index * 7, "min")
     rows.insert(0, "part no", [f"P-{k:05d}/A" for k in rows.index])

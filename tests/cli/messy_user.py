@@ -35,7 +35,7 @@ class Attempt:
 
 
 def suggested(message, knows):
-    """Return the options in a message; a value that it leaves open is known, or quoted.
+    """Return the options in a message, with values for those that it leaves open.
 
     Of several values for the same option, the first is the one to try.
     """

@@ -21,9 +21,9 @@ def test_the_command_says_what_the_function_does(frame, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert f"the picture is in {picture}" in " ".join(result.stderr.split())
     assert picture.read_bytes().startswith(b"\x89PNG")
-    found = compare(frame[names(2)], frame["kind"], sample_weight=frame["n"], cv=3)
-    assert found.recommendation in " ".join(result.stdout.split())
-    for name, share in zip(found.names, found.accuracy, strict=True):
+    actual = compare(frame[names(2)], frame["kind"], sample_weight=frame["n"], cv=3)
+    assert actual.recommendation in " ".join(result.stdout.split())
+    for name, share in zip(actual.names, actual.accuracy, strict=True):
         assert f"{100 * share:.2f} %" in next(
             line for line in result.stdout.splitlines() if line.startswith(name)
         )

@@ -60,14 +60,14 @@ def test_figures_are_those_of_scikit_learn(frame, model, path, tmp_path, rng, we
     data = tmp_path / "test.parquet"
     test.to_parquet(data, row_group_size=37)
     options = ["--sample-weight", "times"] if weighted else []
-    found = json.loads(succeed("evaluate", path, data, *TARGET, "--json", *options))
+    actual = json.loads(succeed("evaluate", path, data, *TARGET, "--json", *options))
     y, w = test["kind"], test["times"].to_numpy(dtype=float)
     chances = model.predict_proba(test[FEATURES])
     answer = model.predict(test[FEATURES])
     truth = np.searchsorted(model.classes_, y.to_numpy(dtype=str))
-    assert found["classes"] == sorted(KINDS)
-    assert found["n_rows"] == 200
-    assert found["weight"] == w.sum()
+    assert actual["classes"] == sorted(KINDS)
+    assert actual["n_rows"] == 200
+    assert actual["weight"] == w.sum()
     for name, value in {
         "accuracy": accuracy_score(y, answer, sample_weight=w),
         "balanced_accuracy": balanced_accuracy_score(y, answer, sample_weight=w),
@@ -77,28 +77,28 @@ def test_figures_are_those_of_scikit_learn(frame, model, path, tmp_path, rng, we
         "precision": precision_score(y, answer, average=None, sample_weight=w),
         "expected_calibration_error": calibration_error(truth, chances, w),
     }.items():
-        assert_allclose(found[name], value, rtol=1e-9, err_msg=name)
-    means = [row["weight"] * row["share_right"] for row in found["reliability"]]
-    assert sum(means) == pytest.approx(found["accuracy"] * w.sum())
-    for row in found["reliability"]:
+        assert_allclose(actual[name], value, rtol=1e-9, err_msg=name)
+    means = [row["weight"] * row["share_right"] for row in actual["reliability"]]
+    assert sum(means) == pytest.approx(actual["accuracy"] * w.sum())
+    for row in actual["reliability"]:
         assert row["low"] <= row["mean_probability"] <= row["high"]
 
 
 def test_the_text_says_the_same(frame, path, tmp_path):
     data = tmp_path / "test.csv"
     frame[1::2][["kind", *reversed(FEATURES)]].to_csv(data, index=False)
-    found = json.loads(succeed("evaluate", path, data, *TARGET, "--json"))
+    actual = json.loads(succeed("evaluate", path, data, *TARGET, "--json"))
     shown = succeed("evaluate", path, data, *TARGET)
-    right = round(200 * found["accuracy"])
+    right = round(200 * actual["accuracy"])
     low, high = binomtest(right, 200).proportion_ci(method="wilson")
     assert re.search(
-        rf"^accuracy +{100 * found['accuracy']:.2f} %  \(95 % interval: "
+        rf"^accuracy +{100 * actual['accuracy']:.2f} %  \(95 % interval: "
         rf"{100 * low:.2f} to {100 * high:.2f} %\)$",
         shown,
         re.MULTILINE,
     )
-    assert f"{100 * found['expected_calibration_error']:.2f} %" in shown
-    for kind, row in zip(found["classes"], found["confusion"], strict=True):
+    assert f"{100 * actual['expected_calibration_error']:.2f} %" in shown
+    for kind, row in zip(actual["classes"], actual["confusion"], strict=True):
         counts = r" +".join(f"{int(n)}" for n in row)
         assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
 
@@ -119,10 +119,10 @@ def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
     data = tmp_path / "part.csv"
     part.to_csv(data, index=False)
     options = *TARGET, "--missing", "drop", "--json"
-    found = json.loads(succeed("evaluate", path, data, *options))
-    assert found["n_rows"] == len(part) - 1
-    assert found["recall"][3] is None
-    assert found["balanced_accuracy"] == pytest.approx(np.mean(found["recall"][:3]))
+    actual = json.loads(succeed("evaluate", path, data, *options))
+    assert actual["n_rows"] == len(part) - 1
+    assert actual["recall"][3] is None
+    assert actual["balanced_accuracy"] == pytest.approx(np.mean(actual["recall"][:3]))
 
 
 def test_sums_do_not_depend_on_batches(rng):
@@ -133,10 +133,10 @@ def test_sums_do_not_depend_on_batches(rng):
     whole.add(truth, chances)
     for rows in np.array_split(np.arange(300), 7):
         parts.add(truth[rows], chances[rows])
-    expected, found = whole.record(), parts.record()
+    expected, actual = whole.record(), parts.record()
     assert np.isfinite(expected["log_loss"])
     for name in ("accuracy", "log_loss", "expected_calibration_error", "recall"):
-        assert found[name] == pytest.approx(expected[name], rel=1e-12)
+        assert actual[name] == pytest.approx(expected[name], rel=1e-12)
     # Rows of weight zero count for nothing.
     parts.add(truth, chances, np.zeros(300))
     assert parts.accuracy_interval == pytest.approx(whole.accuracy_interval)

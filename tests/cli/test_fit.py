@@ -160,8 +160,8 @@ def test_weights_are_frequencies_and_missing_rows_can_be_dropped(frame, tmp_path
 
 
 def figures(line):
-    found = re.findall(r"\d[\d,]*(?:\.\d+)?", line)
-    return [float(number.replace(",", "")) for number in found]
+    actual = re.findall(r"\d[\d,]*(?:\.\d+)?", line)
+    return [float(number.replace(",", "")) for number in actual]
 
 
 def test_the_summary_is_true(frame, tmp_path):
@@ -238,8 +238,8 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
     for k in range(10):
         again = plain(guard=False).fit(X[folds != k], y[folds != k])
         right[folds == k] = again.predict(X[folds == k]) == y[folds == k]
-    found = heterolda.load(tmp_path / "m.json").fit_record_.judgement
-    assert abs(found.accuracy - right[rows].mean()) < 0.05  # but for the guard
+    actual = heterolda.load(tmp_path / "m.json").fit_record_.judgement
+    assert abs(actual.accuracy - right[rows].mean()) < 0.05  # but for the guard
     assert "(5-fold cross" in succeed("fit", data, *CHOSEN, "--cv", "5")
     # Weights of a small mean are scaled to one, those of the folds as well.
     write(frame.assign(w=0.01), data)
@@ -247,7 +247,7 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
     succeed("fit", data, *CHOSEN, *options)
     weighted = heterolda.load(tmp_path / "w.json").fit_record_.judgement
     assert weighted.n_rows == pytest.approx(200)
-    assert weighted.accuracy == pytest.approx(found.accuracy)
+    assert weighted.accuracy == pytest.approx(actual.accuracy)
 
 
 def test_of_many_rows_the_recommended_model_takes_a_sample(

@@ -93,8 +93,8 @@ def test_every_kind_of_model_has_words(kind, frame, tmp_path):
         assert re.search(r"transformed\s+features", shown)
         for name, power in zip(FEATURES, model.transformation_.lambdas, strict=False):
             assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
-        told = succeed("export", path, "--out", tmp_path / "rule.h")
-        assert "link with -lm" in told
+        message = succeed("export", path, "--out", tmp_path / "rule.h")
+        assert "link with -lm" in message
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")

@@ -1,4 +1,4 @@
-"""heterolda predict: what comes in goes out unchanged, and a prediction beside it."""
+"""heterolda predict: input columns are written unchanged, followed by predictions."""
 
 import codecs
 import gzip
@@ -71,8 +71,8 @@ def test_columns_and_order_are_kept_and_text_is_unchanged(model, path, data, tmp
     assert "wrote 200 rows" in result.stderr
     text = data.read_text(encoding="utf-8")
     for source, stdin in ((data, None), ("-", text)):
-        found = succeed("predict", path, source, stdin=stdin)
-        assert found == out.read_text(encoding="utf-8")
+        actual = succeed("predict", path, source, stdin=stdin)
+        assert actual == out.read_text(encoding="utf-8")
 
 
 def test_only_identifiers_and_probabilities(model, path, data):
@@ -110,14 +110,14 @@ def test_every_kind_of_file_has_the_same_rows(model, path, data, tmp_path, end):
         assert table["id"].to_pylist() == [row[1] for row in before[1:]]
         assert table["note"].to_pylist() == [row[5] for row in before[1:]]
         assert_allclose(table["x1"], [float(row[4]) for row in before[1:]])
-        found = table["prediction"].to_pylist()
+        actual = table["prediction"].to_pylist()
     else:
         raw = out.read_bytes()
         text = (gzip.decompress(raw) if end == "csv.gz" else raw).decode()
         rows = rows_of(text, "\t" if end == "tsv" else ",")
         assert [row[:-1] for row in rows] == before
-        found = [row[-1] for row in rows[1:]]
-    assert found == expected(model, data).tolist()
+        actual = [row[-1] for row in rows[1:]]
+    assert actual == expected(model, data).tolist()
 
 
 def test_parquet_columns_keep_their_types(path, frame, tmp_path):

@@ -108,15 +108,15 @@ def test_whole_numbers_some_of_them_rare_are_a_measurement(frame, tmp_path, rng)
 
 
 def naive_placeholders(X):
-    found = []
+    actual = []
     for j, values in enumerate(X.T):
         for value in (values.min(), values.max()):
             others = values[values != value]
             n = len(values) - len(others)
             many = n >= max(6, 0.01 * len(values)) and len(set(others)) >= 10
             if many and min(abs(others - value)) > others.std(ddof=1):
-                found.append((j, value, n / len(values)))
-    return found
+                actual.append((j, value, n / len(values)))
+    return actual
 
 
 def test_numbers_that_make_up_an_odd_share(rng):
@@ -129,11 +129,11 @@ def test_numbers_that_make_up_an_odd_share(rng):
     X[:, 5] = X[:, 5] > 60  # zeros and ones
     X[:, 6] = rng.poisson(0.5, n)
     X[::30, 7], X[1::30, 7] = -1e6, 1e6  # at both ends
-    found = placeholders(X)
-    assert [j for j, _, _ in found] == [0, 1, 7, 7]
-    assert found == naive_placeholders(X)
+    actual = placeholders(X)
+    assert [j for j, _, _ in actual] == [0, 1, 7, 7]
+    assert actual == naive_placeholders(X)
     assert placeholders(X[:0]) == []
-    X[1, 8] = np.nan  # beside missing values
+    X[1, 8] = np.nan  # in a column with missing values
     X[::20, 8] = -999
     assert placeholders(X)[-1] == (8, -999, 0.05)
 

@@ -31,7 +31,7 @@ def frame(rng, monkeypatch):
     X = rng.normal(size=(n, 3)) @ (np.eye(3) + rng.normal(size=(3, 3)) / 3)
     X += 1000 + y[:, None] * rng.normal(size=3)
     X[rng.random(X.shape) < 0.15] = np.nan
-    X[5] = np.nan  # tells no more than that there is a row
+    X[5] = np.nan  # a row without any value
     frame = pd.DataFrame(X, columns=FEATURES)
     frame["kind"] = np.array(["south", "north", "east", "west"])[y]
     frame["times"] = rng.integers(0, 4, n).astype(float)

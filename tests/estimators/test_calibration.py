@@ -1,4 +1,4 @@
-"""Probabilities that rows agree with: log-odds beside rules, and one temperature."""
+"""Probabilities that agree with rows: log-odds of rules, and the temperature."""
 
 import tracemalloc
 

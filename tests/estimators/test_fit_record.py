@@ -50,12 +50,12 @@ def test_better_is_by_two_standard_errors():
         (lda, right, "LDA"),
         (right, right, None),
     ):
-        found = J.of("5 folds", ones, truth, other)
-        assert found.better == better
-        assert found.difference == pytest.approx(truth.mean() - other.mean())
+        actual = J.of("5 folds", ones, truth, other)
+        assert actual.better == better
+        assert actual.difference == pytest.approx(truth.mean() - other.mean())
     share = 40 / 400  # of the rows that only the model gets right
-    found = J.of("5 folds", ones, right, lda)
-    assert found.standard_error == pytest.approx(np.sqrt(share * (1 - share) / 400))
+    actual = J.of("5 folds", ones, right, lda)
+    assert actual.standard_error == pytest.approx(np.sqrt(share * (1 - share) / 400))
 
 
 def test_a_bounded_discriminant_is_a_discriminant_with_another_threshold(make_classes):

@@ -56,7 +56,7 @@ def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
 def test_models_are_refitted_without_each_fold(model, make_classes, rng):
     X, y = make_classes(3, n=100)
     labels, weight = np.array([*"abc"])[y], rng.integers(1, 3, len(y)).astype(float)
-    found, right = held_out(model.fit(X, labels, weight), X, labels, weight, 5)
+    actual, right = held_out(model.fit(X, labels, weight), X, labels, weight, 5)
     ours, lda = np.empty_like(labels), np.empty_like(labels)
     folds = deal(X, y, weight, 5)
     for k in range(5):
@@ -67,17 +67,17 @@ def test_models_are_refitted_without_each_fold(model, make_classes, rng):
         copies = np.repeat(np.flatnonzero(rest), weight[rest].astype(int))
         lda[out] = naive_lda(X[copies], labels[copies], X[out])
     assert_array_equal(right, [ours == labels, lda == labels])
-    assert found.method == "5-fold cross-validation"
-    assert found.n_rows == weight.sum()
-    assert found.accuracy == pytest.approx(np.average(ours == labels, weights=weight))
+    assert actual.method == "5-fold cross-validation"
+    assert actual.n_rows == weight.sum()
+    assert actual.accuracy == pytest.approx(np.average(ours == labels, weights=weight))
 
 
 def test_rows_with_missing_values_are_judged_by_em_for_both(make_classes, rng):
     X, y = make_classes(3, n=60)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = GLD(missing="em", guard=False).fit(X, y)
-    found, right = held_out(model, X, y, n_folds=4)
-    assert found.method == "4-fold cross-validation (EM for both)"
+    actual, right = held_out(model, X, y, n_folds=4)
+    assert actual.method == "4-fold cross-validation (EM for both)"
     folds = deal(X, y, np.ones(180), 4)
     lda = GLD(missing="em", solver="fisher", shrinkage=1)
     for ours, expected in zip(right, (model, lda), strict=True):
@@ -118,7 +118,7 @@ def test_folds_of_files_are_those_of_their_statistics(make_classes, rng):
         ClassStatistics.from_data(X[part], y[part], weight[part])
         for part in (folds == k for k in range(6))
     ]
-    found = held_out_parts(model, parts, RowSample.from_arrays(X, y, weight))
+    actual = held_out_parts(model, parts, RowSample.from_arrays(X, y, weight))
     right = np.zeros((2, len(y)), bool)
     for k in range(6):
         rest, out = folds != k, folds == k
@@ -127,6 +127,6 @@ def test_folds_of_files_are_those_of_their_statistics(make_classes, rng):
         lda = PooledLDA(ClassStatistics.from_data(*given))
         right[:, out] = [m.predict(X[out]) == y[out] for m in (one, lda)]
     accuracy, lda_accuracy = (np.average(one, weights=weight) for one in right)
-    assert found.accuracy == pytest.approx(accuracy)
-    assert found.lda_accuracy == pytest.approx(lda_accuracy)
-    assert found.n_rows == weight.sum()
+    assert actual.accuracy == pytest.approx(accuracy)
+    assert actual.lda_accuracy == pytest.approx(lda_accuracy)
+    assert actual.n_rows == weight.sum()

@@ -55,9 +55,9 @@ def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
         small = block(model, mask)
         assert_array_equal(model.predict(rows), small.predict(X[:, mask]))
         for method in ("predict_proba", "decision_function"):
-            found = getattr(model, method)(rows)
+            actual = getattr(model, method)(rows)
             expected = getattr(small, method)(X[:, mask])
-            assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+            assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
         again = model.for_features(mask)
         assert_array_equal(again.coef_, small.coef_)
         assert_array_equal(again.gap_, small.gap_)
@@ -78,8 +78,8 @@ def test_rows_do_not_depend_on_each_other():
     for n_classes in (2, 3):
         part = SPECIES[:120] < n_classes
         model = GLD(missing="em").fit(IRIS[:120][part], SPECIES[:120][part])
-        found = model.predict_proba([[np.nan] * 4])[0]
-        assert_allclose(found, model.priors_, rtol=1e-6)
+        actual = model.predict_proba([[np.nan] * 4])[0]
+        assert_allclose(actual, model.priors_, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")

@@ -79,7 +79,7 @@ def test_chunks_of_too_few_directions_wait(make_classes):
 
 
 def skewed_classes(rng, n=600):
-    """Two classes that a feature tells apart, and one that is not Gaussian at all."""
+    """Two classes that one feature separates, and a feature far from Gaussian."""
     y = np.repeat([0, 1], n // 2)
     X = rng.normal(size=(n, 3))
     X[:, 0] += 1.5 * y

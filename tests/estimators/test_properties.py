@@ -347,10 +347,10 @@ def test_estimators(rng, name, change):
     CHANGES[change](c)
     plain = c.plain(model)
     other = refit(clone(model), c, change)
-    found, expected = answers(other, c.move(c.X)), answers(plain, c.X)
+    actual, expected = answers(other, c.move(c.X)), answers(plain, c.X)
     if not hasattr(model, "transform"):
-        found = found[:, np.argsort(np.argsort(c.labels))]
-    assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+        actual = actual[:, np.argsort(np.argsort(c.labels))]
+    assert_allclose(actual, expected, atol=tolerance * np.abs(expected).max())
     if name == "smoothed":
         paths = [[list(row.values())[2:] for row in m.path_] for m in (other, plain)]
         assert_allclose(*paths, atol=1e-9)

@@ -17,7 +17,7 @@ from heterolda import HeteroscedasticProjection as HP
 
 @pytest.fixture
 def counts(rng):
-    """Four classes of counts, mostly zeros, beside a column far from zero."""
+    """Four classes of counts, mostly zeros, and a column far from zero."""
     y = rng.integers(4, size=600)
     X = rng.poisson(0.1 + 0.2 * y[:, None] * [0, 0, 1, 1, 2], (600, 5)).astype(float)
     X[:, 0] = 1e6 + y + rng.normal(size=600)
@@ -48,8 +48,8 @@ def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monke
         assert_allclose(other.predict_proba(X), plain.predict_proba(X), atol=1e-7)
     for form in (sp.csr_array(X), sp.coo_matrix(X), sp.csc_array(X)):
         for name in names:
-            found = getattr(plain, name)(form)
-            assert_array_equal(found, getattr(plain, name)(X))  # to the bit
+            actual = getattr(plain, name)(form)
+            assert_array_equal(actual, getattr(plain, name)(X))  # to the bit
     for place, number in (("indices", 10**6), ("indices", -7), ("indptr", 10**8)):
         damaged = sp.csr_array(X)
         getattr(damaged, place)[3] = number
@@ -68,10 +68,10 @@ def test_frames_and_dask(counts):
     assert_array_equal(named.predict(frame), model.predict(X))
     for chunks in ((170, 5), (300, 2)):
         lazy = da.from_array(X, chunks=chunks).map_blocks(sp.csr_matrix)
-        found = GLD().fit(lazy, y)
-        assert_array_equal(found.guarded_, model.guarded_)
-        assert_array_equal(found.predict(lazy).compute(), model.predict(X))
-        assert found.score(lazy, y) == model.score(X, y)
+        actual = GLD().fit(lazy, y)
+        assert_array_equal(actual.guarded_, model.guarded_)
+        assert_array_equal(actual.predict(lazy).compute(), model.predict(X))
+        assert actual.score(lazy, y) == model.score(X, y)
         projection = HP(method="chernoff").fit(lazy, y)
         assert projection.transform(lazy).compute().shape == (600, 3)
     later = GLD()

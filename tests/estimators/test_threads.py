@@ -58,12 +58,12 @@ def test_many_threads_predict_with_one_model(make_classes, name):
 
     def work(number):
         order = np.roll(METHODS, number)
-        found = {name: getattr(fresh, name)(X) for name in order}
+        actual = {name: getattr(fresh, name)(X) for name in order}
         pickle.dumps(fresh)
-        return [found[name] for name in METHODS]
+        return [actual[name] for name in METHODS]
 
-    for found in at_once(work):
-        for value, wanted in zip(found, expected, strict=True):
+    for actual in at_once(work):
+        for value, wanted in zip(actual, expected, strict=True):
             assert_array_equal(value, wanted)
 
 

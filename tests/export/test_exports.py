@@ -168,8 +168,8 @@ def test_pipelines_of_projections(exporter):
     # In C they become rules on features.
     scores = model[:-1].transform(frame) @ model[-1].coef_.T + model[-1].intercept_
     rules = describe(model)
-    found = frame.to_numpy() @ rules.coef.T + rules.intercept
-    np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
+    actual = frame.to_numpy() @ rules.coef.T + rules.intercept
+    np.testing.assert_allclose(actual, scores, rtol=1e-8, atol=1e-8)
     if exporter.form == "C":
         comment = exporter.comment(model)
         largest = f"{model[-1].bayes_error_.max():.4g} at most"

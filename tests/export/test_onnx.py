@@ -159,16 +159,16 @@ def test_components_far_from_zero_lose_only_what_their_format_loses(dtype):
     rows = (X + 0.1).astype(dtype)
     exact = rows.astype(np.float64)
     expected = model.transform(exact)
-    (found,) = run_graph(to_onnx(model, dtype=dtype), rows)
-    assert found.dtype == dtype
+    (actual,) = run_graph(to_onnx(model, dtype=dtype), rows)
+    assert actual.dtype == dtype
     terms = np.abs(exact - model.mean_) @ np.abs(model.scalings_)
     bound = (X.shape[1] + 4) * (SINGLE if dtype == "float32" else DOUBLE) * terms
-    assert (np.abs(found - expected) <= bound).all()
+    assert (np.abs(actual - expected) <= bound).all()
     plain = rows @ model.scalings_.astype(dtype)
     plain -= (model.mean_ @ model.scalings_).astype(dtype)
     assert np.abs(plain - expected).max() > 10 * bound.max()
     theirs = run_graph(skl2onnx.to_onnx(model, rows[:1]), rows)
-    np.testing.assert_array_equal(theirs, [found])
+    np.testing.assert_array_equal(theirs, [actual])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

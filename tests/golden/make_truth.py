@@ -68,7 +68,7 @@ def along(p):
 
 
 def answers(p):
-    """All that is known of a problem."""
+    """Return everything that the reference computes about a problem."""
     g = Gaussians.of(p)
     if reference.is_separable(g):
         return {"optimum": "0.0"}

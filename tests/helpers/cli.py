@@ -12,7 +12,7 @@ import typer.testing
 
 from heterolda.cli.app import app
 
-# A runner would make all commands anew at each call.
+# A runner would create all commands again at each call.
 typer.testing._get_command = functools.cache(typer.main.get_command)
 KINDS = ["north", "south", "east", "west"]
 

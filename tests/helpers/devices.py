@@ -39,6 +39,6 @@ def dispatch(monkeypatch):
 
 @pytest.fixture(params=DEVICES)
 def device(request, dispatch) -> Device:
-    """Each library that is here, with the switch on."""
+    """Yield each installed library, with array API dispatch switched on."""
     package, where = request.param
     return device_of(import_module(package).zeros(1, **where), always=True)

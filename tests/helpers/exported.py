@@ -143,11 +143,11 @@ class Exporter:
         if self.form == "C":
             return places_in_c(self.write(model), rows)
         labels = run_graph(self.write(model), rows)[0].tolist()
-        known = [
+        names = [
             int(x) if isinstance(x, bool | float) else x
             for x in model.classes_.tolist()
         ]
-        return np.array([known.index(x) if x in known else -1 for x in labels])
+        return np.array([names.index(x) if x in names else -1 for x in labels])
 
     def check(self, model, X, share=0.9, **exact):
         """Labels are those of predict where rounding cannot change them.

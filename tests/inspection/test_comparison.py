@@ -32,32 +32,32 @@ def naive_figures(values):
 def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
     X, y = four
     models = CHEAP | {"SVM": LinearSVC()}
-    found = compare(X, y, models=models, cv=5)
-    assert_array_equal(found.rows, np.arange(len(y)))
-    assert np.bincount(found.folds).tolist() == [64] * 5  # stratified
+    actual = compare(X, y, models=models, cv=5)
+    assert_array_equal(actual.rows, np.arange(len(y)))
+    assert np.bincount(actual.folds).tolist() == [64] * 5  # stratified
     right = []
-    split = PredefinedSplit(found.folds)
+    split = PredefinedSplit(actual.folds)
     for k, given in enumerate(models.values()):
         model = given or LinearDiscriminantAnalysis()
         answers = cross_val_predict(model, X, y, cv=split)
-        assert_array_equal(found.classes[found.predictions[k]], answers)
+        assert_array_equal(actual.classes[actual.predictions[k]], answers)
         right.append((answers == y).astype(float))
         if hasattr(model, "predict_proba"):
             chances = cross_val_predict(model, X, y, cv=split, method="predict_proba")
-            assert found.log_loss[k] == pytest.approx(log_loss(y, chances))
-    assert np.isnan(found.log_loss).tolist() == [False, False, False, True]
-    assert np.all(found.fit_seconds > 0)
-    best = int(np.argmax(found.accuracy))
-    assert found.best == [*models][best]
+            assert actual.log_loss[k] == pytest.approx(log_loss(y, chances))
+    assert np.isnan(actual.log_loss).tolist() == [False, False, False, True]
+    assert np.all(actual.fit_seconds > 0)
+    best = int(np.argmax(actual.accuracy))
+    assert actual.best == [*models][best]
     for k in range(4):
-        figures = found.accuracy[k], found.standard_error[k]
+        figures = actual.accuracy[k], actual.standard_error[k]
         assert_allclose(figures, naive_figures(right[k]))
         mean, error = naive_figures(right[k] - right[best])
-        assert_allclose(found.difference[k], mean, atol=1e-15)
-        assert_allclose(found.difference_error[k], error, atol=1e-15)
+        assert_allclose(actual.difference[k], mean, atol=1e-15)
+        assert_allclose(actual.difference_error[k], error, atol=1e-15)
     # The second bars of the picture are those of all but the best.
-    segments = np.array(found.plot().containers[1][2][0].get_segments())
-    errors = np.delete(found.difference_error, best)
+    segments = np.array(actual.plot().containers[1][2][0].get_segments())
+    errors = np.delete(actual.difference_error, best)
     assert_allclose(np.ptp(segments[..., 0], axis=1), 200 * errors)
 
 
@@ -94,12 +94,12 @@ def drawn(wrong, losses, names="abc"):
 def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
     wrong, losses, as_good, choice
 ):
-    found = drawn(wrong, losses)
-    assert found.as_good == tuple(as_good)
-    assert found.choice == choice
-    assert f"Use {choice}" in found.recommendation
-    assert found.best == "abc"[int(np.argmin(wrong))]
-    assert found.best_by_log_loss == "abc"[int(np.nanargmin(losses))]
+    actual = drawn(wrong, losses)
+    assert actual.as_good == tuple(as_good)
+    assert actual.choice == choice
+    assert f"Use {choice}" in actual.recommendation
+    assert actual.best == "abc"[int(np.argmin(wrong))]
+    assert actual.best_by_log_loss == "abc"[int(np.nanargmin(losses))]
     # The order of the models does not matter.
     back = drawn(wrong[::-1], losses[::-1], "cba")
     assert (set(back.as_good), back.choice) == (set(as_good), choice)
@@ -133,13 +133,13 @@ def test_a_model_that_fails_is_shown_and_stops_no_other(four):
     inverse = FunctionTransformer(lambda X: np.linalg.inv(0 * X.T @ X))
     bad = make_pipeline(inverse, GaussianNB())
     models = {"bad": bad, "LDA": None, "numbers": LinearRegression()}
-    found = compare(X, np.unique(y, return_inverse=True)[1], models=models, cv=3)
-    assert found.choice == found.best == "LDA"
-    assert_array_equal(np.isnan(found.accuracy), [True, False, True])
-    assert "is it a classifier?" in found.failures["numbers"]
-    assert "bad failed: LinAlgError" in found._repr_html_()
-    assert found.to_frame().loc["bad", "failure"] == "LinAlgError: Singular matrix"
-    assert [text.get_text() for text in found.plot().texts] == ["failed", "failed"]
+    actual = compare(X, np.unique(y, return_inverse=True)[1], models=models, cv=3)
+    assert actual.choice == actual.best == "LDA"
+    assert_array_equal(np.isnan(actual.accuracy), [True, False, True])
+    assert "is it a classifier?" in actual.failures["numbers"]
+    assert "bad failed: LinAlgError" in actual._repr_html_()
+    assert actual.to_frame().loc["bad", "failure"] == "LinAlgError: Singular matrix"
+    assert [text.get_text() for text in actual.plot().texts] == ["failed", "failed"]
     alone = compare(X, y, models={"bad": bad}, cv=3)
     assert alone.best is alone.choice is None
     assert "No model could be fitted" in str(alone)
@@ -148,9 +148,9 @@ def test_a_model_that_fails_is_shown_and_stops_no_other(four):
 def test_qda_of_singular_covariances_is_regularized_and_that_is_said(four):
     X, y = four
     twin = np.column_stack([X, X[:, 0]])
-    found = compare(twin, y, models={"QDA": None}, cv=3)
-    assert found.accuracy[0] > 0.4
-    assert "QDA: the covariance of a class is singular" in found.notes[0]
+    actual = compare(twin, y, models={"QDA": None}, cv=3)
+    assert actual.accuracy[0] > 0.4
+    assert "QDA: the covariance of a class is singular" in actual.notes[0]
     assert compare(X, y, models={"QDA": None}, cv=3).notes == ()
 
 
@@ -160,11 +160,11 @@ def test_classes_that_are_too_small_are_in_every_training_set(four):
     seen = []
     count = FunctionTransformer(lambda X: seen.append(len(X)) or X)
     models = {"LDA": None, "seen": make_pipeline(count, InColumn())}
-    found = compare(X, y, models=models, cv=4)
-    assert found.rows.tolist() == list(range(2, len(y)))
+    actual = compare(X, y, models=models, cv=4)
+    assert actual.rows.tolist() == list(range(2, len(y)))
     fits = seen[::3]  # before the rows of predict and of predict_proba
-    assert sum(len(y) - n for n in fits) == len(found.rows)
-    assert "No model was evaluated on 2 rows of the classes 'rare'" in str(found)
+    assert sum(len(y) - n for n in fits) == len(actual.rows)
+    assert "No model was evaluated on 2 rows of the classes 'rare'" in str(actual)
     with pytest.raises(ParameterError, match="no class has three different rows"):
         compare([[0.0], [1], [2], [3]], [0, 0, 1, 1])
 

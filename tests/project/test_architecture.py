@@ -62,8 +62,8 @@ def folder(module):
 
 def ours(path):
     """The modules of the package that a file imports; the longest names only."""
-    found = {name.removeprefix("heterolda.") for name in imports(path)}
-    return found & set(MODULES)
+    actual = {name.removeprefix("heterolda.") for name in imports(path)}
+    return actual & set(MODULES)
 
 
 def test_every_folder_has_its_place():

@@ -20,16 +20,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def commands(text):
     """Commands of the page with the lines that they show."""
-    found = []
+    actual = []
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
-                found.append(([line[2:]], []))
+                actual.append(([line[2:]], []))
             elif line.startswith(">"):
-                found[-1][0].append(line[2:])
+                actual[-1][0].append(line[2:])
             else:
-                found[-1][1].append(line)
-    return found
+                actual[-1][1].append(line)
+    return actual
 
 
 def lines_of(text, width):
@@ -75,9 +75,9 @@ def test_pages_of_commands_are_true(page, width, names, tmp_path, monkeypatch):
         status, output = run("\n".join(lines))
         # Pages show some errors; all others are not what stands there.
         assert status == output.startswith("heterolda:"), output
-        found, expected = (
+        actual, expected = (
             list(lines_of(text, width)) for text in (output, "\n".join(shown))
         )
         if expected[-1:] == ["..."]:  # and more
-            found[len(expected) - 1 :] = ["..."]
-        assert found == expected, lines[0]
+            actual[len(expected) - 1 :] = ["..."]
+        assert actual == expected, lines[0]

@@ -142,13 +142,11 @@ def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
         return BLANK, blanks
     if scores[best][0] < 0:
         best = usual
-    elif not scores[best][1] and all(map(_is_number, _only_cells(rows_by[";"][1:]))):
+    elif not scores[best][1] and all(
+        len(row.cells) == 1 and _is_number(row.cells[0]) for row in rows_by[";"][1:]
+    ):
         best = ";"  # one column, of numbers with decimal commas
     return best, rows_by[best]
-
-
-def _only_cells(rows: list[_Row]) -> list[str]:
-    return [row.cells[0] if len(row.cells) == 1 else "" for row in rows]
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:

@@ -17,7 +17,7 @@
 static const double LIFT = 1e-30, FLAT = 1e-10;
 static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
-/* Least variance of a class, as a share of S1 + S2, for the tridiagonal form. */
+/* Smallest variance of a class, as a share of S1 + S2, for the tridiagonal form. */
 static const double TRIDIAGONAL = 1e-4;
 static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
@@ -39,7 +39,7 @@ typedef struct {
     int64_t r;
     const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
     const Tridiagonal *tridiagonal;
-    double *room; /* for the tridiagonal form: 8 numbers for each direction */
+    double *work; /* for the tridiagonal form: 8 numbers for each direction */
     double length, cos_of_low, sin_of_low, cos_of_high, sin_of_high, log1, log2;
     int64_t n_evaluations;
 } Arc;
@@ -99,7 +99,7 @@ WIDE static void four_variances(const Arc *arc, const Place *places, double *v1,
 {
     const Tridiagonal *form = arc->tridiagonal;
     int64_t n = form->n;
-    double *ratio = arc->room; /* off-diagonal element divided by the pivot */
+    double *ratio = arc->work; /* off-diagonal element divided by the pivot */
     double sum[4], difference[4], pivot[4], y[4], after[4], both[4], first[4];
     bool positive[4];
     for (int k = 0; k < 4; k++) {
@@ -155,7 +155,7 @@ static void sums_tridiagonal(const Arc *arc, const Place *place, double sums[5])
     const Tridiagonal *form = arc->tridiagonal;
     const double *t = form->diag, *e = form->off_diag;
     int64_t n = form->n;
-    double *pivot = arc->room, *ratio = pivot + n, *y = ratio + n, *Ty = y + n;
+    double *pivot = arc->work, *ratio = pivot + n, *y = ratio + n, *Ty = y + n;
     double *z = Ty + n, *x = z + n, difference = place->cos - place->sin;
     pivot[0] = place->sin + difference * t[0];
     for (int64_t i = 1; i < n; i++) {
@@ -566,7 +566,7 @@ static Optimum search(Arc *arc, double gap, Place *place)
 }
 
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
-                   const double *log_priors, double gap, double *room, double *u)
+                   const double *log_priors, double gap, double *work, double *u)
 {
     double largest = 0;
     int64_t pole1 = 0, pole2 = 0, padded = (r + 3) / 4 * 4;
@@ -585,13 +585,13 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
         arc_between(alpha[pole1], beta[pole1], beta[pole2], alpha[pole2], log_priors);
     arc.r = padded;
     arc.alpha = alpha, arc.beta = beta, arc.c = c;
-    arc.cos_low = room, arc.sin_low = room + padded;
-    arc.cos_high = room + 2 * padded, arc.sin_high = room + 3 * padded;
-    forms_from(alpha, beta, pole1, r, room, room + padded);
-    forms_from(beta, alpha, pole2, r, room + 2 * padded, room + 3 * padded);
+    arc.cos_low = work, arc.sin_low = work + padded;
+    arc.cos_high = work + 2 * padded, arc.sin_high = work + 3 * padded;
+    forms_from(alpha, beta, pole1, r, work, work + padded);
+    forms_from(beta, alpha, pole2, r, work + 2 * padded, work + 3 * padded);
     for (int64_t i = r; i < padded; i++)
         for (int k = 0; k < 4; k++)
-            room[k * padded + i] = 1;
+            work[k * padded + i] = 1;
     Place place;
     Optimum optimum = search(&arc, gap, &place);
     for (int64_t i = 0; i < r; i++)
@@ -630,7 +630,7 @@ static double least_eigenvalue(const Tridiagonal *form, bool other)
 }
 
 bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
-                        double *room, Optimum *optimum, double *v1, double *v2)
+                        double *work, Optimum *optimum, double *v1, double *v2)
 {
     double low = least_eigenvalue(form, false);
     double high = low > 0 ? least_eigenvalue(form, true) : 0;
@@ -638,7 +638,7 @@ bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, doubl
         return false;
     Arc arc = arc_between(low, 1 - low, high, 1 - high, log_priors);
     arc.tridiagonal = form;
-    arc.room = room;
+    arc.work = work;
     Place places[4];
     *optimum = search(&arc, gap, &places[0]);
     double first[4], second[4];

@@ -175,12 +175,12 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
     step = step < MIN_ROWS ? MIN_ROWS : step > MAX_ROWS ? MAX_ROWS : step;
     int64_t *order = malloc(SORTED * sizeof(int64_t));
     int64_t *bounds = malloc((size_t)(k + 2) * sizeof(int64_t));
-    double *room = calloc((size_t)((step + 1) * wide + step), sizeof(double));
+    double *work = calloc((size_t)((step + 1) * wide + step), sizeof(double));
     double *origins = calloc((size_t)(k * d + 1), sizeof(double));
-    bool done = order && bounds && room && origins;
+    bool done = order && bounds && work && origins;
     if (done) {
-        Work w = {.z = room, .d = d, .wide = wide, .lost = -1};
-        w.shift = room + step * wide;
+        Work w = {.z = work, .d = d, .wide = wide, .lost = -1};
+        w.shift = work + step * wide;
         w.part = w.shift + wide;
         for (int64_t i = 0; i < k * d; i++)
             if (totals[i / d] > 0) {
@@ -209,7 +209,7 @@ static bool class_moments(const Data *x, const int64_t *codes, const double *wei
     }
     free(order);
     free(bounds);
-    free(room);
+    free(work);
     free(origins);
     return done;
 }

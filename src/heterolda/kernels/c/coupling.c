@@ -100,9 +100,9 @@ INLINE void take_rows(const double *lanes, int64_t n_classes, int64_t m, double 
 /* From scores, or from rows and rules. Votes and weights may be NULL. */
 WIDE static void couple(const double *scores, const double *X, Hyperplanes rules, int64_t n,
                         int64_t n_pairs, int64_t n_classes, const Posterior *of,
-                        const double *weight, double *room, double *out, double *votes)
+                        const double *weight, double *work, double *out, double *votes)
 {
-    double *tile = room, *sums = tile + n_pairs * LANES;
+    double *tile = work, *sums = tile + n_pairs * LANES;
     double *x = sums + n_classes * LANES;
     for (int64_t p = 0; p < n_pairs; p++) {
         of->inverse[p] = 1 / of->low[p];
@@ -148,7 +148,7 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
     Py_ssize_t d = a[1].data ? SIZE('d') : 0, n_pairs = SIZE('p'), n_classes = SIZE('k');
-    double *room = NULL;
+    double *work = NULL;
     if (a[0].data == NULL && (a[1].data == NULL || a[2].data == NULL || a[3].data == NULL))
         PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
     else if (a[14].data != NULL && a[4].data == NULL)
@@ -158,7 +158,7 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
     else if (!(a[11].number > 0 && a[11].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
-    else if ((room = malloc((size_t)(2 * n_pairs + (n_pairs + n_classes + d) * LANES) * 8))
+    else if ((work = malloc((size_t)(2 * n_pairs + (n_pairs + n_classes + d) * LANES) * 8))
              == NULL)
         PyErr_NoMemory();
     else {
@@ -166,13 +166,13 @@ PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
         Posterior of = {
             a[5].data, a[6].data, a[7].data, a[8].data, a[9].data, a[10].data,
             a[11].number, a[12].number,
-            room + (n_pairs + n_classes + d) * LANES,
+            work + (n_pairs + n_classes + d) * LANES,
         };
         Py_BEGIN_ALLOW_THREADS
         couple(a[0].data, a[1].data, rules, SIZE('n'), n_pairs, n_classes, &of,
-               a[4].data, room, a[13].data, a[14].data);
+               a[4].data, work, a[13].data, a[14].data);
         Py_END_ALLOW_THREADS
     }
-    free(room);
+    free(work);
     return give_back(a, COUNT(a));
 }

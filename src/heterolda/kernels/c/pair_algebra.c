@@ -401,17 +401,17 @@ WIDE static void sum_squares(const double *numbers, const double *v, int64_t m, 
 
 /* Quadratic forms v'S v of k columns, with S in units of the scale. */
 WIDE static void quadratic_forms(Diagonal *form, const double *S, const double *v,
-                                 int64_t k, double *room, double *RESTRICT squares)
+                                 int64_t k, double *work, double *RESTRICT squares)
 {
     int64_t m = form->m;
     memset(squares, 0, (size_t)k * sizeof(double));
     for (int64_t i = 0; i < m; i++) {
         const double *row = S + form->at[i] * form->d;
-        memset(room, 0, (size_t)k * sizeof(double));
+        memset(work, 0, (size_t)k * sizeof(double));
         for (int64_t l = 0; l < m; l++)
-            add_row(room, v + l * k, row[form->at[l]] / (form->scale[i] * form->scale[l]), k);
+            add_row(work, v + l * k, row[form->at[l]] / (form->scale[i] * form->scale[l]), k);
         for (int64_t j = 0; j < k; j++)
-            squares[j] += v[i * k + j] * room[j];
+            squares[j] += v[i * k + j] * work[j];
     }
 }
 
@@ -422,7 +422,7 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
 {
     int64_t m = form->m, d = form->d;
     /* The matrices are no longer needed. */
-    double *u = form->product, *v = form->reduced, *room = form->sum, *numbers = room + k;
+    double *u = form->product, *v = form->reduced, *work = form->sum, *numbers = work + k;
     double *square[2], *noise[2], *next = form->first;
     memset(u, 0, (size_t)(form->r * k) * sizeof(double));
     for (int64_t j = 0; j < k; j++)
@@ -430,7 +430,7 @@ static bool refine(Diagonal *form, const Classes *pair, const int64_t *direction
     apply_to_columns(form, u, k, false, v);
     for (int c = 0; c < 2; c++, next += 2 * k) {
         square[c] = next, noise[c] = next + k;
-        quadratic_forms(form, pair->covariance[c], v, k, room, square[c]);
+        quadratic_forms(form, pair->covariance[c], v, k, work, square[c]);
         for (int64_t i = 0; i < m; i++) {
             double scale = form->scale[i];
             double variance = pair->covariance[c][form->at[i] * (d + 1)] / (scale * scale);

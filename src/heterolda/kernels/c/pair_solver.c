@@ -115,11 +115,11 @@ static double size_of(const Optimum *best)
 }
 
 static bool find_tridiagonal(Diagonal *form, const double *log_priors, double gap,
-                             double *room, Result *result)
+                             double *work, Result *result)
 {
     double v1, v2;
     Optimum *best = &result->best;
-    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, room, best, &v1, &v2) ||
+    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, work, best, &v1, &v2) ||
         fabs(best->x) > NEAR_END)
         return false;
     double size = result->size = size_of(best);
@@ -131,10 +131,10 @@ static bool find_tridiagonal(Diagonal *form, const double *log_priors, double ga
 }
 
 static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
-                          double *room, Result *result)
+                          double *work, Result *result)
 {
     int64_t r = form->r;
-    double *lifted = room + 4 * (r + 4), *u = form->u;
+    double *lifted = work + 4 * (r + 4), *u = form->u;
     for (int64_t j = 0; j < r + 4; j++) {
         if (j >= r) { /* padding with neutral directions */
             form->alpha[j] = form->beta[j] = 0.5;
@@ -142,7 +142,7 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         }
         lifted[j] = form->c[j];
     }
-    Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, room, u);
+    Optimum best = search_arc(form->alpha, form->beta, lifted, r, log_priors, gap, work, u);
     *result = (Result){.best = best, .size = size_of(&best)};
     /* Near an end, the rule depends on the component of delta that makes the arc end. */
     bool is_near = fabs(best.x) > NEAR_END;
@@ -246,7 +246,7 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
 }
 
 static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
-                          double gap, double *room, int64_t p, Rules *rules)
+                          double gap, double *work, int64_t p, Rules *rules)
 {
     Outcome outcome = tridiagonalize(form, pair, whitening);
     if (outcome != DONE)
@@ -256,11 +256,11 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     Result result;
     /* For regular pairs the tridiagonal form is enough, and faster if they are large. */
     if (form->r >= LARGE &&
-        find_tridiagonal(form, log_priors, gap, room, &result) &&
+        find_tridiagonal(form, log_priors, gap, work, &result) &&
         write_rule(form, pair, &result, false, gap, log_tau, p, rules))
         return DONE;
     outcome = diagonalize(form, pair);
-    bool done = outcome == DONE && find_diagonal(form, log_priors, gap, room, &result) &&
+    bool done = outcome == DONE && find_diagonal(form, log_priors, gap, work, &result) &&
                 write_rule(form, pair, &result, true, gap, log_tau, p, rules);
     return done ? DONE : UNSOLVED;
 }
@@ -309,11 +309,11 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     bool has_memory = true;
     Py_BEGIN_ALLOW_THREADS
     Diagonal form;
-    double *room = NULL;
+    double *work = NULL;
     has_memory = make_diagonal(&form, d);
     if (has_memory) {
-        room = malloc((size_t)(8 * (d + 8)) * sizeof(double));
-        has_memory = room != NULL;
+        work = malloc((size_t)(8 * (d + 8)) * sizeof(double));
+        has_memory = work != NULL;
     }
     for (int64_t p = 0; has_memory && p < SIZE('p'); p++) {
         int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
@@ -325,9 +325,9 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         };
         outcomes[p] =
             (uint8_t)solve_pair(&form, &pair, whitening ? whitening + p * d * d : NULL,
-                                gap, room, p, &rules);
+                                gap, work, p, &rules);
     }
-    free(room);
+    free(work);
     free_diagonal(&form);
     Py_END_ALLOW_THREADS
     if (!has_memory)

@@ -87,14 +87,14 @@ typedef struct {
     bool proven; /* false if the search was given up */
 } Optimum;
 
-/* Sets the coordinates u of the best rule. `room` has 4 numbers for each direction. */
+/* Sets the coordinates u of the best rule. `work` has 4 numbers for each direction. */
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
-                   const double *log_priors, double gap, double *room, double *u);
+                   const double *log_priors, double gap, double *work, double *u);
 
 /* Search in tridiagonal form. Also sets the variances of the best rule; false if that is
-   not accurate enough. `room` has 8 numbers for each direction. */
+   not accurate enough. `work` has 8 numbers for each direction. */
 bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
-                        double *room, Optimum *optimum, double *v1, double *v2);
+                        double *work, Optimum *optimum, double *v1, double *v2);
 
 double ndtr(double x);
 double log_ndtr(double x);

@@ -20,9 +20,9 @@ PyObject *py_rule_counts(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         {"weight", "d", "n?"}, /* of the rows */
         {"order", "l", "m"},   /* rows, sorted by class */
         {"bounds", "l", "b"},  /* where classes begin in order, and the end */
-        {"chosen", "b", "k"},  /* classes that count */
+        {"chosen", "b", "k"},  /* classes that are counted */
         {"classes", "l", "p2"}, /* of each pair; -1 for none */
-        {"counted", "b", "p"},  /* pairs that count */
+        {"counted", "b", "p"},  /* pairs that are counted */
         {"coef", "d", "pd"},
         {"intercept", "d", "p"},
         {"other_coef", "d", "pd"},

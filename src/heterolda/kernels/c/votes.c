@@ -124,7 +124,7 @@ static void decide(const double *most, const unsigned char *evaluated, int64_t n
 }
 
 /* Evaluate one class in a tile of m rows. Returns the number of rows without a winner. */
-INLINE int64_t evaluate_tile(Committee c, Room room, const double *X, int64_t own,
+INLINE int64_t evaluate_tile(Committee c, Room work, const double *X, int64_t own,
                              const int64_t *members, int64_t m, int first,
                              int64_t *winners, int64_t *live)
 {
@@ -132,35 +132,35 @@ INLINE int64_t evaluate_tile(Committee c, Room room, const double *X, int64_t ow
     double rivals[LANES];
     for (int64_t r = 0; r < LANES; r++)
         rows[r] = members[r < m ? r : 0];
-    fill_lanes(X, c.rules.d, rows, room.x);
+    fill_lanes(X, c.rules.d, rows, work.x);
     for (int64_t k = 0; k < K; k++)
         for (int64_t r = 0; r < LANES; r++) {
             int64_t at = k * LANES + r, entry = rows[r] * K + k;
-            room.tile_most[at] = first ? c.total[k] : room.most[entry];
-            room.tile_open[at] = first ? 1.0 : !room.evaluated[entry];
+            work.tile_most[at] = first ? c.total[k] : work.most[entry];
+            work.tile_open[at] = first ? 1.0 : !work.evaluated[entry];
         }
-    evaluate(c, own, room.x, room.tile_most, room.tile_open);
-    most_of_all(room.tile_most, K, own, rivals);
+    evaluate(c, own, work.x, work.tile_most, work.tile_open);
+    most_of_all(work.tile_most, K, own, rivals);
     for (int64_t r = 0; r < m; r++) {
         int64_t row = rows[r];
-        double *most = room.most + row * K, own_votes = room.tile_most[own * LANES + r];
-        unsigned char *evaluated = room.evaluated + row * K;
+        double *most = work.most + row * K, own_votes = work.tile_most[own * LANES + r];
+        unsigned char *evaluated = work.evaluated + row * K;
         winners[row] = own;
         if (own_votes > rivals[r])
             continue;
         for (int64_t k = 0; k < K; k++)
-            most[k] = room.tile_most[k * LANES + r];
+            most[k] = work.tile_most[k * LANES + r];
         if (first)
             memset(evaluated, 0, (size_t)K);
         evaluated[own] = 1;
-        decide(most, evaluated, K, rivals[r], winners + row, room.next + row);
-        if (room.next[row] >= 0)
+        decide(most, evaluated, K, rivals[r], winners + row, work.next + row);
+        if (work.next[row] >= 0)
             live[n_live++] = row;
     }
     return n_live;
 }
 
-WIDE static void block_winners(Committee c, Room room, const double *X, int64_t n,
+WIDE static void block_winners(Committee c, Room work, const double *X, int64_t n,
                                int64_t *winners)
 {
     int64_t rows[LANES], K = c.n_classes, n_live = n;
@@ -169,28 +169,28 @@ WIDE static void block_winners(Committee c, Room room, const double *X, int64_t 
         int64_t m = n - start < LANES ? n - start : LANES;
         for (int64_t r = 0; r < LANES; r++)
             rows[r] = start + (r < m ? r : 0);
-        fill_lanes(X, c.rules.d, rows, room.x);
-        guess_winners(c, room.x, likely);
+        fill_lanes(X, c.rules.d, rows, work.x);
+        guess_winners(c, work.x, likely);
         for (int64_t r = 0; r < m; r++) {
-            room.live[start + r] = start + r;
-            room.next[start + r] = (int64_t)likely[r];
+            work.live[start + r] = start + r;
+            work.next[start + r] = (int64_t)likely[r];
         }
     }
     for (int first = 1; n_live > 0; first = 0) {
         for (int64_t k = 0; k <= K; k++)
-            room.begin[k] = 0;
+            work.begin[k] = 0;
         for (int64_t r = 0; r < n_live; r++)
-            room.begin[room.next[room.live[r]] + 1]++;
+            work.begin[work.next[work.live[r]] + 1]++;
         for (int64_t k = 0; k < K; k++)
-            room.begin[k + 1] += room.begin[k];
+            work.begin[k + 1] += work.begin[k];
         for (int64_t r = 0; r < n_live; r++)
-            room.order[room.begin[room.next[room.live[r]]]++] = room.live[r];
+            work.order[work.begin[work.next[work.live[r]]]++] = work.live[r];
         n_live = 0;
         for (int64_t k = 0, at = 0; k < K; k++)
-            while (at < room.begin[k]) { /* now the end of class k */
-                int64_t left = room.begin[k] - at, m = left < LANES ? left : LANES;
-                n_live += evaluate_tile(c, room, X, k, room.order + at, m, first, winners,
-                                        room.live + n_live);
+            while (at < work.begin[k]) { /* now the end of class k */
+                int64_t left = work.begin[k] - at, m = left < LANES ? left : LANES;
+                n_live += evaluate_tile(c, work, X, k, work.order + at, m, first, winners,
+                                        work.live + n_live);
                 at += m;
             }
     }
@@ -209,14 +209,14 @@ static bool find_winners(Committee c, const double *X, int64_t n, int64_t *winne
     bool enough = whole != NULL && real != NULL && evaluated != NULL;
     if (enough) {
         double *x = real + block * K;
-        Room room = {
+        Room work = {
             .live = whole, .next = whole + block, .order = whole + 2 * block,
             .begin = whole + 3 * block, .most = real, .evaluated = evaluated, .x = x,
             .tile_most = x + d * LANES, .tile_open = x + (d + K) * LANES,
         };
         for (int64_t start = 0; start < n; start += block) {
             int64_t m = n - start < block ? n - start : block;
-            block_winners(c, room, X + start * d, m, winners + start);
+            block_winners(c, work, X + start * d, m, winners + start);
         }
     }
     free(evaluated);
