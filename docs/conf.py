@@ -176,10 +176,11 @@ def classify(app, doctree):
 
 def hyphenate(word):
     """Let code break after the signs in it, and nowhere else unless a part is long."""
-    parts = re.split(r"(?<=\w[_/.(=-])(?=\W?[^\W\d_])", word[1])
+    parts = re.split(r"(?<=\w[_/.-])(?=[^\W\d_])", word[1])
     whole = " whole" if max(map(len, parts)) <= 14 else ""
     whole = " option" if word[1].startswith("--") else whole
-    text = re.sub("(?<=[a-z])(?=[A-Z])", '<wbr class="hump">', "<wbr>".join(parts))
+    hump = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\w[=(])(?=\W?\w)")
+    text = hump.sub('<wbr class="hump">', "<wbr>".join(parts))
     return f'<span class="pre{whole}">{text}</span>'
 
 
