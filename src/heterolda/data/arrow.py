@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.data.table import File, Table, errors_name
+from heterolda.data.table import File, Table, errors_naming
 from heterolda.estimators.fit_record import encoded
 
 _PARQUET_BUFFER = 1 << 16
@@ -20,7 +20,7 @@ def open_parquet(path: str, table: Table) -> File:
     """Open a Parquet file; its batches are read on demand."""
     import pyarrow.parquet as pq
 
-    with errors_name(path):
+    with errors_naming(path):
         # Without these settings Arrow would read the whole file ahead.
         settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": _PARQUET_BUFFER}
         with pq.ParquetFile(path, **settings) as file:
@@ -34,7 +34,7 @@ def open_parquet(path: str, table: Table) -> File:
         rows = min(rows, _FEW_ROWS)  # a row may hold a list of any length
 
     def batches() -> Iterator[Any]:
-        with errors_name(path), file:
+        with errors_naming(path), file:
             for batch in file.iter_batches(rows, columns=needed):
                 _check_text(batch, path)
                 # Labels stay encoded: each is needed only once.
@@ -142,7 +142,7 @@ def _stream(source: Any, table: Table, where: str) -> File:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    with errors_name(where):
+    with errors_naming(where):
         if isinstance(source, pa.RecordBatch):
             source = pa.Table.from_batches([source])
         if not isinstance(source, ds.Dataset):
@@ -152,7 +152,7 @@ def _stream(source: Any, table: Table, where: str) -> File:
     size = _rows_per_batch(table, columns)
 
     def batches() -> Iterator[Any]:
-        with errors_name(where):
+        with errors_naming(where):
             if isinstance(source, ds.Dataset):
                 yield from _of_dataset(source, table.read(columns), size)
             else:

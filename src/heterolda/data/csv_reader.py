@@ -17,7 +17,7 @@ from typing import Any
 
 from heterolda.data.formats import Encoding, as_utf8, number_pattern, warn_of_reading
 from heterolda.data.layout import Layout, find_layout
-from heterolda.data.table import File, Table, errors_name
+from heterolda.data.table import File, Table, errors_naming
 from heterolda.data.text_rows import (
     BLANK,
     complete_rows,
@@ -92,8 +92,8 @@ def open_text(
 
 def _file_pieces(path: str, where: str) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file; the first piece is small."""
-    is_packed = path.lower().endswith(".gz")
-    with errors_name(where), gzip.open(path) if is_packed else open(path, "rb") as file:
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    with errors_naming(where), opener(path, "rb") as file:
         yield file.read(_HEAD_BYTES)
         yield from iter(lambda: file.read(_READ_BYTES), b"")
 
@@ -181,7 +181,7 @@ def _batches(
         piece = without_empty_rows(piece, delimiter)
         if not piece.strip(b"\r\n"):
             continue
-        with errors_name(where):
+        with errors_naming(where):
             try:
                 rows = _read(piece, table, columns, layout, typed=is_typed)
             except pa.ArrowInvalid as error:

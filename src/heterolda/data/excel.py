@@ -137,7 +137,7 @@ class Workbook:
         """Yield the nonempty rows of a sheet."""
         row: Row = {}
         column, n_characters = -1, 0
-        with _errors_name(self.path), zipfile.ZipFile(self.path) as archive:
+        with _errors_naming(self.path), zipfile.ZipFile(self.path) as archive:
             for item in _texts(archive, self.sheets[sheet], "c"):
                 if item is None:
                     if row:
@@ -192,7 +192,7 @@ class Workbook:
 
 def open_workbook(path: str) -> Workbook:
     """Read the sheet names, the shared strings and the styles of dates."""
-    with _errors_name(path):
+    with _errors_naming(path):
         with open(path, "rb") as file:
             first = file.read(8)
         if first == _OLD:
@@ -229,7 +229,7 @@ def open_workbook(path: str) -> Workbook:
 
 
 @contextmanager
-def _errors_name(path: str) -> Iterator[None]:
+def _errors_naming(path: str) -> Iterator[None]:
     """Turn anything that a damaged file raises into a WorkbookError."""
     try:
         yield

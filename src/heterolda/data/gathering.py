@@ -30,7 +30,7 @@ from heterolda.statistics.samples import RowSample, fold_of, row_hashes
 MEMORY = 2**29
 _COPIES = 6
 _FOLD_NUMBERS = 1 << 19  # matrix entries of a class, for all folds together
-# Labels are not classes if more than half of the rows have a label of their own, once
+# Labels are not classes if there are more of them than half the number of rows, once
 # there are this many rows so far, or this many in all.
 _MANY_ROWS, _FEW_ROWS = 1000, 20
 _MAX_DECIMALS = 20  # more labels that are decimal numbers are a measurement
@@ -77,7 +77,7 @@ def gather(
             names = np.array(reading.file.features, dtype=object)
             max_folds = max(2, _FOLD_NUMBERS // len(names) ** 2)
             parts = [None] * (1 + min(n_folds, max_folds))
-        with _columns_named(reading.file.name, names):
+        with _columns_in_errors(reading.file.name, names):
             parts = [
                 _with_rows(part, chunk, names)
                 for part, chunk in zip(
@@ -93,7 +93,7 @@ def gather(
             weight = incomplete.weight + (0 if total is None else total.weights.sum())
             factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
-        with _columns_named(reading.file.name, names):
+        with _columns_in_errors(reading.file.name, names):
             kept = incomplete.parts or []
             if total is not None:  # a few rows replace all complete ones
                 kept.append(IncompleteRows.from_statistics(total, len(labels)))
@@ -138,8 +138,8 @@ def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
 
 
 @contextmanager
-def _columns_named(where: str, names: NDArray[Any]) -> Iterator[None]:
-    """Let errors about features name their columns."""
+def _columns_in_errors(where: str, names: NDArray[Any]) -> Iterator[None]:
+    """Name the columns in errors about features."""
     try:
         yield
     except RangeError as error:

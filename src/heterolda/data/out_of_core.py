@@ -76,7 +76,8 @@ def statistics_from_batches(
     >>> statistics_from_batches(table, "kind")
     ClassStatistics(n_classes=2, n_features=1, weights=[2. 2.])
     """
-    table = Table(source, _named(target), columns, exclude, sample_weight, missing)
+    target = _column_name(target)
+    table = Table(source, target, columns, exclude, sample_weight, missing)
     return gather(table, progress, sampled=False).statistics
 
 
@@ -149,7 +150,7 @@ def fit_batches(
     missing = setting or "error" if missing is None else missing
     table = Table(
         source,
-        _named(target),
+        _column_name(target),
         columns,
         exclude,
         sample_weight,
@@ -161,7 +162,7 @@ def fit_batches(
     return estimator
 
 
-def _named(target: Any) -> str:
+def _column_name(target: Any) -> str:
     if not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, got {target!r:.50}")
     return target

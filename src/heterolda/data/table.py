@@ -166,7 +166,7 @@ class File:
 
 
 @contextmanager
-def errors_name(where: str) -> Iterator[None]:
+def errors_naming(where: str) -> Iterator[None]:
     """Turn anything that a reader raises into a ValueError that names the file."""
     import pyarrow as pa
 

@@ -163,7 +163,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
     @property
     def temperature_(self):
-        """Number by which the logarithms of probabilities are divided."""
+        """Return the number by which the logarithms of probabilities are divided."""
         self._check_ready()
         return self._committee.temperature
 

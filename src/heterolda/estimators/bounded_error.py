@@ -479,7 +479,7 @@ def _scores(estimator, X) -> Array:
 
 def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
     """Return a copy of a discriminant that decides at another threshold."""
-    rules = replace(model._committee.planes.less(threshold), gap=np.full(1, np.nan))
+    rules = replace(model._committee.planes.minus(threshold), gap=np.full(1, np.nan))
     rates = error_rates(rules)
     rules = replace(rules, error=rates @ model.priors_)
     moved = copy(model)

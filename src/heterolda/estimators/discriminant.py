@@ -465,7 +465,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.gap_ = rules.gap
         self.trivial_ = rules.trivial
         self.n_iter_ = rules.n_iter
-        arguments = rules.alone(), self.pairs_, self.voting
+        arguments = rules.without_pair_facts(), self.pairs_, self.voting
         self._committee = committee_of(*arguments, evidence)
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
@@ -482,14 +482,14 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     @property
     def means_(self):
-        """Class means, of shape (n_classes, n_features)."""
+        """Return the class means, of shape (n_classes, n_features)."""
         self._check_ready()
         check_has_statistics(self)
         return self.statistics_.means
 
     @property
     def covariance_(self):
-        """Class covariances after shrinkage, (n_classes, n_features, n_features).
+        """Return the class covariances, (n_classes, n_features, n_features), shrunk.
 
         With fewer rows than features, large ones are not available as an attribute: use
         ``statistics_.covariances()``.

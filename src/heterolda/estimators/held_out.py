@@ -77,7 +77,7 @@ def correct_in_folds(
     for k in np.unique(folds).tolist():  # fewer than n_folds for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
-        with _errors_name_fold(k), no_warnings():
+        with _errors_naming_fold(k), no_warnings():
             fitted = fit(X[train], y[train], weight[train])
         if k == 0:
             correct = np.zeros((len(fitted), len(y)), bool)
@@ -99,7 +99,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
         held = np.flatnonzero(folds[: len(y)] == k)
         stats = sum(parts[:k] + parts[k + 1 :])
         train = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
-        with _errors_name_fold(k), no_warnings():
+        with _errors_naming_fold(k), no_warnings():
             stats = stats.without_empty_classes()
             refitted = _for_classes(model, np.isin(model.classes_, stats.classes))
             refitted._fit_sampled(stats, train)
@@ -142,7 +142,7 @@ def distances_from_mean(X, weight: Array) -> Array:
         return squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
     present = weight[:, None] * ~np.isnan(X)
     total = np.maximum(present.sum(axis=0), _TINY)
-    with np.errstate(over="ignore", invalid="ignore"):  # the fit refuses such features
+    with np.errstate(over="ignore", invalid="ignore"):  # the fit rejects such features
         X = X - np.fmin.reduce(X, axis=0, dtype=np.float64)  # constant ones become zero
         mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
         squares = np.nan_to_num(X - mean) ** 2
@@ -182,7 +182,7 @@ def _for_classes(model, present):
 
 
 @contextmanager
-def _errors_name_fold(k: int) -> Iterator[None]:
+def _errors_naming_fold(k: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:

@@ -119,7 +119,7 @@ def predict_incomplete(model, X: Array, method: str):
     results = []
     for start, stop in pairwise([0, *range(n_solved, len(bits), step), len(bits)]):
         rules_of = _by_conditional_means if start else _solved_rules
-        rules = rules_of(fitted, patterns[start:stop]).less(threshold)
+        rules = rules_of(fitted, patterns[start:stop]).minus(threshold)
         chosen = rows[ends[start] : ends[stop]]
         for part in np.array_split(chosen, -(-len(chosen) // step)):
             values = np.nan_to_num(X[part], nan=0.0)

@@ -338,7 +338,7 @@ class HeteroscedasticProjection(
 
     @property
     def _n_features_out(self):
-        """Number of components, for the names of the columns."""
+        """Return the number of components, for the names of the columns."""
         return self.scalings_.shape[1]
 
     @also_lazily

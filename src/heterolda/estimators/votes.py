@@ -72,7 +72,7 @@ class Committee(ABC):
 
     @cached_property
     def curve(self) -> Curve:
-        """Log-odds of scores, as given or of the Gaussian model."""
+        """Return the log-odds of scores, as given or of the Gaussian model."""
         return self.log_odds or gaussian_log_odds(self.planes)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,12 +109,12 @@ class OneVsOne(Committee):
 
     @cached_property
     def _weights(self) -> Array:
-        """Weights of the votes."""
+        """Return the weights of the votes."""
         return vote_weights(self.planes.error, self.n_classes, self.voting)
 
     @cached_property
     def _ballot(self) -> Ballot:
-        """Votes of all rules, with a first guess from standardized scores."""
+        """Return the votes of rules, with a first guess from standardized scores."""
         planes, scale = self.planes, self.planes.deviations.mean(axis=1)
         return Ballot.of_rules(self._weights, planes.coef, planes.intercept, scale)
 

@@ -54,7 +54,7 @@ class Candidates:
 
     @property
     def names(self) -> list[dict[str, Any]]:
-        """Settings of each candidate."""
+        """Return the settings of each candidate."""
         widths = self.widths[self.n_skipped :]
         return [{"width": float(width), "ridge": None} for width in widths] + [
             {"width": None, "ridge": float(ridge)} for ridge in self.ridges
@@ -257,7 +257,7 @@ class _Contest:
 
     @cached_property
     def each_wrong(self) -> Mask:
-        """Errors of the candidates, (n_candidates, n)."""
+        """Return the errors of the candidates, (n_candidates, n)."""
         candidates = range(len(self.paths[0].error))
         return np.array([self.wrong(np.array([c])) for c in candidates])
 

@@ -95,12 +95,12 @@ class Cell:
 
     @property
     def n(self) -> int:
-        """Number of rows of the data set."""
+        """Return the number of rows of the data set."""
         return self.rows[0].n_train + self.rows[0].n_test
 
     @property
     def accuracies(self) -> Array:
-        """Share of correct rows of each trial, in %."""
+        """Return the share of correct rows of each trial, in %."""
         counts: dict[int, Any] = defaultdict(lambda: np.zeros(2, int))
         for row in self.rows:
             counts[row.trial] += row.n_correct, row.n_test
@@ -108,7 +108,7 @@ class Cell:
 
     @property
     def bayes_error(self) -> float:
-        """Mean Bayes error over folds, a fraction; NaN if none."""
+        """Return the mean Bayes error over folds, a fraction; NaN if none."""
         return float(np.mean([row.bayes_error for row in self.rows]))
 
     def time_ratio(self, peer: Cell) -> float:
@@ -139,12 +139,12 @@ class Results:
 
     @cached_property
     def datasets(self) -> list[str]:
-        """Names of the data sets."""
+        """Return the names of the data sets."""
         return list(dict.fromkeys(row.dataset for row in self.rows))
 
     @cached_property
     def methods(self) -> list[str]:
-        """Names of the methods."""
+        """Return the names of the methods."""
         return list(dict.fromkeys(row.method for row in self.rows))
 
     @cached_property

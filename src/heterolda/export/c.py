@@ -69,7 +69,7 @@ class CHeader:
 
     @property
     def usage(self) -> list[str]:
-        """Five lines of C that predict a row and print its label."""
+        """Return five lines of C that predict a row and print its label."""
         kind = self.label_type
         form, cast = {
             "const char *": ("%s", ""),

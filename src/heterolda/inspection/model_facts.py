@@ -75,7 +75,7 @@ class ModelFacts:
 
     @property
     def n_rows(self) -> float:
-        """Number or weight of the rows of the fit, including rows held out."""
+        """Return the number or weight of rows of the fit, including held-out rows."""
         held_out = 0 if self.bound is None else self.bound.n_rows
         return float(self.discriminant.statistics_.weights.sum()) + held_out
 
@@ -170,7 +170,7 @@ class ModelFacts:
 
     @cached_property
     def lda_values(self) -> Array | None:
-        """Errors or risks of LDA; None if they are not comparable."""
+        """Return the errors or risks of LDA; None if they are not comparable."""
         differs = self.settings["criterion"] != "bayes" or self.bound is not None
         if differs or self.statistics is None or self.has_few_rows:
             return None
@@ -246,7 +246,7 @@ class ModelFacts:
 
     @cached_property
     def deviations(self) -> Array | None:
-        """Deviations of the features within each pair, or None."""
+        """Return the deviations of the features within each pair, or None."""
         if self.statistics is None:
             return None
         return pooled_deviations(self.statistics, self.model.pairs_)

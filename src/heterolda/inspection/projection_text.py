@@ -75,12 +75,12 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
     """Return the blocks of a projection."""
     stats, shares = projection.statistics_, projection.explained_
     rows, features = stats.weights.sum(), stats.n_features
-    together = [percent(share) for share in np.cumsum(shares)]
+    cumulative = [percent(share) for share in np.cumsum(shares)]
     lead = [
         f"{name}{count(rows, 'row')}, {count(features, 'feature')}, "
         f"{count(stats.n_classes, 'class')}{target}",
         f"{count(len(shares), 'component')} with method {projection.method!r}.",
-        f"The components keep {together[-1]} of the separation of the classes, "
+        f"The components keep {cumulative[-1]} of the separation of the classes, "
         f"{IF_NORMAL}.",
     ]
     if added := projection.guarded_:
@@ -96,7 +96,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
         Heading("Components"),
         Table(
             ["component", "share added", "cumulative"],
-            [[k + 1, share, together[k]] for k, share in enumerate(shares)],
+            [[k + 1, share, cumulative[k]] for k, share in enumerate(shares)],
             max_rows=10,
             bars=True,
         ),

@@ -54,12 +54,12 @@ class Scores:
 
     @property
     def weight(self) -> float:
-        """Total weight of the rows."""
+        """Return the total weight of the rows."""
         return float(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows that are predicted correctly."""
+        """Return the share of the rows that are predicted correctly."""
         return float(self.confusion.trace() / self.weight)
 
     @property

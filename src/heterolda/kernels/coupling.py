@@ -27,7 +27,7 @@ class Curve(NamedTuple):
     linearly in between, so that distinct scores stay distinct.
 
     Offsets and steps are not negative; low and high are not zero. In NumPy, each row
-    may have a curve of its own, with one more axis before that of the pairs.
+    may have its own curve, with one more axis before that of the pairs.
     """
 
     offset: Array  # terms on the negative and the positive side, (2, n_pairs)

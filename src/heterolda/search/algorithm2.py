@@ -51,7 +51,7 @@ class SearchResult:
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations; evaluating the initial rule is the first."""
+        """Return the number of iterations; evaluating the initial rule is the first."""
         return len(self.history)
 
 

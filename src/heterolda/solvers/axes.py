@@ -111,7 +111,7 @@ class PrincipalAxes:
 
     @property
     def rank(self) -> Index:
-        """Number of real directions of each pair."""
+        """Return the number of real directions of each pair."""
         rank: Index = np.count_nonzero(self.real, axis=1)
         return rank
 

@@ -74,7 +74,7 @@ class LeftOut:
 
     @cached_property
     def _members(self) -> dict[int, tuple[Rows, Array]]:
-        """Rows that can be left out of each class, and their deviations z."""
+        """Return the rows that each class can do without, and their deviations z."""
         weights, members = self.moments.weights, {}
         for k, mean in enumerate(self.moments.means):
             rows = self.rows.of_class(k)
@@ -120,7 +120,7 @@ class LeftOut:
 
     @property
     def _lost_by_pooled(self) -> float:
-        """Factor of the pooled scatter in the shrunk pooled covariance."""
+        """Return the factor of the pooled scatter in the shrunk pooled covariance."""
         freedom = max(pooled_freedom(self.moments.weights), _TINY)
         return (1 - self.to_diagonal) / freedom
 

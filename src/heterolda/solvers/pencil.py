@@ -170,19 +170,19 @@ class Pencil:
 
     @property
     def log_tau(self) -> Array:
-        """ln(p2 / p1), of shape (n_pairs,)."""
+        """Return ln(p2 / p1), of shape (n_pairs,)."""
         log_priors = np.log(self.priors)
         return log_priors[:, 1] - log_priors[:, 0]
 
     @property
     def rank(self) -> Index:
-        """Number of directions in which either class of each pair varies."""
+        """Return the number of directions in which either class of each pair varies."""
         rank: Index = np.count_nonzero(self.basis.any(axis=1), axis=1)
         return rank
 
     @property
     def fisher_coordinates(self) -> Array:
-        """Coordinates of Fisher's w, with the pooled covariance of each pair."""
+        """Return coordinates of Fisher's w for the pooled covariance of each pair."""
         with np.errstate(divide="ignore", invalid="ignore"):
             share = self.weights / self.weights.sum(axis=1, keepdims=True)
             g = share[:, :1] * self.alpha0 + share[:, 1:] * self.beta0
@@ -212,7 +212,7 @@ class Moments:
 
     @property
     def pair_priors(self) -> Array:
-        """Priors of each pair, summing to one, of shape (n_pairs, 2)."""
+        """Return the priors of each pair, summing to one, of shape (n_pairs, 2)."""
         shares = self.priors[self.pairs] if self.shares is None else self.shares
         priors: Array = shares / shares.sum(axis=1, keepdims=True)
         return priors

@@ -59,13 +59,13 @@ class Rules:
 
     @property
     def trivial(self) -> Mask:
-        """Mask of the pairs whose rule always chooses the more probable class."""
+        """Return a mask of the pairs whose rule always chooses the same class."""
         trivial: Mask = self.status == Status.TRIVIAL
         return trivial
 
     @property
     def fisher(self) -> tuple[Array, Array]:
-        """Coefficients and intercepts of Fisher's rules."""
+        """Return the coefficients and intercepts of Fisher's rules."""
         rules: Any = self.fisher_coef, self.fisher_intercept
         coef, intercept = rules
         return coef, intercept
@@ -133,12 +133,12 @@ class Rules:
             floored=pencil.floored,
         )
 
-    def less(self, threshold: float) -> Rules:
+    def minus(self, threshold: float) -> Rules:
         """Subtract a threshold from the scores."""
         intercept, means = self.intercept - threshold, self.means - threshold
         return replace(self, intercept=intercept, means=means)
 
-    def alone(self) -> Rules:
+    def without_pair_facts(self) -> Rules:
         """Return the rules without the properties of the pairs."""
         return replace(
             self,

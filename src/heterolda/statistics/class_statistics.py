@@ -161,22 +161,22 @@ class ClassStatistics:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Return the number of classes."""
         return len(self.classes)
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
+        """Return the number of features."""
         return int(self.means.shape[1])
 
     @property
     def factors(self) -> list[Array] | None:
-        """Factors of the scatters, or None if scatters are stored."""
+        """Return the factors of the scatters, or None if scatters are stored."""
         return None if isinstance(self._parts, np.ndarray) else self._parts
 
     @property
     def scatters(self) -> Array:
-        """Scatters of the classes, of shape (n_classes, n_features, n_features)."""
+        """Return the class scatters, of shape (n_classes, n_features, n_features)."""
         if isinstance(self._parts, np.ndarray):
             return self._parts
         check_memory(self.n_classes, self.n_features)
@@ -184,7 +184,7 @@ class ClassStatistics:
 
     @property
     def squares(self) -> Array:
-        """Diagonals of the scatters, of shape (n_classes, n_features)."""
+        """Return the diagonals of the scatters, of shape (n_classes, n_features)."""
         if isinstance(self._parts, np.ndarray):
             squares: Array = np.einsum("kjj->kj", self._parts)
             return squares
@@ -193,7 +193,7 @@ class ClassStatistics:
 
     @property
     def rank(self) -> int:
-        """Number of features that are neither constant nor dependent on others."""
+        """Return the number of features, not counting constant and dependent ones."""
         if self.coordinates is not None:
             return self.coordinates.rank
         squares = self.squares.sum(axis=0)

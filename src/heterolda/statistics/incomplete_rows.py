@@ -121,19 +121,19 @@ class IncompleteRows:
 
     @cached_property
     def class_slices(self) -> list[slice]:
-        """Slice of the rows of each class."""
+        """Return the slice of the rows of each class."""
         ends = np.searchsorted(self.codes, np.arange(len(self.weights) + 1))
         return [slice(*pair) for pair in pairwise(ends.tolist())]
 
     @cached_property
     def totals(self) -> Array:
-        """Total weight of each pattern."""
+        """Return the total weight of each pattern."""
         totals: Array = np.add.reduceat(self.Z[:, 0] ** 2, self.bounds[:-1])
         return totals
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Patterns in blocks by their number of missing values, neither 0 nor d."""
+        """Return patterns in blocks by number of missing values, neither 0 nor d."""
         first, sizes = self.bounds[:-1], np.diff(self.bounds)
         lacking = ~self.observed[first]
         n_missing = lacking.sum(axis=1)

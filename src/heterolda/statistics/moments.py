@@ -70,7 +70,7 @@ def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") ->
 
 
 def check_means(means: Array) -> None:
-    """Refuse class means whose sums, or squared distances, overflow."""
+    """Reject class means whose sums, or squared distances, overflow."""
     if len(means):
         with np.errstate(over="ignore"):
             sizes = np.ptp(means, axis=0) ** 2 + np.abs(means).sum(axis=0)

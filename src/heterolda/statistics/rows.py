@@ -49,24 +49,24 @@ class Rows:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Labels of the rows."""
+        """Return the labels of the rows."""
         labels: NDArray[Any] = self.classes[self.codes]
         return labels
 
     @property
     def frequencies(self) -> Array:
-        """Weights of the rows; ones if they are None."""
+        """Return the weights of the rows; ones if they are None."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
 
     @cached_property
     def totals(self) -> Array:
-        """Total weight of each class."""
+        """Return the total weight of each class."""
         totals = np.bincount(self.codes, self.weights, minlength=len(self.classes))
         return totals.astype(np.float64)
 
     @cached_property
     def by_class(self) -> tuple[Index, Index]:
-        """Indices of the rows of positive weight, sorted by class, and class bounds."""
+        """Return indices of rows of positive weight by class, and class bounds."""
         index = None if self.weights is None else np.flatnonzero(self.weights)
         codes = self.codes if index is None else self.codes[index]
         order, bounds = by_class(codes, len(self.classes))

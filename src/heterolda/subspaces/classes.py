@@ -64,17 +64,17 @@ class WhitenedClasses:
 
     @property
     def rank(self) -> int:
-        """Number of coordinates."""
+        """Return the number of coordinates."""
         return int(self.means.shape[1])
 
     @cached_property
     def pairs(self) -> Index:
-        """Indices (i, j), i < j, of the classes of each pair."""
+        """Return the indices (i, j), i < j, of the classes of each pair."""
         return all_pairs(len(self.priors))
 
     @cached_property
     def logarithms(self) -> Array:
-        """Matrix logarithms of the covariances."""
+        """Return the matrix logarithms of the covariances."""
         values, vectors = np.linalg.eigh(self.covariances)
         logs: Array = (vectors * np.log(values)[:, None, :]) @ vectors.mT
         return logs

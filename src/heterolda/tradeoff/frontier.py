@@ -151,12 +151,12 @@ class Frontier:
 
     @cached_property
     def arc(self) -> Arc:
-        """Arc of admissible rules."""
+        """Return the arc of admissible rules."""
         return Arc.from_pencil(self.pencil)
 
     @property
     def theta_range(self) -> tuple[float, float]:
-        """Ends of the interval of theta."""
+        """Return the ends of the interval of theta."""
         return -float(self.arc.low[0]), 0.5 * np.pi + float(self.arc.high[0])
 
     @property
@@ -255,7 +255,7 @@ class Frontier:
 
     @cached_property
     def auc(self) -> float:
-        """Area under the optimal linear ROC curve, to about 12 digits."""
+        """Return the area under the optimal linear ROC curve, to about 12 digits."""
         if self.separable:
             return 1.0
         # 1 - area = integral of e2 de1, de1 = phi(y1) (-dy1/dx) dx. Between nodes, y1
