@@ -80,36 +80,6 @@ def test_rounding_is_no_direction(rng, kind, offset):
     assert not pencil.separation.any()
 
 
-def test_pairs_of_all_kinds_leave_each_other_alone(rng):
-    """Regular, far apart, told apart by a constant or not, hidden, blurred, points."""
-    d, n = 3, 7
-    cov, means = np.tile(np.eye(d), (n, 2, 1, 1)), rng.normal(size=(n, 2, d))
-    cov[0] = [np.cov(rng.normal(size=(d, 20))) for _ in range(2)]
-    means[1, 1] = 1e60
-    cov[2:4, :, 2] = cov[2:4, :, :, 2] = 0.0
-    means[2:4, :, 2] = [1.0, 5.0], [1e3, 1e3]
-    means[4:6, 0] = means[4:6, 1]
-    cov[4, :, :2, :2] = np.ones((2, 2)) + np.diag([0.0, 4e-16])
-    means[4, 0, :2] += 0.3 + np.array([0.0, 1.8e-7])
-    axes = np.array([[0.8, 0.6], [-0.6, 0.8]])
-    cov[5, :, :2, :2] = (axes * [1, 1e-14]) @ axes.T
-    means[5, 0, :2] += axes @ [0.3, 5e-7]
-    cov[6, 0] = 0.0
-    priors = np.full((n, 2), 0.5)
-    given = means, cov, priors, 10.0 ** np.arange(1, n + 1)[:, None] * priors
-    batch = Pencil.from_moments(*given)
-    for k in range(n):
-        alone = Pencil.from_moments(*(part[k : k + 1] for part in given))
-        for name in ("alpha0", "alpha", "beta", "separation", "dropped", "blurred"):
-            one, other = getattr(alone, name)[0], getattr(batch, name)[k]
-            assert_allclose(one, other, rtol=1e-6, atol=1e-9, err_msg=f"{name} {k}")
-    apart = np.einsum("pi,pi->p", batch.separation, means[:, 0] - means[:, 1])
-    assert_allclose(apart, [0, 2, 2, 0, 0, 0, 0])
-    assert np.flatnonzero(batch.floored.any(axis=1)).tolist() == [6]
-    assert np.flatnonzero(batch.dropped.any(axis=1)).tolist() == [4]
-    assert np.flatnonzero(batch.blurred).tolist() == [4, 5]
-
-
 @pytest.mark.parametrize("factor", [1e-140, 1.0, 1e140])
 def test_best_threshold_as_printed(rng, factor):
     """Equation (39) itself, for both signs of D, and at any length of w."""

@@ -73,17 +73,12 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
         ({"classes": np.array([{"a": 1}], dtype=object)}, "holds Python objects"),
         ({"classes": good["classes"][::-1]}, "do not fit together"),
         ({"classes": np.array([1, 2, 2**31], "u4").view("U1")}, "beyond Unicode"),
-        *(
-            ({name: np.array(value)}, "do not fit together")
-            for name, value in (
-                ("weights", -good["weights"]),
-                ("weights", [1e308, 1e308, 1.0]),
-                ("given", [True]),
-                ("given", 1),
-                ("estimated_by", 1),
-                ("feature_names", ["a", "b"]),
-            )
-        ),
+        ({"weights": -good["weights"]}, "do not fit together"),
+        ({"weights": np.array([1e308, 1e308, 1.0])}, "do not fit together"),
+        ({"given": np.array([True])}, "do not fit together"),
+        ({"given": np.array(1)}, "do not fit together"),
+        ({"estimated_by": np.array(1)}, "do not fit together"),
+        ({"feature_names": np.array(["a", "b"])}, "do not fit together"),
         ({"weights": np.full(3, np.nan)}, "weights contains NaN"),
         ({"means": good["means"] * np.nan}, "means contains NaN"),
         ({"format": np.array(2)}, "its format is not 1"),
@@ -95,10 +90,8 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
         (wide | {"factors": factors * np.nan}, "factors contains NaN"),
         (wide | {"factors": factors[:, :9]}, "do not fit together"),
         (wide | {"factors": factors[1:]}, "do not fit together"),
-        *(
-            (wide | {"factors": factors, "n_factors": counts}, "do not fit together")
-            for counts in (len(factors) * np.eye(3)[0], np.array([[len(factors), 0]]))
-        ),
+        (wide | {"factors": factors, "n_factors": np.ones(3)}, "do not fit together"),
+        (wide | {"factors": factors, "n_factors": good["format"]}, "do not fit"),
     ):
         content = {k: v for k, v in (good | change).items() if v is not None}
         np.savez(path, **content)

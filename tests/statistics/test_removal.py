@@ -29,10 +29,12 @@ def test_what_was_added_can_be_taken_away(make_classes, rng, offset, share):
     # Rounding errors are those of the sums before, and of means far from zero.
     variances = np.einsum("kii->ki", a.covariances())
     far = np.max(1 + np.abs(a.means) / np.sqrt(variances))
-    assert_close((a + b) - b, a, 1e-15 * far / (1 - share))
+    tolerance = 1e-15 * far / (1 - share)
+    assert_close((a + b) - b, a, tolerance)
     assert_array_equal(a.classes, [0, 1, 3])
     empty = (a + b).with_classes(np.arange(5)) - b
     assert_array_equal(empty.classes, [0, 1, 3, 4])  # 4 had no rows before
+    assert_close(empty.without_empty_classes(), a, tolerance)
 
 
 def test_rows_leave_one_by_one_until_none_is_left(rng):

@@ -12,12 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import heterolda.statistics.samples as samples
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.statistics.rows import Rows, check_frequencies, coded_labels, validated
-from heterolda.statistics.samples import (
-    RowSample,
-    as_frequencies,
-    row_hashes,
-    sampled,
-)
+from heterolda.statistics.samples import RowSample, row_hashes, sampled
 
 LABELS = [
     np.array(["b", "aa", "", "é", "日本", "a" * 50]),
@@ -127,10 +122,10 @@ def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
     assert len(sample.in_proportion()[0]) == 100
     # Weights that sum to less than the number of rows are scaled to that.
     stats, n_rows = ClassStatistics.from_data(X, y, weight), sample.n_rows
-    assert as_frequencies(stats, sample) == (stats, sample)
+    assert samples.as_frequencies(stats, sample) == (stats, sample)
     factor = 0.25 * n_rows / weight.sum()
     few = RowSample.from_arrays(X, y, factor * weight)
-    scaled, same = as_frequencies(stats.scaled(factor), few)
+    scaled, same = samples.as_frequencies(stats.scaled(factor), few)
     assert_allclose(scaled.weights, stats.weights * n_rows / weight.sum())
     assert_allclose(same.weight, sample.weight * n_rows / weight.sum())
     # Order, chunks, copies and the form of the numbers do not matter.

@@ -103,17 +103,6 @@ def test_chunks_of_any_size_in_any_order_equal_the_whole(make_classes, rng):
         assert_same(sum(parts[i] for i in rng.permutation(len(parts))), whole)
 
 
-def test_merges_take_the_union_of_classes(make_classes):
-    X, y = make_classes()
-    parts = of(X[y != 2], y[y != 2]), of(X[y == 2], y[y == 2])
-    for merged in (parts[0] + parts[1], parts[1] + parts[0]):
-        assert_same(merged, of(X, y))
-    empty = parts[0].with_classes(np.arange(4))
-    assert empty.weights[2] == 0
-    assert_same(empty + parts[1], of(X, y))
-    assert_same(empty.without_empty_classes(), parts[0])
-
-
 @pytest.mark.usefixtures("kernels")
 def test_outliers_and_drift_cost_no_digits(rng, monkeypatch):
     """A far row comes first or last; means move away by many deviations."""
