@@ -109,7 +109,7 @@ def _value_on_host(name: str, value: Any) -> Any:
     return host_of(value)
 
 
-def also_lazily(method):
+def accepts_lazy(method):
     """Let a method take a lazy collection of rows and return a lazy result."""
 
     @wraps(method)
@@ -175,14 +175,14 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
             X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
             if getattr(self, "missing", None) == "em" and has_missing_values(X):
-                return self._of_incomplete(X, method)
-            return self._of_complete(X, method)
+                return self._apply_to_incomplete(X, method)
+            return self._apply_to_complete(X, method)
         X = validate_device_rows(device, self, X, reset=False)
         if device.has_float64:
-            return self._of_complete(X, method)
-        return device.put(host_of(self)._of_complete(to_host(X), method))
+            return self._apply_to_complete(X, method)
+        return device.put(host_of(self)._apply_to_complete(to_host(X), method))
 
-    def _of_complete(self, X, method: str):
+    def _apply_to_complete(self, X, method: str):
         """Apply the method to complete rows, block by block, perhaps in threads."""
         transformation = getattr(self, "transformation_", None)
         committee, (n, d), xp = self._committee, X.shape, xp_of(self.coef_)
@@ -233,7 +233,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
                 "with numpy.asarray(X)",
             )
 
-    def _of_incomplete(self, X, method: str):
+    def _apply_to_incomplete(self, X, method: str):
         """Apply the method to rows, some of which have missing values."""
         mask = np.isnan(X).any(axis=1)
         incomplete = X[mask].astype(np.float64)
@@ -245,10 +245,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         result = np.empty((len(X), *answers.shape[1:]), answers.dtype)
         result[mask] = answers
         if not mask.all():
-            result[~mask] = self._of_complete(X[~mask], method)
+            result[~mask] = self._apply_to_complete(X[~mask], method)
         return result
 
-    @also_lazily
+    @accepts_lazy
     def decision_function(self, X):
         """Return the scores of the classes.
 
@@ -270,7 +270,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             return self._blockwise(X, "decisions", "decision_function")
         return logarithms(self._blockwise(X, "probabilities", "decision_function"))
 
-    @also_lazily
+    @accepts_lazy
     def predict(self, X):
         """Predict class labels.
 
@@ -289,7 +289,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             return self.classes_.take(to_host(winners))
         return self.classes_[winners]
 
-    @also_lazily
+    @accepts_lazy
     def predict_proba(self, X):
         """Predict class probabilities.
 
@@ -308,7 +308,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """
         return self._blockwise(X, "probabilities", "predict_proba")
 
-    @also_lazily
+    @accepts_lazy
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`, finite everywhere.
 

@@ -19,7 +19,7 @@ from heterolda.estimators.base import (
     PRIORS,
     Estimator,
     OnDevices,
-    also_lazily,
+    accepts_lazy,
     settle,
 )
 from heterolda.estimators.component_guard import (
@@ -341,7 +341,7 @@ class HeteroscedasticProjection(
         """Return the number of components, for the names of the columns."""
         return self.scalings_.shape[1]
 
-    @also_lazily
+    @accepts_lazy
     def transform(self, X):
         """Project rows onto the components.
 

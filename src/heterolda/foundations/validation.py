@@ -71,7 +71,7 @@ def validate_rows(
 
     Valid NumPy arrays, the most common case, skip this to save a third of a small fit.
     """
-    if sound_arrays(X, y) and _has_features(estimator, X.shape[1], reset=reset):
+    if need_no_validation(X, y) and _has_features(estimator, X.shape[1], reset=reset):
         return X, y
     labels = label_array(y)
     missing = missing or getattr(estimator, "missing", None)
@@ -103,9 +103,9 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
     NumPy arrays that the caller checks for NaN skip scikit-learn's checks, which take
     half of a small prediction.
     """
-    plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
-    plain = plain and checks.get("ensure_all_finite") is False
-    if plain and _has_features(estimator, X.shape[1], reset=False):
+    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _NUMERIC
+    is_plain = is_plain and checks.get("ensure_all_finite") is False
+    if is_plain and _has_features(estimator, X.shape[1], reset=False):
         return X
     with readable_rows(X):
         return validate_data(estimator, X, reset=False, **checks)
@@ -165,7 +165,7 @@ def has_missing_values(X: Any) -> bool:
     return True
 
 
-def sound_arrays(X: Any, y: Any) -> bool:
+def need_no_validation(X: Any, y: Any) -> bool:
     """Return whether X and y are NumPy arrays that pass scikit-learn's checks."""
     if type(X) is not np.ndarray or type(y) is not np.ndarray:
         return False
@@ -379,19 +379,19 @@ def check_labels(
             f"{' and '.join(types)}: convert them to text or numbers, for instance "
             f"with {name}.astype(str)"
         )
-    whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
-    plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or whole)
-    if not plain:
+    is_whole = kind == "f" and bool(np.all(np.isfinite(y) & (y == np.rint(y))))
+    is_plain = y.ndim == 1 and len(y) > 0 and (kind in "iubUO" or is_whole)
+    if not is_plain:
         with np.errstate(invalid="ignore"):  # it rejects infinite labels
             check_classification_targets(y)
     labels: NDArray[Any]
-    if kind == "i" and plain and y.min() >= 0 and y.max() < _FEW_LABELS:
+    if kind == "i" and is_plain and y.min() >= 0 and y.max() < _FEW_LABELS:
         labels = np.flatnonzero(np.bincount(y)).astype(y.dtype)
     elif kind == "O":  # strings cache their hashes
         labels = np.unique(np.array(list(set(y.tolist())), object))
     else:
         labels = np.unique(y)
-    if plain and warn and 2 * len(labels) > len(y):  # may warn
+    if is_plain and warn and 2 * len(labels) > len(y):  # may warn
         check_classification_targets(y)
     return labels
 

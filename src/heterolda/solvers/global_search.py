@@ -33,11 +33,11 @@ class Global:
     """Linear rule of minimum error for two Gaussian classes, with a certificate.
 
     All admissible rules are on a bounded arc, along which both class errors are
-    monotone. On a piece of it from theta_a to theta_b no rule has an error below
+    monotone. Between theta_a and theta_b no rule has an error below
 
         p1 e1(theta_a) + p2 e2(theta_b),
 
-    nor, where the error is provably monotone, below that of its ends. Branch and bound
+    nor, where the error is provably monotone, below that at both ends. Branch and bound
     with these bounds, over pieces that cover the whole arc, encloses the global
     minimum; ``gap_`` is the proven gap. Solving condition (29) then refines the minimum
     to machine precision.

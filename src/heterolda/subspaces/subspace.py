@@ -105,11 +105,11 @@ def find_subspace(
     A = np.linalg.qr(directions)[0][:, :n]  # spans of the first 1, 2, ... are unchanged
     scalings = classes.basis @ A
     scalings = scalings * _signs(scalings, np.diag(total))
-    onto = total @ scalings
+    projected = total @ scalings
     return Subspace(
         mean=priors @ means,
         scalings=scalings,
-        loadings=np.linalg.solve(scalings.T @ onto, onto.T),
+        loadings=np.linalg.solve(scalings.T @ projected, projected.T),
         explained=_explained(classes, A, covariances, coordinates),
     )
 

@@ -24,7 +24,7 @@ class ProjectionDisplay(PairDisplay):
     priors : ndarray of shape (2,)
         Class probabilities within the pair.
     means, deviations : ndarray of shape (2,)
-        Of the scores of each class.
+        Means and standard deviations of the scores of each class.
     error_rates : ndarray of shape (2,)
         Share of each class that is misclassified.
     error : str
