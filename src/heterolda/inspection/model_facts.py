@@ -222,12 +222,7 @@ class ModelFacts:
                 "figures do not tell you which of the two to use."
             )
             return lines
-        stats = self.statistics
-        if stats is not None:
-            shares = stats.weights / stats.weights.sum()
-            # With priors other than the class shares, accuracy is not the aim.
-            stats = stats if np.allclose(self.discriminant.priors_, shares) else None
-        return [*lines, verdict_sentence(judgement, stats, lda=lda)]
+        return [*lines, verdict_sentence(judgement, self.statistics, lda=lda)]
 
     def notes(self) -> list[str]:
         """Return caveats about the figures of the model."""

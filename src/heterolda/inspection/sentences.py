@@ -37,7 +37,7 @@ def verdict_sentence(
 ) -> str:
     """Return which of the two to use, and whether a constant answer is as accurate.
 
-    `stats` are of the rows, or None if the model does not aim at accuracy.
+    `stats` are those of the rows; None if the model has none.
     """
     by = points(abs(judgement.difference))
     error = f"with a standard error of {points(judgement.standard_error)}"
