@@ -43,6 +43,7 @@ from heterolda.estimators.fit_record import Category
 from heterolda.estimators.votes import Committee
 from heterolda.export import model_file
 from heterolda.export.model_file import from_document, to_document
+from heterolda.export.schema import statistics
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance, or none helps.
 pytestmark = [
@@ -321,7 +322,6 @@ HOSTILE = {
     "keys": (b'{"1":0' + b',"1":0' * 100_000 + b"}", "format"),
     "NaN": (HEAD + b"NaN}", "estimator"),
     "digits": (HEAD + b"1" * 10**6 + b"}", "estimator"),
-    "trailing": (HEAD + b"{}} {}", "Extra data"),
     "no keys": (b'{"format": "heterolda-model", "version": 1}', "lacks heterolda"),
     "more": (HEAD + b'{}, "extra": 1}', "unknown key 'extra'"),
     "version 7": (HEAD.replace(b"1", b"7", 1) + b"{}}", "reads only version 1"),
@@ -369,6 +369,7 @@ for _ in range(300):
 TOO_MANY = "must have 1000000000000 entries"
 FLOATS, TEXTS = {"type": "float64"}, {"type": "str"}
 ODDS = {"offset": [[1] * 6] * 2, "slope": [[-1] * 6] * 2}
+OTHER = statistics.write(ClassStatistics.from_data(np.eye(8, 2), np.arange(8) % 4))
 # By the name of a model: where, what to put there, and what the message says.
 EDITS = {
     "global": [
@@ -398,6 +399,7 @@ EDITS = {
         ("votes.temperature", 0, "temperature must be"),
         ("votes.log_odds", ODDS, "slope"),
         ("statistics_", "AAAA*AAA", "statistics_: "),
+        ("statistics_", OTHER, "other classes or features"),
     ],
     "search": [
         ("estimator_.classes_.labels", [0, 1, 2, 4], "other classes"),
@@ -408,6 +410,7 @@ EDITS = {
     "bound on the model": [("votes.voting", "weighted", "not those of 2 classes")],
     "bound": [
         ("bound_.label", "third", "label must be"),
+        ("bound_.n_rows", 0, "be a positive integer"),
         ("threshold_", 1.7e308, "threshold_"),
     ],
     "frames": [
