@@ -41,13 +41,10 @@ def test_box_of_iris():
     X, y = load_iris(return_X_y=True)
     report = heteroscedasticity_report(ClassStatistics.from_data(X, y))
     assert round(report.box.chi2, 2) == 140.94
-    groups = [X[y == k] for k in range(3)]
-    tests = [(report.box, groups)]
-    for box, (i, j) in zip(report.pair_box, report.pairs, strict=True):
-        tests.append((box, [groups[i], groups[j]]))
-    for box, some in tests:
+    boxes, parts = [report.box, *report.pair_box], [range(3), *report.pairs]
+    for box, part in zip(boxes, parts, strict=True):
         ours = box.m, box.chi2, box.df, box.p_value
-        assert_allclose(ours, naive_box(some), rtol=1e-8)
+        assert_allclose(ours, naive_box([X[y == k] for k in part]), rtol=1e-8)
 
 
 def test_figures_of_four_classes(make_classes):
@@ -88,8 +85,7 @@ def test_equal_covariances_and_the_frame():
     assert_allclose(frame["largest ratio"], report.ratio[:, 1])
     assert frame["class 1"].tolist() == ["a"]
     few = ClassStatistics.from_moments(["a", "b"], [5, 50], *moments)
-    said = words_of(heteroscedasticity_report(few))
-    assert "Classes 'a' have fewer than five rows per feature" in said
+    assert "Classes 'a' have fewer than" in words_of(heteroscedasticity_report(few))
 
 
 def test_rows_are_held_out(four, rng):
@@ -98,9 +94,8 @@ def test_rows_are_held_out(four, rng):
     report = heteroscedasticity_report(X, y, sample_weight=weight)
     model = GaussianLinearDiscriminant().fit(X, y, weight)
     assert report.judgement == held_out(model, X, y, weight)[0]
-    shares = report.judgement.accuracy, report.judgement.lda_accuracy
-    said = "{:.2%}; LDA on the same rows: {:.2%}. ".format(*shares)
-    assert said.replace("%", " %") in " ".join(report.verdict.split())
+    share = f"{100 * report.judgement.lda_accuracy:.2f} %. "
+    assert f"LDA on the same rows: {share}" in " ".join(report.verdict.split())
     # Rows too few to hold out leave the figures of the model, without a warning.
     X = rng.normal(size=(9, 2))
     report = heteroscedasticity_report(X, np.array([*"aaaaaaaab"]))
@@ -131,25 +126,22 @@ def test_singular_covariances_are_named(rng):
     assert_allclose(heteroscedasticity_report(apart).best_error, 0)
 
 
-def test_two_standard_errors_decide():
-    for accuracy, lda_accuracy, said in [
-        (0.95, 0.90, "Use this model: it is better than LDA by 5.0 points"),
-        (0.90, 0.95, "Use LDA (there): it is better than this model by 5.0"),
-        (0.92, 0.95, "two: LDA is ahead by 3.0 points, with"),
-        (0.95, 0.92, "two: this model is ahead by 3.0 points, with"),
-    ]:
-        judgement = Judgement("x", 100, accuracy, lda_accuracy, 0.02)
-        assert said in verdict_sentence(judgement, None, lda="LDA (there)")
-
-
-def test_a_rule_no_better_than_one_answer_is_not_advised():
+def test_two_standard_errors_decide_and_a_rule_no_better_than_one_answer_is_named():
     y = np.repeat(["ill", "well"], [30, 70])
     X = np.random.default_rng(0).normal(size=(100, 2))
     stats = ClassStatistics.from_data(X, y)
     neither = "Neither is better than always answering 'well' (70.00 %)."
-    for share, n, is_said in [(0.69, 100, True), (0.71, 100, False), (0.7, 50, False)]:
-        chance = Judgement("x", n, share, share, 0.02)
-        assert verdict_sentence(chance, stats).endswith(neither) == is_said
+    for n, accuracy, lda_accuracy, said in [
+        (100, 0.95, 0.90, "Use this model: it is better than LDA by 5.0 points"),
+        (100, 0.90, 0.95, "Use LDA (there): it is better than this model by 5.0"),
+        (100, 0.92, 0.95, "two: LDA is ahead by 3.0 points, with"),
+        (100, 0.95, 0.92, "two: this model is ahead by 3.0 points, with"),
+        (100, 0.69, 0.69, neither),
+        (100, 0.71, 0.71, "Either will do"),
+        (50, 0.70, 0.70, "Either will do"),
+    ]:
+        judgement = Judgement("x", n, accuracy, lda_accuracy, 0.02)
+        assert said in verdict_sentence(judgement, stats, lda="LDA (there)")
     assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())
 
 
