@@ -388,9 +388,10 @@
         const right = x < width / 2; // of the line is the middle of the picture
         const above = kind === "best" ? 1 : -1;
         const flat = Math.abs(along[0]) > 0.8;
+        const aside = 9 + Math.min(20, 14 * Math.abs(along[0] / (along[1] || 1)));
         node.textContent = name;
         set(node, {
-            x: x + (right ? 9 : -9),
+            x: x + (right ? aside : -aside),
             y: clamp(flat ? y + (kind === "best" ? -9 : 19) : y + 4 + 3 * above, [18, height - 10]),
             "text-anchor": right ? "start" : "end",
         });
