@@ -55,7 +55,9 @@ STATISTICS = [
 ]
 
 
-@pytest.mark.parametrize(("place", "name", "content", "message"), STATISTICS)
+@pytest.mark.parametrize(
+    ("place", "name", "content", "message"), STATISTICS, ids=[s[-1] for s in STATISTICS]
+)
 def test_statistics_that_are_none(place, name, content, message):
     file = io.BytesIO()
     with (
