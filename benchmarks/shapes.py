@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.experiments.datasets import (
-    CATALOG,
-    load_dataset,
-    resolve_datasets,
-)
+from heterolda.experiments.datasets import CATALOG, load_dataset, resolve_datasets
 
 
 @dataclass(frozen=True)

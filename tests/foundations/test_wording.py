@@ -1,11 +1,6 @@
 """Numbers, labels and tables in words."""
 
-from heterolda.foundations.wording import (
-    Markup,
-    html,
-    html_table,
-    printable,
-)
+from heterolda.foundations.wording import Markup, html, html_table, printable
 
 
 def test_html_is_escaped_and_cut():

@@ -9,12 +9,7 @@ from benchmarks.pages import DOCS, filled, read_record
 from heterolda import HeteroscedasticProjection
 from hostile.__main__ import parts
 from hostile.inputs import benign
-from hostile.runs import (
-    attempt,
-    no_worse_than_lda,
-    optimal,
-    same,
-)
+from hostile.runs import attempt, no_worse_than_lda, optimal, same
 from hostile.table import CASES, GROUPS, Case
 
 

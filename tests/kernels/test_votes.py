@@ -10,12 +10,7 @@ import heterolda.kernels as package
 from helpers.problems import votes_of
 from heterolda.estimators.votes import vote_weights
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.votes import (
-    Ballot,
-    count_votes,
-    leaders,
-    vote_winners,
-)
+from heterolda.kernels.votes import Ballot, count_votes, leaders, vote_winners
 
 
 def make_rules(rng, n_classes, d, kind="weighted"):

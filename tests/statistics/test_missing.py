@@ -8,12 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from heterolda import ClassStatistics
 from heterolda.statistics import missing
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import (
-    Likelihood,
-    em_moments,
-    filled_rows,
-    margins_of,
-)
+from heterolda.statistics.missing import Likelihood, em_moments, filled_rows, margins_of
 
 
 def incomplete(seed, n=60, d=3, share=0.3, n_classes=2):

@@ -6,11 +6,7 @@ from scipy.stats import multivariate_normal
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.statistics.rows import validated
-from heterolda.statistics.shrinkage import (
-    DIAGONALS,
-    STRENGTHS,
-    left_out_log_likelihood,
-)
+from heterolda.statistics.shrinkage import DIAGONALS, STRENGTHS, left_out_log_likelihood
 
 
 def draw(rng, counts=(9, 12, 15, 30), d=3):

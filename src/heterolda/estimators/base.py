@@ -36,11 +36,7 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.sklearn_private import (
-    DOCUMENTATION,
-    Interval,
-    StrOptions,
-)
+from heterolda.foundations.sklearn_private import DOCUMENTATION, Interval, StrOptions
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,

@@ -14,12 +14,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import (
-    check_random_state,
-    column_or_1d,
-    get_tags,
-    indexable,
-)
+from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 

@@ -41,25 +41,15 @@ from heterolda.estimators.warn import (
 )
 from heterolda.foundations.arrays import device_of, on_host
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.sklearn_private import (
-    HasMethods,
-    StrOptions,
-    fit_context,
-)
-from heterolda.foundations.validation import (
-    check_several_classes,
-)
+from heterolda.foundations.sklearn_private import HasMethods, StrOptions, fit_context
+from heterolda.foundations.validation import check_several_classes
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
 from heterolda.solvers import Solver
 from heterolda.statistics.covariances import too_small
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
 from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.shrinkage import (
-    Shrinkage,
-    chosen_by_rows,
-    needs_no_rows,
-)
+from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows, needs_no_rows
 from heterolda.statistics.wide import in_coordinates, in_span
 from heterolda.tradeoff.frontier import Frontier
 

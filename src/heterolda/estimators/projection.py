@@ -7,25 +7,13 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import (
-    PRIORS,
-    Estimator,
-    OnDevices,
-    accepts_lazy,
-    settle,
-)
-from heterolda.estimators.component_guard import (
-    try_components,
-    warn_of_bad_components,
-)
+from heterolda.estimators.base import PRIORS, Estimator, OnDevices, accepts_lazy, settle
+from heterolda.estimators.component_guard import try_components, warn_of_bad_components
 from heterolda.estimators.gathering import (
     check_has_statistics,
     check_statistics,
@@ -35,23 +23,10 @@ from heterolda.estimators.gathering import (
     with_chunk,
 )
 from heterolda.estimators.votes import in_format_of
-from heterolda.estimators.warn import (
-    warn_of_coarse_features,
-    warn_of_small_classes,
-)
-from heterolda.foundations.arrays import (
-    blocks,
-    dense,
-    device_of,
-    same_device,
-    xp_of,
-)
+from heterolda.estimators.warn import warn_of_coarse_features, warn_of_small_classes
+from heterolda.foundations.arrays import blocks, dense, device_of, same_device, xp_of
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.sklearn_private import (
-    Interval,
-    StrOptions,
-    fit_context,
-)
+from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread, silent
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -67,10 +42,7 @@ from heterolda.statistics.covariances import too_small
 from heterolda.statistics.rows import Rows, not_finite_row, validate_device_rows
 from heterolda.statistics.samples import as_frequencies, sampled
 from heterolda.statistics.wide import in_span
-from heterolda.subspaces import (
-    TooFewDirectionsError,
-    find_subspace,
-)
+from heterolda.subspaces import TooFewDirectionsError, find_subspace
 
 # Number of values centered at a time, so that no copy of X is made.
 _BLOCK_SIZE, _BLOCK_SIZE_ON_GPU = 1 << 17, 1 << 25

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.foundations.arrays import (
-    Array,
-    Index,
-    blocks,
-    is_numpy,
-    put_like,
-    xp_of,
-)
+from heterolda.foundations.arrays import Array, Index, blocks, is_numpy, put_like, xp_of
 from heterolda.statistics.samples import row_hashes, smallest
 
 # Values are clipped to this many units from the center, so that no outlier dominates

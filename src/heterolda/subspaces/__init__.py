@@ -1,11 +1,7 @@
 """Subspaces that separate classes, from moments alone."""
 
 from heterolda.subspaces.classes import QuadraticRule
-from heterolda.subspaces.subspace import (
-    Subspace,
-    TooFewDirectionsError,
-    find_subspace,
-)
+from heterolda.subspaces.subspace import Subspace, TooFewDirectionsError, find_subspace
 
 __all__ = [
     "QuadraticRule",

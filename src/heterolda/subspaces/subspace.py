@@ -17,12 +17,7 @@ from heterolda.statistics.moments import check_range
 from heterolda.statistics.wide import Span, outside_of
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
-from heterolda.subspaces.methods import (
-    chernoff,
-    error,
-    fisher,
-    ordered_axes,
-)
+from heterolda.subspaces.methods import chernoff, error, fisher, ordered_axes
 
 # Largest share of the pooled covariance: with equal covariances, methods would only
 # find Fisher's directions.
