@@ -9,8 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from helpers.problems import random_covariance, random_pairs
-from heterolda import Fisher, FixedPoint, Global, Grid, RandomSearch
-from heterolda.solvers import SOLVERS, Moments, Rules, Status, draws, resolve_solver
+from heterolda import (
+    ClassStatistics,
+    Fisher,
+    FixedPoint,
+    GaussianLinearDiscriminant,
+    Global,
+    Grid,
+    RandomSearch,
+)
+from heterolda.solvers import SOLVERS, Moments, Rules, Status, resolve_solver
 from heterolda.solvers import solve as solve_moments
 
 PAIR = np.array([[0, 1]])
@@ -253,10 +261,20 @@ def test_algorithm_1_converges_or_ends_in_the_trivial_rule(rng):
 
 
 def test_solvers_of_your_own_may_draw():
-    own = SimpleNamespace(solve=None, moore_penrose=False)
+    drawn = []
+
+    def solve(pencil, rng):
+        drawn.append(rng.random())
+        return Global().solve(pencil, rng)
+
+    own = SimpleNamespace(solve=solve, moore_penrose=False)
     assert resolve_solver(own) is own
-    assert draws(own)
-    assert [name for name in SOLVERS if draws(SOLVERS[name])] == ["r-hld-1", "r-hld-2"]
+    two = ClassStatistics.from_moments([0, 1], [9, 9], [[0], [1]], [[[1]], [[2]]])
+    for seed in (0, 1):
+        model = GaussianLinearDiscriminant(solver=own, random_state=seed)
+        model.fit_statistics(two)
+    assert len(set(drawn)) == 2
+    assert [name for name in SOLVERS if SOLVERS[name].draws] == ["r-hld-1", "r-hld-2"]
 
 
 def test_bad_settings_are_rejected():

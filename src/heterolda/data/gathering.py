@@ -78,12 +78,10 @@ def gather(
             max_folds = max(2, _FOLD_NUMBERS // len(names) ** 2)
             parts = [None] * (1 + min(n_folds, max_folds))
         with _columns_in_errors(reading.file.name, names):
-            parts = [
-                _with_rows(part, chunk, names)
-                for part, chunk in zip(
-                    parts, _all_and_folds(rows, len(parts) - 1), strict=True
-                )
-            ]
+            for k, chunk in enumerate(_all_and_folds(rows, len(parts) - 1)):
+                if len(chunk.codes):
+                    sums, before = ClassStatistics.from_rows(chunk, names), parts[k]
+                    parts[k] = sums if before is None else before + sums
     _check_rows(reading)
     labels: NDArray[Any] = reading.labels.classes
     total, folds = parts[0], parts[1:]
@@ -117,16 +115,6 @@ def _all_and_folds(rows: Rows, n_folds: int) -> Iterator[Rows]:
     if n_folds:
         folds = fold_of(row_hashes(rows.X), n_folds)
         yield from (rows.take(folds == k) for k in range(n_folds))
-
-
-def _with_rows(
-    total: ClassStatistics | None, rows: Rows, names: NDArray[Any]
-) -> ClassStatistics | None:
-    """Return a total with the statistics of rows added."""
-    if not len(rows.codes):
-        return total
-    sums = ClassStatistics.from_rows(rows, names)
-    return sums if total is None else total + sums
 
 
 def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:

@@ -20,7 +20,6 @@ from heterolda.solvers import (
     Global,
     Moments,
     all_pairs,
-    draws,
     resolve_solver,
     solve,
 )
@@ -28,14 +27,13 @@ from heterolda.solvers.fisher import PooledLDA
 from heterolda.solvers.left_out import LeftOut
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import against_all_others
+from heterolda.statistics.covariances import against_all_others, two_amounts
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import without_copies
 from heterolda.statistics.shrinkage import (
     FEW_FREEDOM,
     Shrinkage,
     freedom_per_feature,
-    is_shrunk,
 )
 from heterolda.statistics.wide import Span
 from heterolda.tradeoff.criteria import Criterion
@@ -95,7 +93,8 @@ class PairProblem:
     @property
     def is_shrunk(self) -> bool:
         """Return whether covariances are shrunk more than small classes need."""
-        shrunk = is_shrunk(self.settings.shrinkage) or self.chosen is not None
+        amount = two_amounts(self.settings.shrinkage)[0]
+        shrunk = bool(amount) or self.chosen is not None
         return shrunk and not self.one_vs_all
 
     @cached_property
@@ -139,7 +138,7 @@ class PairProblem:
     def solve(self, moments: Moments | None = None) -> Rules:
         """Return the rules of all pairs, or those for other moments."""
         seed, solver = 0, self.criterion.solver
-        if draws(solver):  # others leave the random state untouched
+        if getattr(solver, "draws", True):  # others leave the random state untouched
             random_state = check_random_state(self.settings.random_state)
             seed = random_state.randint(2**31 - 1)
         return solve(self.moments if moments is None else moments, solver, seed)

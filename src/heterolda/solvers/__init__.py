@@ -40,7 +40,6 @@ __all__ = [
     "all_pairs",
     "bayes_error",
     "best_threshold",
-    "draws",
     "resolve_solver",
     "solve",
     "solve_fisher",
@@ -104,11 +103,6 @@ def all_pairs(n_classes: int) -> Index:
     """Return the class indices (i, j), i < j, of all pairs, in lexicographic order."""
     classes = np.arange(n_classes)
     return np.argwhere(classes[:, None] < classes)
-
-
-def draws(solver: Solver) -> bool:
-    """Return whether a solver draws random numbers; True if it does not say."""
-    return getattr(solver, "draws", True)
 
 
 def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:

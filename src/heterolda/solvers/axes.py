@@ -172,13 +172,8 @@ class PrincipalAxes:
 
     def take(self, pairs: Index | Mask) -> PrincipalAxes:
         """Select pairs."""
-        return PrincipalAxes(
-            self.units.take(pairs),
-            self.variances[pairs],
-            self.axes[pairs],
-            self.real[pairs],
-            self.resolution[pairs],
-        )
+        units, *arrays = (getattr(self, field.name) for field in fields(self))
+        return PrincipalAxes(units.take(pairs), *(array[pairs] for array in arrays))
 
     def _part_along_noise(self, delta: Array) -> Array:
         """Return coordinates of delta along axes that are not real; zero for others."""

@@ -140,14 +140,8 @@ class Rules:
 
     def without_pair_facts(self) -> Rules:
         """Return the rules without the properties of the pairs."""
-        return replace(
-            self,
-            fisher_coef=None,
-            fisher_intercept=None,
-            rank=None,
-            dropped=None,
-            floored=None,
-        )
+        none: dict[str, Any] = {f.name: None for f in fields(self) if f.default is None}
+        return replace(self, **none)
 
     def take(self, pairs: Index | Mask) -> Rules:
         """Select pairs by index or mask."""

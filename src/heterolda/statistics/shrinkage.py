@@ -12,7 +12,7 @@ from heterolda.foundations.arrays import Amount, Array, blocks, dense
 from heterolda.foundations.rounding import SAME_SUM, SINGULAR
 from heterolda.foundations.threads import one_blas_thread
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import pooled_freedom, two_amounts
+from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows
 
 # Candidates differ by factors of about three, within which the likelihood hardly
@@ -60,11 +60,6 @@ def freedom_per_feature(statistics: ClassStatistics) -> float:
     freedom = pooled_freedom(statistics.weights)
     enough = freedom >= ENOUGH_FREEDOM * statistics.n_features
     return freedom / (statistics.n_features if enough else statistics.rank)
-
-
-def is_shrunk(shrinkage: Amount) -> bool:
-    """Return whether all classes are shrunk toward the pooled covariance."""
-    return bool(two_amounts(shrinkage)[0])
 
 
 def needs_no_rows(estimator: Any) -> bool:
