@@ -22,6 +22,7 @@ from heterolda.foundations.arrays import (
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.validation import (
     check_priors,
+    check_several_classes,
     label_array,
     missing_values_as,
     validate_more_rows,
@@ -36,7 +37,7 @@ from heterolda.inspection.sentences import (
     guarded_note,
     verdict_sentence,
 )
-from heterolda.solvers import Fisher, Global, Moments, solve
+from heterolda.solvers import Fisher, Global, Moments, all_pairs, solve
 from heterolda.solvers.pencil import Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import check_frequencies
@@ -260,20 +261,17 @@ def heteroscedasticity_report(
         if y is not None or sample_weight is not None:
             raise TypeError("y and sample_weight are for rows, not for statistics")
         stats = X
-    elif y is None:
-        raise TypeError("y is missing: pass rows and labels, or ClassStatistics")
     else:
         model, judgement = _fitted(X, y, sample_weight, priors, shrinkage)
         stats = model.statistics_
-    if stats.n_classes < 2:
-        raise ValueError("statistics must have at least 2 classes, got 1")
+    check_several_classes(stats.n_classes)
     weights, d = stats.weights, stats.n_features
     inner, _ = in_span(stats, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = inner.scatters / freedom[:, None, None]  # without shrinkage
     chosen = getattr(model, "shrinkage_", None)
     cov = Shrinkage.of(inner, shrinkage, chosen).covariances(inner)
-    pairs = np.column_stack(np.triu_indices(len(weights), 1))
+    pairs = all_pairs(stats.n_classes)
     shares = check_priors(priors, stats.classes, weights)
     moments = Moments(inner.means, cov, shares, weights, pairs)
     fisher, best = (solve(moments, solver) for solver in (Fisher(), Global()))
