@@ -178,8 +178,13 @@ def test_partial_fit_and_statistics():
     for one in (gld(), HeteroscedasticProjection()):
         with pytest.raises(TypeError, match="statistics must be a ClassStatistics"):
             one.fit_statistics(X)
-    with pytest.raises(ParameterError, match="covariance_estimator is fitted to"):
-        gld(covariance_estimator=OAS()).fit_statistics(stats)
+    for settings, message in (
+        ({"shrinkage": "cv"}, "^shrinkage='cv' cross-validates"),
+        ({"covariance_estimator": OAS()}, "^covariance_estimator is fitted to"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            gld(**settings).fit_statistics(stats)
+    assert gld(shrinkage="auto").fit_statistics(stats).n_features_in_ == 3
     assert not hasattr(gld(covariance_estimator=OAS()), "partial_fit")
     model.fit_statistics(stats)
     with pytest.raises(ValueError, match="1 class"):

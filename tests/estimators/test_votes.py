@@ -89,6 +89,7 @@ def test_committees_of_one_rule_and_of_one_against_all(rng):
     assert_allclose(one.probabilities(scores)[:, 1], expit(odds[:, 0] / 2), rtol=1e-12)
     assert_array_equal(one.winners(scores), scores[:, 0] > 0)
     assert_array_equal(one.decisions(scores), scores[:, 0])
+    assert committee_of(planes, np.array([[0, 1], [0, 2], [1, 2]]), "").n_classes == 3
 
 
 def test_vote_sums_are_exact_in_any_order(rng):

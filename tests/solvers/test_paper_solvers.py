@@ -212,6 +212,7 @@ def test_pairs_are_solved_independently_in_batches_of_any_size(rng, monkeypatch,
             )
             a, b = (rule / max(np.linalg.norm(rule), 1e-300) for rule in (a, b))
             assert_allclose(a, b, atol=1e-9, err_msg=f"rule of {pair}")
+    assert told[-2:] == [("solving one pair of classes with 4 features", d**3), 1]
 
 
 @pytest.mark.parametrize("jointly", [False, True])

@@ -71,6 +71,15 @@ def test_what_is_chosen(rng):
     assert model.fit(X, y).shrinkage_.to_diagonal <= 0.1
 
 
+def test_the_default_is_cv_below_eight_degrees_of_freedom_per_feature(rng):
+    X, y = np.column_stack([rng.normal(size=(28, 3)), np.ones(28)]), np.arange(28) % 4
+    default, cv = (GaussianLinearDiscriminant(shrinkage=s) for s in (None, "cv"))
+    assert default.fit(X, y).shrinkage_ is None
+    chosen, expected = (one.fit(X[1:], y[1:]).shrinkage_ for one in (default, cv))
+    assert_allclose(chosen.to_pooled, expected.to_pooled)
+    assert chosen.to_diagonal == expected.to_diagonal
+
+
 def test_singular_candidates_are_no_choice(rng):
     values = scores(rng.normal(size=(12, 20)), np.repeat(range(4), 3))
     assert np.all(values[0] == -np.inf)
