@@ -40,6 +40,10 @@ def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
     order = rng.permutation(len(X))
     assert_array_equal(deal(X[order], y[order], ones, 7), folds[order])
     assert_array_equal(deal(X * [1024, 0.25, 1], y, ones, 7), folds)
+    corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])  # as far from their mean
+    pair, codes = np.vstack([corners, np.add(corners, [5, 2])]), np.repeat([0, 1], 4)
+    expected = deal(pair, codes, ones[:8], 4)
+    assert_array_equal(deal(pair * [-3, 8], codes, ones[:8], 4), expected)
     assert_array_equal(deal(sp.csr_array(X), y, ones, 7), folds)
     assert_array_equal(deal(np.insert(X, 0, 1e200, axis=1), y, ones, 7), folds)
     distinct, place = np.unique(X, axis=0, return_inverse=True)

@@ -40,6 +40,7 @@ def test_weights_below_a_mean_of_one_are_scaled():
     assert_array_equal(check_frequencies([0, 1, 3], 3), [0, 1, 3])
     assert_array_equal(check_frequencies([0, 0, 0], 3), [0, 0, 0])
     assert_allclose(check_frequencies([0, 5e-324, 5e-324], 3), [0, 1, 1])
+    assert_array_equal(check_frequencies([1 / 3] * 120, 120), 1)  # exactly
     assert_allclose(check_frequencies([1e-300, 3e-300], 2), [0.5, 1.5])
     assert_allclose(check_frequencies([0.6, 1.0], 2), [0.75, 1.25])
 

@@ -114,15 +114,16 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
 def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
     """Return the fold of each row, independent of the order and units of the data.
 
-    The rows of a class are dealt in the order of their distance from its mean, in
-    deviations of the features; copies of a row stay together.
+    The rows of a class are dealt in the order of their distance from its mean, or from
+    that of all classes if they tie, in deviations of the features; copies of a row stay
+    together.
     """
-    distances = np.empty(len(codes))
+    distances = np.empty(len(codes), np.float32)
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
         distances[rows] = distances_from_mean(X[rows], weight[rows])
-    hashes = row_hashes(X)
-    order = np.lexsort((hashes, distances, codes))
+    hashes, from_all = row_hashes(X), distances_from_mean(X, weight)
+    order = np.lexsort((hashes, from_all, distances, codes))
     new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
     folds = np.empty(len(codes), np.intp)
     folds[order] = np.append(0, np.cumsum(new)) % n_folds
@@ -132,14 +133,15 @@ def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
 def distances_from_mean(X, weight: Array) -> Array:
     """Return squared distances of rows from their mean, in deviations of the features.
 
-    Missing values are ignored.
+    Missing values are ignored. In single precision, rounding does not break ties.
     """
     if issparse(X):
         squares, total = X.multiply(X).tocsr(), max(weight.sum(), _TINY)
         mean = X.T @ weight / total
         variance = squares.T @ weight / total - mean**2
         inverse = 1 / np.where(variance > 0, variance, np.inf)
-        return squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
+        distances = squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
+        return distances.astype(np.float32)
     present = weight[:, None] * ~np.isnan(X)
     total = np.maximum(present.sum(axis=0), _TINY)
     with np.errstate(over="ignore", invalid="ignore"):  # the fit rejects such features
@@ -147,7 +149,8 @@ def distances_from_mean(X, weight: Array) -> Array:
         mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
         squares = np.nan_to_num(X - mean) ** 2
         variance = np.einsum("ij,ij->j", present, squares) / total
-        return (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
+        distances = (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
+        return distances.astype(np.float32)
 
 
 def _refitted(model, X, y, weight: Array):

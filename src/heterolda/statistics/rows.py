@@ -176,8 +176,8 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
     if frequency_factor(total, n_rows) == 1:
         return weights
-    largest = weights.max()  # divided out first: n_rows / total may overflow
-    scaled: Array = weights / largest * (n_rows / (total / largest))
+    weights /= weights.max()  # n_rows / total may overflow; equal weights become one
+    scaled: Array = weights * (n_rows / weights.sum())
     return scaled
 
 
