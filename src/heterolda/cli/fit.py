@@ -149,7 +149,7 @@ def fit(
     - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --recommended`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 
-    The table has one row for each case, a column of known classes (the target) and
+    The table has one row for each case, a column of class labels (the target) and
     columns of numbers (the features). The output gives the accuracy of the model on
     held-out rows, and that of plain LDA on the same rows. Files are read in pieces, so
     they may be larger than memory.

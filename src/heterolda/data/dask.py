@@ -36,7 +36,7 @@ def statistics_and_sample(
 ) -> tuple[ClassStatistics, RowSample]:
     """Compute class statistics, and a sample of the rows of each class.
 
-    Labels and weights may be arrays in memory if the sizes of the chunks are known.
+    Labels and weights may be arrays in memory if X has known chunk sizes.
     """
     names = None
     if _is_frame(X) and all(isinstance(name, str) for name in X.columns):

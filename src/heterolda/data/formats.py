@@ -182,6 +182,6 @@ def _utf8_or_windows(
                 yield other.decode("latin-1").translate(_CHARACTERS).encode()
             return
         cut = decoder.getstate()[0]
-        whole = data[: len(data) - len(cut)]
-        is_ascii = is_ascii and whole.isascii()
-        yield whole
+        complete = data[: len(data) - len(cut)]
+        is_ascii = is_ascii and complete.isascii()
+        yield complete

@@ -50,8 +50,8 @@ class LabelNumbers:
     def classes(self) -> NDArray[Any]:
         """Return the labels by number, as integers if all labels of a text file are."""
         labels = list(self._numbers)
-        whole = r"0|-?[1-9]\d{0,17}"
-        if self._is_text and all(re.fullmatch(whole, label) for label in labels):
+        integer = r"0|-?[1-9]\d{0,17}"
+        if self._is_text and all(re.fullmatch(integer, label) for label in labels):
             labels = [int(label) for label in labels]
         return np.array(labels)
 

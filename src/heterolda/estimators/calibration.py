@@ -1,4 +1,4 @@
-r"""Class probabilities, calibrated on rows of known class.
+r"""Class probabilities, calibrated on labeled rows.
 
 Along a rule's normal, the log-odds of the two classes of a pair are a function of the
 score: that of the Gaussian model (`gaussian_log_odds`), or a line on each side of the

@@ -1,7 +1,7 @@
 """Thresholds and errors from the scores of left-out rows, for data with few rows.
 
 Where the pooled covariance has fewer than two degrees of freedom per feature, almost
-any labels are separable, and errors under the model say nothing. The moments of
+any labels are separable, and errors under the model mean nothing. The moments of
 left-out scores then replace those of the model.
 """
 

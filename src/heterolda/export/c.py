@@ -294,10 +294,10 @@ class _Source:
 
     def _add_vote_weights(self) -> None:
         # Whole numbers make sums and ties exact.
-        whole = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
-        whole //= max(np.gcd.reduce(whole), 1)
-        if np.any(whole != 1):
-            self.words["weight"] = f"{self._add_table('weight', whole)}[rule]"
+        integers = np.ldexp(self.rules.vote_weights, 53).astype(np.int64)
+        integers //= max(np.gcd.reduce(integers), 1)
+        if np.any(integers != 1):
+            self.words["weight"] = f"{self._add_table('weight', integers)}[rule]"
 
     def _add_log_odds(self) -> None:
         curve = self.rules.curve

@@ -73,9 +73,9 @@ def string(text: str) -> str:
             f"classes_ has the label {text!r} with a null character, which C strings "
             "cannot contain: rename it before the fit"
         )
-    plain = set(range(32, 127)) - set(b'"\\?')
+    printable = set(range(32, 127)) - set(b'"\\?')
     # An escape ends after three octal digits, whatever follows.
-    return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in data) + '"'
+    return '"' + "".join(chr(b) if b in printable else f"\\{b:03o}" for b in data) + '"'
 
 
 def comment(lines: Iterable[str]) -> str:

@@ -269,8 +269,8 @@ def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
     values = classes.tolist()
     if all(isinstance(value, str) for value in values) and "" not in values:
         return np.array(values, dtype=object)
-    whole = all(isinstance(v, int | float) and v == int(v) for v in values)
-    if not whole or not all(-(2**63) < v < 2**63 for v in values):
+    are_whole = all(isinstance(v, int | float) and v == int(v) for v in values)
+    if not are_whole or not all(-(2**63) < v < 2**63 for v in values):
         raise ValueError(
             f"classes_ has labels {values} that ONNX cannot represent, or that mean no "
             "class: fit with nonempty text or 64-bit integers"
@@ -339,8 +339,8 @@ def _log_odds(
     s = scores.clip(curve.low, curve.high)
     ratio = graph("Max", scores * (1 / curve.low), scores * (1 / curve.high), 1.0)
     # Doublings of a score beyond its limit, linear between powers of two.
-    whole = graph("Floor", graph("Log", ratio) * (1 / np.log(2)))
-    times = whole + (ratio / (whole * np.log(2)).exp() - 1.0)
+    floor_log2 = graph("Floor", graph("Log", ratio) * (1 / np.log(2)))
+    times = floor_log2 + (ratio / (floor_log2 * np.log(2)).exp() - 1.0)
     below, above = (
         s * (s * curve.bend + curve.slope[side])
         + sign * curve.offset[side]

@@ -56,7 +56,7 @@ class Place:
         return ValueError(f"{self.name} must {must}, got {_SHORT.repr(value)}")
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Convert a value to JSON; NaN becomes null."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if value != value else value
@@ -68,7 +68,7 @@ class Kind:
 
     words: str
     read: Callable[[Any, Place], Any]
-    write: Callable[[Any], Any] = plain
+    write: Callable[[Any], Any] = to_json
 
 
 def _read_text(value: Any, at: Place) -> str:

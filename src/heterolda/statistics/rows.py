@@ -192,8 +192,8 @@ def copies_of_rows(rows: Index, weights: Array | None, why: str) -> Index:
     if weights is None:
         return rows
     counts = np.rint(weights[rows])
-    whole = np.abs(counts - weights[rows]) <= SAME_SUM * counts
-    if not whole.all() or counts.sum() > _MAX_COPIES:
+    is_whole = np.abs(counts - weights[rows]) <= SAME_SUM * counts
+    if not is_whole.all() or counts.sum() > _MAX_COPIES:
         raise ParameterError(
             "sample_weight",
             f"must be whole numbers with a sum of at most {_MAX_COPIES:,}: {why}",
