@@ -73,7 +73,7 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
     # Weights may be summed in any order: rounding must not count as an error.
     errors = np.where(compared & (errors > _ROUNDING), errors, 0.0)
     worse = errors[0] > (1 + MAX_EXCESS) * errors[1]
-    if len(problem.priors) > 2 and votes[0] >= max(votes[1], _ROUNDING):
+    if len(problem.priors) > 2 and votes[0] >= max(votes[1] - _ROUNDING, _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.
         worse |= compared & few[problem.pairs].any(axis=1)
     scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
