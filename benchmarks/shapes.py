@@ -29,7 +29,7 @@ class Shape:
         """For the tables."""
         size = f"{self.n:,} x {self.d:,}, {self.n_classes} classes"
         if self.pixels:
-            size += ", pixels constant in some"
+            size += ", some with constant pixels"
         return f"{self.name}: {size}" if self.name else size
 
 

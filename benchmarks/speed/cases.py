@@ -51,7 +51,7 @@ MODELS = {
     "OneVsOne(LDA)": OneVsOneClassifier(LinearDiscriminantAnalysis()),
 }
 GRAM, SCORES = "bare X.T @ X", "bare X @ W"
-NUMPY = "the same on NumPy"
+NUMPY = "the same in NumPy"
 
 FIT = "fit, real data"
 LARGE = "fit, large data"
@@ -99,7 +99,10 @@ def all_cases() -> list[Case]:
     ]
     cases += [
         Case(
-            ONE_ROW, shapes[name], f"{kind} of one row, GLD", f"{kind} of one row, LDA"
+            ONE_ROW,
+            shapes[name],
+            f"{kind} one row with GLD",
+            f"{kind} one row with LDA",
         )
         for name in ("D1", "vowels", "letters")
         for kind in ("predict", "predict_proba")
@@ -247,7 +250,7 @@ METHODS: dict[str, Method] = {
     **{f"fit {name}": partial(_fit, model) for name, model in MODELS.items()},
     **{f"predict {name}": partial(_predict, model) for name, model in MODELS.items()},
     **{
-        f"{kind} of one row, {name}": partial(_one_row, MODELS[name], kind)
+        f"{kind} one row with {name}": partial(_one_row, MODELS[name], kind)
         for kind in ("predict", "predict_proba")
         for name in ("GLD", "LDA")
     },

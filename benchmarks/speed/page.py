@@ -60,8 +60,8 @@ def _summary(groups: dict[str, list[Record]]) -> str:
         f"(*GLD*) takes {figure(geometric_mean(fits))} times as long as one of "
         f"scikit-learn's LDA (geometric mean; {figure(min(fits))} to "
         f"{figure(max(fits))}), and predictions take {figure(min(real))} to "
-        f"{figure(max(real))} times as long. With {most['data'].partition(', ')[2]} "
-        f"it is {figure(most['ratio'])} times."
+        f"{figure(max(real))} times as long, or {figure(most['ratio'])} times "
+        f"with {most['data'].partition(', ')[2]}."
     )
 
 
@@ -74,7 +74,7 @@ def _where_peers_are_faster(times: list[Record]) -> str:
                 f"{e['data']} ({figure(e['ratio'])})".strip()
             )
     return "\n".join(
-        f"- {peer} compared with our {ours}: {'; '.join(where)}"
+        f"- *{peer}* vs. our *{ours}*: {'; '.join(where)}"
         for (ours, peer), where in slower.items()
     )
 
