@@ -256,7 +256,7 @@ def rows_of(kind, rng):
         c = gaussian(rng, y, 4, 1.0)
         X = c.X @ rng.normal(size=(4, 120)) + rng.normal(size=(40, 120))
         return Change(np.round(X * 2**20) / 2**20, c.y, rng)
-    n = 36 if kind == "few" else 200
+    n = 36 if kind == "few" else 207  # folds of other sizes
     c = gaussian(rng, np.arange(n) % (2 if kind == "two" else 4), 3, 1.2)
     if kind == "missing":
         c.X[rng.random(c.X.shape) < 0.1] = np.nan

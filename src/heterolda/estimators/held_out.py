@@ -116,14 +116,15 @@ def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
 
     The rows of a class are dealt in the order of their distance from its mean, or from
     that of all classes if they tie, in deviations of the features; copies of a row stay
-    together.
+    together. Classes follow each other by their largest distance, not by their labels.
     """
-    distances = np.empty(len(codes), np.float32)
+    distances, largest = np.empty(len(codes), np.float32), np.zeros(codes.max() + 1)
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
         distances[rows] = distances_from_mean(X[rows], weight[rows])
+        largest[k] = distances[rows].max()
     hashes, from_all = row_hashes(X), distances_from_mean(X, weight)
-    order = np.lexsort((hashes, from_all, distances, codes))
+    order = np.lexsort((hashes, from_all, distances, codes, largest[codes]))
     new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
     folds = np.empty(len(codes), np.intp)
     folds[order] = np.append(0, np.cumsum(new)) % n_folds

@@ -113,8 +113,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     larger one on the path, the first from the certified optimum. A constant feature
     changes nothing; a copy of a feature, although redundant, counts twice in ridge
     penalties, in shrinkage to the diagonal and in the distances by which folds are
-    dealt. Other names of the classes may change the folds, which are dealt class after
-    class in the order of the labels.
+    dealt.
 
     The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
     three logistic regressions with a ridge penalty. All are fitted without each of five
