@@ -24,7 +24,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 from heterolda.estimators import base, gathering
-from heterolda.estimators.base import host_of, settle
+from heterolda.estimators.base import host_of, put_on
 from heterolda.export import export_c
 from heterolda.foundations.arrays import Device, device_of, is_numpy, to_host
 from heterolda.inspection.model_facts import ModelFacts
@@ -92,7 +92,7 @@ def test_predictions_are_those_of_numpy(device, n_classes, model, monkeypatch):
     n = n_classes * 40
     X, y = np.exp(ROWS[:n] / 4), TEXT[:n] if n_classes == 4 else LABELS[:n]
     model = clone(model).fit(X, y)
-    moved = settle(copy.deepcopy(model), device)
+    moved = put_on(copy.deepcopy(model), device)
     weight = np.arange(n) % 3
     assert moved.score(device.put(X), device.put(y), weight) == model.score(
         X, y, weight
@@ -115,7 +115,7 @@ def test_ties_are_broken_as_in_numpy(device, rng):
     model.coef_ = rng.integers(-2, 3, size=model.coef_.shape).astype(float)
     model.intercept_ = rng.integers(-1, 2, size=len(model.coef_)).astype(float)
     X = rng.integers(-2, 3, size=(500, 3)).astype(float)
-    assert_same(model, settle(copy.deepcopy(model), device), X, device, 1e-12)
+    assert_same(model, put_on(copy.deepcopy(model), device), X, device, 1e-12)
 
 
 @pytest.mark.parametrize("few", [0, 1 << 17])
@@ -139,7 +139,7 @@ def test_fits_are_those_of_numpy(device, model, few, monkeypatch):
 
 def test_components_go_there_and_back(device):
     model = HeteroscedasticProjection(2).fit(ROWS, LABELS)
-    moved = settle(copy.deepcopy(model), device)
+    moved = put_on(copy.deepcopy(model), device)
     for X, rtol in ((ROWS, 1e-10), (ROWS.astype(np.float32), 1e-5)):
         result, expected = to_host(moved.transform(device.put(X))), model.transform(X)
         assert result.dtype == expected.dtype
@@ -157,7 +157,7 @@ def test_bad_rows_are_rejected_as_in_numpy(device):
     wrong += [np.where(ROWS > 7, bad, ROWS) for bad in (np.nan, np.inf)]
     for model in (MODELS[0], MODELS[2], MODELS[6]):
         model = clone(model).fit(ROWS, LABELS)
-        moved = settle(copy.deepcopy(model), device)
+        moved = put_on(copy.deepcopy(model), device)
         for rows in wrong:
             with pytest.raises(ValueError, match=r"X|array") as expected:
                 model.predict(rows)
@@ -179,7 +179,7 @@ def test_bad_rows_are_rejected_as_in_numpy(device):
 
 def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
     plain = GaussianLinearDiscriminant().fit(ROWS, LABELS)
-    moved, path = settle(copy.deepcopy(plain), device), tmp_path / "model.json"
+    moved, path = put_on(copy.deepcopy(plain), device), tmp_path / "model.json"
     for ask in (
         lambda model: heterolda.save(model, path) or path.read_text(),
         lambda model: export_c(model, tmp_path / "model.h", "double").path.read_text(),

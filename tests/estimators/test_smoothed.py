@@ -1,4 +1,4 @@
-"""The discriminant of smoothed rows, and what it chooses by rows held out."""
+"""The discriminant of smoothed rows, and what it chooses on held-out rows."""
 
 import numpy as np
 import pytest
@@ -78,8 +78,8 @@ def test_candidates_within_a_standard_error_are_averaged():
     vars(contest)["each_wrong"] = np.array([far, best, near])
     every = np.ones(100, bool)
     assert contest.near_best(every).tolist() == [1, 2]
-    assert contest.is_clearly_fewer(best, far, every)
-    assert not contest.is_clearly_fewer(best, near, every)
+    assert contest.is_clearly_better(best, far, every)
+    assert not contest.is_clearly_better(best, near, every)
     tied, more = best[::-1], best | (np.arange(100) // 4 == 5)
     vars(contest)["each_wrong"] = np.array([tied, best, more])
     contest.cost[best] -= 1e-15  # rounding does not decide which of two is the best

@@ -48,7 +48,7 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
     for arcs, pooled in zip(
         left_out.of_arcs(rules, every), left_out.of_lda(every), strict=True
     ):
-        for p, place in zip(arcs.pairs, arcs.place, strict=True):
+        for p, place in zip(arcs.pairs, arcs.position, strict=True):
             own = moments.pairs[p, place]
             for n, row in enumerate(np.flatnonzero(y == own)):
                 less = np.where(np.arange(len(y)) == row, 0.0, weight)
@@ -58,7 +58,7 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, frequencies):
                 cov = cov + VARIANCE_FLOOR * (S[i] + S[j])
                 mixed = b * cov[i] + a * cov[j]
                 score, distance = arc_score(X[row], m[i], m[j], mixed, share[p])
-                k = np.flatnonzero((arcs.pairs == p) & (arcs.place == place))[0]
+                k = np.flatnonzero((arcs.pairs == p) & (arcs.position == place))[0]
                 assert_allclose(arcs.score[k, n], score, rtol=1e-7, atol=1e-7)
                 assert_allclose(arcs.distance[k, n], distance, rtol=1e-7)
                 p1, p2 = np.bincount(y, less)[[i, j]] if frequencies else priors[[i, j]]

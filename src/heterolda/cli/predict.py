@@ -1,4 +1,4 @@
-"""The command that predicts the rows of files, batch by batch."""
+"""The command that predicts the classes of rows in files, batch by batch."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def _answers(model: Any, X: Array, is_missing: Any, proba: bool) -> list[Any]:
     import pyarrow as pa
 
     classes = model.classes_
-    labels, chances = classes[:0], np.zeros((0, len(classes)))
+    labels, probabilities = classes[:0], np.zeros((0, len(classes)))
     if len(X):
         X = np.where(is_missing[:, None], 0.0, X) if is_missing.any() else X
-        chances = model.predict_proba(X) if proba else chances
-        labels = classes[chances.argmax(axis=1)] if proba else model.predict(X)
+        probabilities = model.predict_proba(X) if proba else probabilities
+        labels = classes[probabilities.argmax(axis=1)] if proba else model.predict(X)
     columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=is_missing)]
     if proba:
-        columns += [pa.array(chance, mask=is_missing) for chance in chances.T]
+        columns += [pa.array(p, mask=is_missing) for p in probabilities.T]
     return columns

@@ -19,8 +19,8 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.wording import named
 
-_MAX_LEVELS = 10_000  # of a categorical column
-_FEW = 10  # rows or levels
+_MAX_LEVELS, _FEW_LEVELS = 10_000, 10  # never more; this many are always allowed
+_MIN_ROWS = 10  # for a level of its own
 _MIN_SHARE = 0.01  # of the rows, for a level of its own
 
 
@@ -57,7 +57,7 @@ def _counted(
 ) -> list[Category]:
     """Count the weights of levels, in one pass over the rows that a fit uses.
 
-    Name all columns that are not categories in one error; warn of similar levels.
+    Raise one error that names all columns with too many levels; warn of similar levels.
     """
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     total = n_rows = 0.0
@@ -80,7 +80,7 @@ def _counted(
     wrong = {
         name: f"column {name!r} has {len(count):,} different values"
         for name, count in counts.items()
-        if len(count) > min(_MAX_LEVELS, max(_FEW, scale * count.total() / 2))
+        if len(count) > min(_MAX_LEVELS, max(_FEW_LEVELS, scale * count.total() / 2))
     }
     if wrong:
         roles = reading.table.without(list(wrong))
@@ -93,7 +93,7 @@ def _counted(
     for name, count in counts.items():
         subject = f"column {name!r} has values that"
         warn_of_similar_labels(sorted(count), subject, "categories")
-    return [_category(name, c, _FEW / scale) for name, c in counts.items() if c]
+    return [_category(name, c, _MIN_ROWS / scale) for name, c in counts.items() if c]
 
 
 def _category(name: str, weights: Counter[str], min_weight: float) -> Category:

@@ -74,8 +74,8 @@ _LARGEST_BLOCK = 1 << 20
 _WORTH_A_THREAD = 1 << 22
 
 
-def settle(estimator, device: Device | None):
-    """Move the fitted arrays of an estimator to a device, and return it."""
+def put_on(estimator, device: Device | None):
+    """Move the fitted arrays of an estimator to a device, and return the estimator."""
     if device is not None:
         for name, value in list(vars(estimator).items()):
             if name.endswith("_") and isinstance(value, np.ndarray):
@@ -84,7 +84,7 @@ def settle(estimator, device: Device | None):
 
 
 def host_of(estimator: Any) -> Any:
-    """Return the estimator, or a copy of it if any of its arrays are not in NumPy."""
+    """Return the estimator, or a copy with its arrays in NumPy if any are elsewhere."""
     if not isinstance(estimator, BaseEstimator):
         return estimator
     before = vars(estimator)
@@ -147,14 +147,14 @@ class OnDevices:
     def __sklearn_array_api_convert__(self, converter):
         """Return a copy with arrays converted as scikit-learn asks."""
         device = device_of(converter(np.zeros(1)), always=True)
-        return settle(copy.copy(host_of(self)), device)
+        return put_on(copy.copy(host_of(self)), device)
 
 
 class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     """A classifier that holds linear rules and a committee of them.
 
     Fitting sets `classes_`, `pairs_`, `coef_`, `intercept_` and `_committee`, one of
-    :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
+    those in :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
     """
 
     @property
@@ -164,7 +164,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return self._committee.temperature
 
     def _blockwise(self, X, method: str, public: str):
-        """Apply a method of the committee to X, for a public method of this name."""
+        """Apply a method of the committee to X; `public` is the method users call."""
         self._check_ready()
         device = same_device(X, self.coef_, self, public)
         if device is None:
@@ -278,7 +278,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels of the largest decision value and probability.
+            For each row, the label with the largest decision value and probability.
         """
         winners = self._blockwise(X, "winners", "predict")
         if is_numpy(self.classes_):  # text stays in NumPy
@@ -417,9 +417,9 @@ def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
     One-vs-all rules, and pairs of classes of one row each, use all classes.
     """
     squares = statistics.squares
-    freedom = np.maximum(statistics.weights - 1, 0.0)
+    dof = np.maximum(statistics.weights - 1, 0.0)
     first, second = pairs.T
-    sums, counts = squares[first] + squares[second], freedom[first] + freedom[second]
+    sums, counts = squares[first] + squares[second], dof[first] + dof[second]
     others = (first < 0) | (counts == 0)
-    sums[others], counts[others] = squares.sum(axis=0), freedom.sum()
+    sums[others], counts[others] = squares.sum(axis=0), dof.sum()
     return np.sqrt(sums / counts[:, None])

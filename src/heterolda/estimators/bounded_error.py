@@ -66,10 +66,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
 
     .. math:: \sum_{j=k}^n \binom nj (1 - q)^j q^{n-j} \le 1 - \text{confidence},
 
-    where q is the largest error rate of the class. With this confidence (in 19 of 20
-    fits, if it is 0.95) the error rate of the class on new rows is at most q. This
-    holds for any distribution and any classifier, provided that rows are independent
-    and new rows of the class come from the same distribution.
+    where q is the largest allowed error rate of the class. With this confidence (in 19
+    of 20 fits, if it is 0.95) the error rate of the class on new rows is at most q.
+    This holds for any distribution and any classifier, provided that rows are
+    independent and new rows of the class come from the same distribution.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         the bounded class set the threshold, so it must not have been fitted to any of
         them; the other class needs no rows.
     max_error : dict or float
-        ``{label: q}``, the largest error rate of one class, between 0 and 1. A float
-        bounds the positive class, ``classes_[1]``.
+        ``{label: q}``, the largest allowed error rate of one class, between 0 and 1. A
+        float bounds the positive class, ``classes_[1]``.
     confidence : float in (0, 1), default=0.95
         Probability, over the draw of the training rows, that the bound holds.
     set_aside : float in (0, 1), default=0.5

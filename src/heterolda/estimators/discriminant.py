@@ -18,7 +18,7 @@ from heterolda.estimators.base import (
     SHRINKAGE,
     LinearClassifier,
     host_of,
-    settle,
+    put_on,
 )
 from heterolda.estimators.calibration import Evidence
 from heterolda.estimators.gathering import (
@@ -49,7 +49,7 @@ from heterolda.statistics.covariances import too_small
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.rows import all_labels
 from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows, needs_no_rows
+from heterolda.statistics.shrinkage import Shrinkage, chosen_on_rows, needs_no_rows
 from heterolda.statistics.wide import in_coordinates, in_span
 from heterolda.tradeoff.frontier import Frontier
 
@@ -144,9 +144,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
         `classes_`. Entries missing from a dictionary cost 1; correct predictions cost
         0. Within each pair, costs multiply the priors.
     max_error : dict or None, default=None
-        For "neyman-pearson": ``{label: q}``, the largest error rate of one class.
-        The bound holds under the fitted Gaussian model; :class:`BoundedErrorClassifier`
-        has one that holds on new rows.
+        For "neyman-pearson": ``{label: q}``, the largest allowed error rate of one
+        class. The bound holds under the fitted Gaussian model;
+        :class:`BoundedErrorClassifier` has one that holds on new rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the solvers that draw random trials, such as "r-hld-1" and "r-hld-2".
 
@@ -335,7 +335,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         stats, rows = training_rows(self, X, y, sample_weight)
         if self.covariance_estimator is not None:
             stats = estimated_statistics(self, stats, rows)
-        return settle(self._solve(stats, rows), device_of(X))
+        return put_on(self._solve(stats, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample):
         """Fit to statistics and a sample of rows that are not in memory."""
@@ -384,7 +384,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
             keep_statistics(self, stats)
         else:
             self._solve(stats)
-        return settle(self, device_of(X))
+        return put_on(self, device_of(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -408,7 +408,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """Solve all pairs, let rows check the rules, and write the attributes."""
         check_several_classes(stats.n_classes)
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
-        chosen = chosen_by_rows(self.shrinkage, inside, rows)
+        chosen = chosen_on_rows(self.shrinkage, inside, rows)
         problem = PairProblem.of(self, stats, chosen, span)
         sample = sampled(rows) if self.guard and rows is not None else None
         guarded, thresholds, evidence = np.zeros(len(problem.pairs), bool), None, 1.0
@@ -541,7 +541,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if priors is not _SAME:
             point["priors"] = priors
         moved = solve_again(host_of(self), point)
-        return settle(moved, device_of(self.coef_, always=True))
+        return put_on(moved, device_of(self.coef_, always=True))
 
     def for_features(self, features):
         """Return the fitted model for a subset of the features.
@@ -564,7 +564,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         names = getattr(self, "feature_names_in_", None)
         mask = feature_mask(features, self.n_features_in_, names)
         restricted_model = host_of(self)._for_features(mask)
-        return settle(restricted_model, device_of(self.coef_, always=True))
+        return put_on(restricted_model, device_of(self.coef_, always=True))
 
     def _fitted_with(self):
         """Return the parameters of the fit, ignoring later calls of set_params."""
@@ -581,7 +581,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
 def solve_again(model, parameters, stats=None, guarded=None):
     """Return a copy of a fitted model with other parameters, solved without rows.
 
-    Choices made by rows are kept: shrinkage, temperature, any `guarded` pairs, and
+    Choices made on rows are kept: shrinkage, temperature, any `guarded` pairs, and
     thresholds, unless the statistics are new.
     """
     thresholds = getattr(model, "_thresholds", None) if stats is None else None

@@ -39,7 +39,7 @@ class Judgement:
 
     See Also
     --------
-    FitRecord : The fit that a judgement belongs to.
+    FitRecord : The record of a fit, which may hold this comparison.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Judgement:
         Returns
         -------
         Judgement
-            The judgement.
+            The comparison.
         """
         labels = np.asarray(truth)
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
@@ -205,7 +205,7 @@ class FitRecord:
     judgement : Judgement or None, default=None
         Accuracy of the model and of LDA on held-out rows, if known.
     categories : tuple of heterolda.data.Category, default=()
-        Categorical columns, which the model has as features of zeros and ones.
+        Categorical columns, which the model sees as features of zeros and ones.
     marks : tuple of str, default=()
         Additional strings for missing values in the files.
     n_columns : int or None, default=None
@@ -271,7 +271,7 @@ def fewer_rows_than_features(model: Any, statistics: Any) -> bool:
 
 
 def feature_meanings(model: Any) -> list[str] | None:
-    """Return the name of each feature, or its category, if the model has names."""
+    """Return the name of each feature, or what it encodes, if the model has names."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None

@@ -1,8 +1,8 @@
 """Replace rules that make more errors on rows than rules for equal covariances.
 
 The certified optimum is that of the Gaussian model. Where the model does not fit the
-rows, it may be far worse than a rule that assumes less: the pair's Fisher rule or, with
-few rows per feature, linear discriminant analysis of all classes.
+rows, it may be far worse than a simpler rule: the pair's Fisher rule or, with few rows
+per feature, linear discriminant analysis of all classes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.rows import Rows
 
-# A rule is replaced by its rival if it makes this share more errors. A smaller share is
+# A rule is replaced if its errors exceed its rival's by this share. A smaller excess is
 # mostly chance, and not worth giving up the optimum of the model for.
 MAX_EXCESS = 0.03
 # Share of fits to Gaussian classes that may draw a warning.
@@ -40,7 +40,7 @@ ScoresByClass = dict[int, tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Errors on rows, of the rules of all pairs and of their rivals."""
+    """Errors that the rules of all pairs and their rivals make on rows."""
 
     guarded: Mask  # pairs whose rival is better
     errors: Array  # of the model's rule and its rival, (2, n_pairs)
@@ -57,7 +57,7 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
     first, second = problem.pairs.T  # -1 stands for all others
     compared = rules.status != Status.SEPARABLE
     compared &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
-    few, rivals = _few(rules, problem), _rivals(rules, problem)
+    few, rivals = _small_classes(rules, problem), _rivals(rules, problem)
     votes, left_out = np.zeros(2), {}
     if problem.one_vs_all:
         errors, variance = _errors_of_one_vs_all(rules, rivals, problem, rows)
@@ -83,7 +83,7 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
 def guarded_rules(
     rules: Rules, problem: PairProblem, rows: Rows
 ) -> tuple[Rules, Mask, ScoresByClass]:
-    """Replace rules that rows contradict with their rivals.
+    """Replace rules that make more errors on rows than their rivals do.
 
     Also return a mask of these pairs, and scores of left-out rows by the new rules.
     """
@@ -105,7 +105,7 @@ def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
 
 
 def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
-    """Return rules in which rivals replace those of some pairs, with their gaps."""
+    """Return the rules with rivals in place of those of some pairs; update gaps."""
     before = rules.take(pairs)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -141,16 +141,16 @@ def scores_by_class(
 ) -> ScoresByClass:
     """Return, for each class, the weights of its rows and their scores by all rules.
 
-    Rules of the class of a row are fitted without it. Where a matrix is singular
-    without the row, the row counts as wrong.
+    In pairs that include the class of a row, the rule is fitted without that row. Where
+    a matrix is singular without the row, the row counts as wrong.
     """
     classes: ScoresByClass = {}
     for record in records:
-        k = int(pairs[record.pairs[0], record.place[0]])
+        k = int(pairs[record.pairs[0], record.position[0]])
         if k not in classes:
             scores = linear_scores(record.rows.X, coef.T, intercept)
             classes[k] = record.rows.frequencies, scores
-        wrong = np.where(record.place == 1, -1.0, 1.0)[:, None]
+        wrong = np.where(record.position == 1, -1.0, 1.0)[:, None]
         score = np.where(np.isnan(record.score), wrong, record.score)
         classes[k][1][:, record.pairs] = score.T
     return classes
@@ -163,7 +163,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     """Return Fisher's rules, unshrunk, or LDA's where a class has few rows."""
     if problem.one_vs_all:
         return rules.fisher
-    few: Mask = np.logical_or(*_few(rules, problem)[problem.pairs].T)
+    few: Mask = np.logical_or(*_small_classes(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
     if problem.is_shrunk and not few.all():
         unshrunk = replace(problem.moments, covariances=problem.stats.covariances())
@@ -175,7 +175,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     return coef, intercept
 
 
-def _few(rules: Rules, problem: PairProblem) -> Mask:
+def _small_classes(rules: Rules, problem: PairProblem) -> Mask:
     """Return a mask of the classes whose errors are counted on left-out rows."""
     weights = problem.moments.weights
     if problem.stats.estimated_by or problem.one_vs_all or rules.rank is None:
@@ -193,9 +193,9 @@ def _with_errors(
     t = 0.5 * D + np.log(priors[:, 1]) - np.log(priors[:, 0])
     variances = np.empty(moments.pairs.shape)
     for k in np.unique(moments.pairs):  # class by class, to save memory
-        pair, place = np.nonzero(moments.pairs == k)
+        pair, position = np.nonzero(moments.pairs == k)
         w = coef[pair]
-        variances[pair, place] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
+        variances[pair, position] = np.einsum("pi,pi->p", w @ moments.covariances[k], w)
     floor = NO_SPREAD * np.abs(D)[:, None]
     deviations = np.sqrt(np.maximum(variances, floor**2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -226,14 +226,14 @@ def _left_out(
 ) -> dict[int, tuple[Array, Array, Array]]:
     """Return weights of left-out rows of small classes, and scores by rivals and rules.
 
-    The rival of a pair that is not compared is its rule.
+    Pairs that are not compared have the scores of their rule for both.
     """
-    pairs, places = problem.pairs, few[problem.pairs]
+    pairs, small = problem.pairs, few[problem.pairs]
     left_out = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
-    pooled = compared & places.any(axis=1)
-    records = left_out.of_arcs(rules, places)
+    pooled = compared & small.any(axis=1)
+    records = left_out.of_arcs(rules, small)
     by_rules = scores_by_class(records, rules.coef, rules.intercept, pairs)
-    by_rivals = scores_by_class(left_out.of_lda(places), *rivals, pairs)
+    by_rivals = scores_by_class(left_out.of_lda(small), *rivals, pairs)
     return {
         k: (weights, np.where(pooled, by_rivals[k][1], scores), scores)
         for k, (weights, scores) in by_rules.items()
@@ -247,16 +247,16 @@ def _count_left_out(
     compared: Mask,
     counts: Array,
 ) -> Array:
-    """Add errors on left-out rows to the counts; return errors of both by votes."""
+    """Add left-out errors to counts; return errors of the votes of rules and rivals."""
     pairs, n_classes = problem.pairs, len(problem.priors)
     votes = vote_weights(rules.error, n_classes, problem.settings.voting)
     errors = np.zeros(2)
     for k, (weights, by_rivals, by_rules) in left_out.items():
         both = by_rules, by_rivals
-        pair, place = np.nonzero((pairs == k) & compared[:, None])
-        wrong, rival = ((scores[:, pair] > 0) != (place == 1) for scores in both)
-        sums = weights @ wrong, weights @ rival, weights @ (wrong != rival)
-        counts[pair, place] = np.transpose(sums)
+        pair, position = np.nonzero((pairs == k) & compared[:, None])
+        wrong, rival_wrong = ((s[:, pair] > 0) != (position == 1) for s in both)
+        sums = weights @ wrong, weights @ rival_wrong, weights @ (wrong != rival_wrong)
+        counts[pair, position] = np.transpose(sums)
         share = problem.priors[k] * weights / max(weights.sum(), 1.0)
         wrong_by_votes = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
         errors += np.array(wrong_by_votes) @ share

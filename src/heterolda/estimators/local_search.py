@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils.parallel import Parallel, delayed
 
-from heterolda.estimators.base import LinearClassifier, host_of, settle
+from heterolda.estimators.base import LinearClassifier, host_of, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import rows_in_memory
 from heterolda.estimators.pair_rules import fit_initial, unfrozen
@@ -37,8 +37,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     This is Algorithm 2 of [1]_, for data that are not normal. It starts from the rule
     :math:`v = (w_0, w)` of a linear classifier. Each iteration moves to the neighbor
     :math:`v_i \pm 0.1 |v_i|` with the fewest training errors, even if it has no fewer
-    than the current rule. The result is the best rule seen. More than two classes are
-    searched pair by pair, on the rows of the pair.
+    than the current rule. The result is the best rule seen. With more than two classes,
+    each pair is searched on its own rows.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         the error counts and the priors of the initial estimator (its sample weights, if
         it has no priors), but not the class statistics.
     n_jobs : int or None, default=None
-        Number of threads over pairs; -1 means all processors. The result does not
-        depend on it.
+        Number of threads to use across pairs; -1 means all processors. The result does
+        not depend on it.
 
     Attributes
     ----------
@@ -160,8 +160,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data, in memory. If they are larger, such as a Dask collection,
-            pass a sample.
+            Training data that fit in memory. From a larger source, such as a Dask
+            collection, pass a sample.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like, default=None
@@ -211,8 +211,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             voting = getattr(estimator, "voting", "weighted")
         self._committee = committee_of(rules, pairs, voting, temperature)
         if isinstance(start, GaussianLinearDiscriminant):
-            settle(start, device_of(X))
-        return settle(self, device_of(X))
+            put_on(start, device_of(X))
+        return put_on(self, device_of(X))
 
     def _search(self, rows, v):
         """Search for the rule of two classes, from the rule v."""
@@ -228,7 +228,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
 
 def _class_costs(class_weight, rows):
-    """Return the cost of an error in each class; None if errors are counted."""
+    """Return the cost of an error in each class; None if all errors cost the same."""
     labels = rows.classes.tolist()
     if class_weight is None:
         return None

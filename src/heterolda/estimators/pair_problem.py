@@ -51,7 +51,7 @@ class PairProblem:
     features: ClassStatistics
     span: Span | None  # coordinates of few rows with many features
     stats: ClassStatistics  # in these coordinates, if there are any
-    chosen: Shrinkage | None  # by held-out rows
+    chosen: Shrinkage | None  # on held-out rows
     shrinkage: Shrinkage  # in use
     criterion: Criterion
     priors: Array  # of the classes

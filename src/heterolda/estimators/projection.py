@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.base import PRIORS, Estimator, OnDevices, accepts_lazy, settle
+from heterolda.estimators.base import PRIORS, Estimator, OnDevices, accepts_lazy, put_on
 from heterolda.estimators.component_guard import try_components, warn_of_bad_components
 from heterolda.estimators.gathering import (
     check_has_statistics,
@@ -95,13 +95,13 @@ class HeteroscedasticProjection(
     ----------
     scalings_ : ndarray of shape (n_features, n_components)
         ``transform(X)`` is ``(X - mean_) @ scalings_``. Within classes the components
-        are uncorrelated and have variance one, by the pooled covariance.
+        are uncorrelated and have variance one, as measured by the pooled covariance.
     mean_ : ndarray of shape (n_features,)
         Mean of the class means, weighted by the priors.
     explained_ : ndarray of shape (n_components,)
         Share of the separation that each component adds,
-        :math:`(E_{c-1} - E_c) / (E_0 - E_d)`, where :math:`E_c` is the bound above in
-        the first c components of the Gaussian model. With fewer rows than features it
+        :math:`(E_{c-1} - E_c) / (E_0 - E_d)`, where :math:`E_c` is the bound above for
+        the Gaussian model in the first c components. With fewer rows than features it
         means little.
     guarded_ : float
         Weight of the pooled covariance that the guard added: 0 if the rows gave no
@@ -131,8 +131,8 @@ class HeteroscedasticProjection(
     The method "error" minimizes the bound from several initial values, the closed forms
     and the normals of the best rules of all pairs, and keeps the best result, so its
     bound is never above theirs. The first component is the best single one within the
-    subspace, the second the best one to add, and so on. With a smaller `n_components`,
-    the components are not the first ones of a larger.
+    subspace, the second the best one to add, and so on. The components for a smaller
+    `n_components` are not simply the first of those for a larger one.
 
     References
     ----------
@@ -210,7 +210,7 @@ class HeteroscedasticProjection(
         if lazy is not None:
             return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
         statistics, rows = training_rows(self, X, y, sample_weight)
-        return settle(self._solve(statistics, rows), device_of(X))
+        return put_on(self._solve(statistics, rows), device_of(X))
 
     def _fit_sampled(self, statistics, sample, progress=silent):
         """Fit to statistics and a sample of rows that are not in memory."""
@@ -257,7 +257,7 @@ class HeteroscedasticProjection(
         if lacks_rows:
             forget_fit(self)
         keep_statistics(self, statistics)
-        return settle(self, device_of(X))
+        return put_on(self, device_of(X))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_statistics(self, statistics):
@@ -358,9 +358,9 @@ class HeteroscedasticProjection(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The best linear prediction of the features from these components, by the
-            pooled covariance within classes and that of the class means. `transform`
-            returns the same components.
+            The best linear prediction of the features from these components, based on
+            the pooled covariance within classes and that of the class means.
+            `transform` returns the same components.
         """
         self._check_ready()
         device = same_device(X, self.scalings_, self, "inverse_transform")
@@ -385,8 +385,8 @@ class HeteroscedasticProjection(
             raise NotFittedError(
                 "this HeteroscedasticProjection cannot transform yet: it has "
                 f"{self.statistics_.weights.sum():g} rows of {listed(self.classes_)}, "
-                "which do not vary in n_components directions or lack a class; call "
-                "partial_fit with more samples"
+                "which vary in fewer than n_components directions or do not cover "
+                "all classes; call partial_fit with more samples"
             )
 
     def __sklearn_tags__(self):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, settle
+from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.votes import committee_of
@@ -50,8 +50,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors; relative frequencies if None.
     n_jobs : int or None, default=None
-        Number of threads over folds. -1 means all processors. The result does not
-        depend on it.
+        Number of threads to use across folds. -1 means all processors. The result does
+        not depend on it.
 
     Attributes
     ----------
@@ -230,8 +230,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.transformation_ = choice.powers
         self.smoothed_error_ = error
         self.path_ = [
-            name | {key: float(column[k]) for key, column in figures.items()}
-            for k, name in enumerate(candidates.names)
+            setting | {key: float(column[k]) for key, column in figures.items()}
+            for k, setting in enumerate(candidates.settings)
         ]
         widths = [row for row in self.path_ if row["width"]]
         best = min(widths, key=lambda row: (row["error"], -row["width"]))
@@ -239,8 +239,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.held_out_error_ = choice.estimate
         calibration = choice.temperature, choice.log_odds
         self._committee = committee_of(rules, pairs, "weighted", *calibration)
-        settle(initial, device_of(X))
-        return settle(self, device_of(X))
+        put_on(initial, device_of(X))
+        return put_on(self, device_of(X))
 
 
 def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:

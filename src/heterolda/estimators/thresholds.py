@@ -71,7 +71,7 @@ class Thresholds:
             score = np.nan_to_num(score)
             total = w.sum(axis=1)
             mean = (w * score).sum(axis=1) / np.maximum(total, _TINY)
-            where = record.pairs, record.place
+            where = record.pairs, record.position
             totals[where], counts[where] = total, np.count_nonzero(w, axis=1)
             means[where] = mean
             sums[where] = (w * (score - mean[:, None]) ** 2).sum(axis=1)

@@ -23,7 +23,7 @@ from heterolda.solvers import all_pairs
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.shrinkage import Shrinkage, chosen_by_rows
+from heterolda.statistics.shrinkage import Shrinkage, chosen_on_rows
 from heterolda.statistics.wide import Span, in_coordinates
 
 # Number of folds. There are fewer with this many rows in total and per coefficient,
@@ -32,13 +32,13 @@ from heterolda.statistics.wide import Span, in_coordinates
 _N_FOLDS, _FEW_FOLDS = 5, 3
 _MANY_ROWS, _MANY_ROWS_PER_COEFFICIENT, _VERY_MANY_ROWS = 2000, 20, 8000
 # Candidates within this many standard errors of the fewest errors are averaged;
-# features stay untransformed only if that saves more than this many standard errors.
+# features stay untransformed only if that is better by this many standard errors.
 _MAX_SIGMAS = 1.0
 _MIN_GAIN = 0.5
 _ROUNDING = 1e-12
 # Lowest temperature, and weight of a row of unknown class added to the held-out rows.
 _MIN_TEMPERATURE = 0.1
-_WRONG = 0.5
+_EXTRA_WEIGHT = 0.5
 
 Powers = PowerTransformation | None  # None leaves features as they are
 
@@ -53,7 +53,7 @@ class Candidates:
     ridges: tuple[float, ...] = ()  # penalties of logistic rules, decreasing
 
     @property
-    def names(self) -> list[dict[str, Any]]:
+    def settings(self) -> list[dict[str, Any]]:
         """Return the settings of each candidate."""
         widths = self.widths[self.n_skipped :]
         return [{"width": float(width), "ridge": None} for width in widths] + [
@@ -70,14 +70,14 @@ class Candidates:
     def problem(
         self, rows: Rows, chosen: Shrinkage | None = None
     ) -> tuple[PairProblem, Rows, Span | None]:
-        """Return the problem of rows, the rows in its coordinates, and their span.
+        """Return the problem for the rows, the rows in its coordinates, and their span.
 
-        The rows choose the shrinkage, unless `chosen` is given.
+        Shrinkage is chosen on these rows, unless `chosen` is given.
         """
         amount, stats = self.discriminant.shrinkage, ClassStatistics.from_rows(rows)
         inside, span, coordinates = in_coordinates(stats, amount, rows)
         rows = coordinates or rows
-        chosen = chosen or chosen_by_rows(amount, inside, rows)
+        chosen = chosen or chosen_on_rows(amount, inside, rows)
         return PairProblem.of(self.discriminant, stats, chosen, span), rows, span
 
     def fit(self, rows: Rows, chosen: Shrinkage | None = None) -> Path:
@@ -100,7 +100,7 @@ class Candidates:
 
 
 class Choice(NamedTuple):
-    """Choice made by held-out rows."""
+    """Choice made on held-out rows."""
 
     chosen: Index  # candidates whose rules are averaged
     powers: Powers
@@ -117,16 +117,16 @@ def choose(
     """Choose among candidates by their errors on held-out rows.
 
     With `transforms`, power transformations compete with untransformed features; powers
-    are estimated without the held-out rows. Shrinkage is chosen by all rows.
+    are estimated without the held-out rows. Shrinkage is chosen on all rows.
     """
-    fold_of_all = held_out_folds(rows)
-    of_all = transformations_of(rows) if transforms else (None, None)
-    held = np.flatnonzero(fold_of_all >= 0)
+    fold_of_row = held_out_folds(rows)
+    overall = transformations_of(rows) if transforms else (None, None)
+    held = np.flatnonzero(fold_of_row >= 0)
     if not len(held):
-        unknown = np.full(len(candidates.names), np.nan)
-        return Choice(np.zeros(1, np.intp), of_all[1], unknown, unknown)
-    n_folds = int(fold_of_all.max()) + 1
-    parts = [rows.take(fold_of_all != f) for f in range(n_folds)]
+        unknown = np.full(len(candidates.settings), np.nan)
+        return Choice(np.zeros(1, np.intp), overall[1], unknown, unknown)
+    n_folds = int(fold_of_row.max()) + 1
+    parts = [rows.take(fold_of_row != f) for f in range(n_folds)]
     transformations: list[tuple[Powers, ...]] = [(None,) * n_folds]
     if transforms:
         transformations = list(zip(*map(transformations_of, parts), strict=True))
@@ -134,15 +134,15 @@ def choose(
             transformations.pop()
     with no_warnings(), one_blas_thread():
         amounts = [
-            candidates.problem(transformed(rows, of_all[k]))[0].chosen
+            candidates.problem(transformed(rows, overall[k]))[0].chosen
             for k in range(len(transformations))
         ]
         paths = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(candidates.fit)(transformed(part, powers), amount)
-            for of_folds, amount in zip(transformations, amounts, strict=True)
-            for part, powers in zip(parts, of_folds, strict=True)
+            for fold_powers, amount in zip(transformations, amounts, strict=True)
+            for part, powers in zip(parts, fold_powers, strict=True)
         )
-    out, fold = rows.take(held), fold_of_all[held]
+    out, fold = rows.take(held), fold_of_row[held]
     priors = candidates.discriminant.priors
     cost = (priors * rows.totals.sum() / rows.totals)[out.codes]
     contests = [
@@ -151,16 +151,16 @@ def choose(
     ]
 
     def decide(f: int) -> tuple[int, Index, Mask]:
-        """Return the choice of the rows of other folds, and the errors of its rule."""
+        """Return the choice made on the other folds, and the errors of its rule."""
         counted = fold != f if (fold != f).any() else fold == f
         chosen = [contest.near_best(counted) for contest in contests]
         wrong = [one.wrong(c) for one, c in zip(contests, chosen, strict=True)]
-        untransformed_wins = contests[0].is_clearly_fewer(wrong[0], wrong[-1], counted)
+        untransformed_wins = contests[0].is_clearly_better(wrong[0], wrong[-1], counted)
         k = 0 if untransformed_wins else len(contests) - 1
         return k, chosen[k], wrong[k]
 
-    # Each fold is predicted by the choice of the others: the smallest of several errors
-    # would be optimistic.
+    # Each fold is predicted with the choice made on the others: the smallest of several
+    # errors would be optimistic.
     weight = out.frequencies * cost
     n_wrong = sum(weight[decide(f)[2] & (fold == f)].sum() for f in range(n_folds))
     k, chosen, _ = decide(-1)
@@ -168,7 +168,7 @@ def choose(
     errors, squares = each_wrong @ weight / total, each_wrong @ (weight * cost) / total
     variance = np.maximum(squares - errors**2, 0.0) / out.frequencies.sum()
     estimate, calibration = float(n_wrong / total), contests[k].calibrated(chosen)
-    return Choice(chosen, of_all[k], errors, np.sqrt(variance), estimate, *calibration)
+    return Choice(chosen, overall[k], errors, np.sqrt(variance), estimate, *calibration)
 
 
 def transformations_of(rows: Rows) -> tuple[Powers, Powers]:
@@ -218,7 +218,7 @@ class _Contest:
 
     rows: Rows  # held out, and transformed as estimated without their fold
     fold: Index
-    cost: Array  # of an error at each row
+    cost: Array  # of an error on each row
     paths: list[Path]  # rules of all candidates, by fold
 
     @classmethod
@@ -262,7 +262,7 @@ class _Contest:
         return np.array([self.wrong(np.array([c])) for c in candidates])
 
     def near_best(self, counted: Mask) -> Index:
-        """Return the candidates within a standard error of the best, by some rows."""
+        """Return the candidates within a standard error of the best, on some rows."""
         wrong, cost = self.each_wrong[:, counted], self.cost[counted]
         weight = self.rows.frequencies[counted] * cost
         error = wrong @ weight
@@ -271,7 +271,7 @@ class _Contest:
         deviation = np.sqrt((wrong ^ best) @ (weight * cost))
         return np.flatnonzero(error <= least + _MAX_SIGMAS * deviation)
 
-    def is_clearly_fewer(self, wrong: Mask, other: Mask, counted: Mask) -> bool:
+    def is_clearly_better(self, wrong: Mask, other: Mask, counted: Mask) -> bool:
         """Return whether a rule makes clearly fewer errors than another."""
         wrong, other, cost = wrong[counted], other[counted], self.cost[counted]
         weight = self.rows.frequencies[counted] * cost
@@ -290,6 +290,6 @@ class _Contest:
         if len(pairs) == 1:
             return log_odds, 1.0
         p = swap_largest_to_winner(couple(scores, log_odds), winners)
-        smoothing = _WRONG / (weight.sum() + _WRONG)
+        smoothing = _EXTRA_WEIGHT / (weight.sum() + _EXTRA_WEIGHT)
         temperature = best_temperature(p, codes, weight, _MIN_TEMPERATURE, smoothing)
         return log_odds, temperature

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # With at least this many features, BLAS would use threads, which cost more than they
-# gain on the matrices of a pair, so it is limited to one. (Threads over pairs gain
+# gain on the matrices of a pair, so it is limited to one. (Threads across pairs gain
 # nothing.)
 _BLAS_THREADS_FROM = 24
 # Pairs are solved in batches whose matrices take about this much memory.

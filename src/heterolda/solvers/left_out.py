@@ -55,7 +55,7 @@ class LeftOutScores:
     """Scores of n rows of one class in P pairs, each by a rule without the row."""
 
     pairs: Index  # (P,)
-    place: Index  # 0 or 1, the position of the class in each of these pairs
+    position: Index  # 0 or 1, the position of the class in each of these pairs
     rows: Rows
     score: Array  # positive for the second class; NaN if there is no rule, (P, n)
     distance: Array  # of the means along w; scores divided by its root are comparable
@@ -83,10 +83,10 @@ class LeftOut:
             members[k] = rows, (rows.X - mean) @ self.lda.basis
         return members
 
-    def of_arcs(self, rules: Rules, places: Mask) -> Iterator[LeftOutScores]:
+    def of_arcs(self, rules: Rules, chosen: Mask) -> Iterator[LeftOutScores]:
         """Yield left-out scores by rules of an arc, for classes of pairs in a mask.
 
-        The mask `places` has shape (n_pairs, 2). Trivial rules change with the priors
+        The mask `chosen` has shape (n_pairs, 2). Trivial rules change with the priors
         only.
         """
         classes, basis = self.moments.pairs, self.lda.basis
@@ -100,7 +100,7 @@ class LeftOut:
         share = _SIGNS * rules.means / np.maximum(distance, _TINY)
         # Variances are raised to a share of S1 + S2, as in the pencil.
         weights = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
-        pairs = np.flatnonzero(np.logical_or(*places.T))
+        pairs = np.flatnonzero(np.logical_or(*chosen.T))
         step = max(1, _BLOCK // max(1, S[0].size))
         for start in range(0, len(pairs), step):
             block = pairs[start : start + step]
@@ -109,14 +109,14 @@ class LeftOut:
                 first * S[classes[block, 0]] + second * S[classes[block, 1]]
             )
             terms = lost[block], share[block], rules.trivial[block]
-            yield from self._scores(block, places[block], inverse, *terms)
+            yield from self._scores(block, chosen[block], inverse, *terms)
 
-    def of_lda(self, places: Mask) -> Iterator[LeftOutScores]:
+    def of_lda(self, chosen: Mask) -> Iterator[LeftOutScores]:
         """Yield left-out scores by pooled LDA, for classes of pairs in a mask."""
-        pairs = np.flatnonzero(np.logical_or(*places.T))
+        pairs = np.flatnonzero(np.logical_or(*chosen.T))
         lost = np.full((len(pairs), 2), self._lost_by_pooled)
         share = np.full((len(pairs), 2), 0.5)
-        yield from self._scores(pairs, places[pairs], None, lost, share)
+        yield from self._scores(pairs, chosen[pairs], None, lost, share)
 
     @property
     def _lost_by_pooled(self) -> float:
@@ -127,7 +127,7 @@ class LeftOut:
     def _scores(
         self,
         pairs: Index,
-        places: Mask,
+        chosen: Mask,
         inverse: Array | None,
         lost: Array,
         share: Array,
@@ -142,10 +142,10 @@ class LeftOut:
         """
         classes, priors = self.moments.pairs[pairs], self.moments.pair_priors[pairs]
         means = (self.moments.means - self.moments.means.mean(axis=0)) @ self.lda.basis
-        for k in np.unique(classes[places]).tolist():
-            at, place = np.nonzero((classes == k) & places)
+        for k in np.unique(classes[chosen]).tolist():
+            at, position = np.nonzero((classes == k) & chosen)
             rows, z = self._members[k]
-            delta = means[classes[at, 1 - place]] - means[k]
+            delta = means[classes[at, 1 - position]] - means[k]
             if inverse is None:
                 normals, y = delta * self.lda.precisions, z[None] * self.lda.precisions
             else:
@@ -155,7 +155,7 @@ class LeftOut:
             wz, dd = normals @ z.T, np.einsum("pi,pi->p", normals, delta)[:, None]
             removed, total = rows.frequencies, self.moments.weights[k]
             e = removed / (total - removed)
-            R = lost[at, place][:, None] * (total * e)
+            R = lost[at, position][:, None] * (total * e)
             divisor = 1 - R * yz
             yy = np.einsum("pni,pni->pn", y, y)
             wy = np.einsum("pni,pi->pn", y, normals)
@@ -165,16 +165,16 @@ class LeftOut:
             t[varies & (divisor < 0)] = np.nan  # M' is indefinite: there is no rule
             distance = dd + e * wz + t * (wz + e * yz)
             distance = np.where(distance > 0, distance, np.nan)
-            score = (1 + e) * (wz + t * yz) - share[at, place][:, None] * distance
-            log_odds = np.log(priors[at, place] / priors[at, 1 - place])[:, None]
+            score = (1 + e) * (wz + t * yz) - share[at, position][:, None] * distance
+            log_odds = np.log(priors[at, position] / priors[at, 1 - position])[:, None]
             if self.frequencies:
                 log_odds = log_odds + np.log1p(-removed / total)
             if trivial is None:
                 score -= log_odds
             else:
                 score = np.where(trivial[at][:, None], -log_odds, score)
-            sign = np.where(place == 0, 1.0, -1.0)[:, None]
-            yield LeftOutScores(pairs[at], place, rows, sign * score, distance)
+            sign = np.where(position == 0, 1.0, -1.0)[:, None]
+            yield LeftOutScores(pairs[at], position, rows, sign * score, distance)
 
 
 def _inverse(matrices: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Shrinkage of class covariances: by a parameter, or chosen by left-out rows."""
+"""Shrinkage of class covariances: by a parameter, or chosen on left-out rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Shrinkage:
     def of(
         cls, statistics: ClassStatistics, shrinkage: Amount, chosen: Shrinkage | None
     ) -> Shrinkage:
-        """Return the amounts chosen by rows, or else by the parameter."""
+        """Return the amounts chosen on rows, or else by the parameter."""
         if chosen is None:
             return cls(*statistics.amounts(shrinkage))
         return chosen if chosen.to_pooled.any() else cls(*statistics.amounts(None))
@@ -79,10 +79,10 @@ def needs_no_rows(estimator: Any) -> bool:
     return True
 
 
-def chosen_by_rows(
+def chosen_on_rows(
     shrinkage: Amount, statistics: ClassStatistics, rows: Rows | None
 ) -> Shrinkage | None:
-    """Return the shrinkage chosen by left-out rows; None if the parameter decides."""
+    """Return the shrinkage chosen on left-out rows; None if the parameter decides."""
     if rows is None or statistics.given or statistics.n_classes < 2:
         return None
     freedom = pooled_freedom(statistics.weights)

@@ -37,8 +37,8 @@ class Subspace:
     """Components of features, and the separation that they explain.
 
     Components are (features - mean) @ scalings. Within classes they are uncorrelated
-    and have variance one, by the pooled covariance. The best linear prediction of the
-    features is components @ loadings + mean.
+    and have variance one, as measured by the pooled covariance. The best linear
+    prediction of the features is components @ loadings + mean.
     """
 
     mean: Array  # average of the class means, by the priors

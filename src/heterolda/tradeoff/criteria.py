@@ -93,28 +93,28 @@ class Criterion:
         """
         if self.costs is None:
             return None
-        price = self.costs[pairs, pairs[:, ::-1]]
+        pair_costs = self.costs[pairs, pairs[:, ::-1]]
         with np.errstate(divide="ignore"):
             # In logarithms, since either factor or the product may be near the limits.
-            log_shares = np.log(priors)[pairs] + np.log(price)
+            log_shares = np.log(priors)[pairs] + np.log(pair_costs)
         shares: Array = np.exp(log_shares - log_shares.max(axis=1, keepdims=True))
         shares = np.maximum(shares, _MIN_SHARE)
-        shares[price == 0] = _NO_COST
+        shares[pair_costs == 0] = _NO_COST
         return shares
 
     def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
-        """Return error rates and risk of rules solved with the cost-weighted priors.
+        """Return error rates and risk of rules found with the cost-weighted priors.
 
         If one of the two errors costs nothing, the rule becomes trivial.
         """
         if self.costs is None:
             return RatedRules(planes, error_rates(planes), planes.error.copy())
-        price = self.costs[pairs, pairs[:, ::-1]]
-        planes = _trivial_where_free(planes, price)
+        pair_costs = self.costs[pairs, pairs[:, ::-1]]
+        planes = _trivial_where_free(planes, pair_costs)
         rates = error_rates(planes)
         parts = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True) * rates
         planes = replace(planes, error=parts.sum(axis=1))
-        return RatedRules(planes, rates, (price * parts).sum(axis=1))
+        return RatedRules(planes, rates, (pair_costs * parts).sum(axis=1))
 
 
 def _reject_contradictions(
@@ -148,12 +148,12 @@ def error_rates(planes: Rules) -> Array:
     return np.where(trivial, np.column_stack([second, 1 - second]), rates)
 
 
-def _trivial_where_free(planes: Rules, price: Array) -> Rules:
+def _trivial_where_free(planes: Rules, pair_costs: Array) -> Rules:
     """Make rules trivial where one of the two errors of a pair costs nothing."""
-    free = np.any(price == 0, axis=1)
+    free = np.any(pair_costs == 0, axis=1)
     if not free.any():
         return planes
-    score = np.where(price[:, 0] == 0, 1.0, -1.0) * -np.log(_NO_COST)
+    score = np.where(pair_costs[:, 0] == 0, 1.0, -1.0) * -np.log(_NO_COST)
     column = free[:, None]
     return replace(
         planes,
@@ -167,7 +167,7 @@ def _trivial_where_free(planes: Rules, price: Array) -> Rules:
 
 
 def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
-    """Return the matrix ``costs[i][j]`` of predicting j if i is true.
+    """Return a matrix: ``costs[i][j]`` is the cost of predicting j when i is true.
 
     In nested dictionaries and data frames, i and j are labels, and missing entries
     are 1.
@@ -236,8 +236,8 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
     if not isinstance(max_error, Mapping) or len(max_error) != 1:
         raise ParameterError(
             "criterion",
-            "='neyman-pearson' needs max_error=..., the largest error rate of one of "
-            f"the two classes, for instance max_error={ {labels[0]: 0.01}!r}; "
+            "='neyman-pearson' needs max_error=..., the largest allowed error rate of "
+            f"one of the two classes, for instance max_error={ {labels[0]: 0.01}!r}; "
             f"got {max_error!r}",
         )
     ((label, q),) = max_error.items()
