@@ -173,7 +173,7 @@ def test_pipelines_of_projections(exporter):
     if exporter.form == "C":
         comment = exporter.comment(model)
         largest = f"{model[-1].bayes_error_.max():.4g} at most"
-        for words in ("64 features into 4 classes", "pixel 63", largest):
+        for words in ("64 features and 4 classes", "pixel 63", largest):
             assert words in comment
 
 

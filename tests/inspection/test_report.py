@@ -134,8 +134,8 @@ def test_two_standard_errors_decide_and_a_rule_no_better_than_one_answer_is_name
     for n, accuracy, lda_accuracy, said in [
         (100, 0.95, 0.90, "Use this model: it is better than LDA by 5.0 points"),
         (100, 0.90, 0.95, "Use LDA (there): it is better than this model by 5.0"),
-        (100, 0.92, 0.95, "two: LDA is ahead by 3.0 points, with"),
-        (100, 0.95, 0.92, "two: this model is ahead by 3.0 points, with"),
+        (100, 0.92, 0.95, "difference: LDA is ahead by 3.0 points, with"),
+        (100, 0.95, 0.92, "difference: this model is ahead by 3.0 points, with"),
         (100, 0.69, 0.69, neither),
         (100, 0.71, 0.71, "Either will do"),
         (50, 0.70, 0.70, "Either will do"),

@@ -5,7 +5,7 @@
 // $d, $k and $p, the numbers of features, classes and rules.
 
 //// comment
-$name: a linear classifier of $d features into $k classes,
+$name: a linear classifier with $d features and $k classes,
 written by heterolda $version.
 
 $origin

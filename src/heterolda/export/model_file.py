@@ -43,7 +43,7 @@ def save(
         The file.
     include_statistics : bool, default=True
         Whether to save the class statistics: weights, means and scatter. Projections
-        and predictions of complete rows do not need them. Predictions of rows with
+        and predictions for complete rows do not need them. Predictions for rows with
         missing values, `partial_fit`, `with_operating_point`, `for_features` and
         `frontier_` do.
 

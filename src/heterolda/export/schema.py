@@ -247,7 +247,7 @@ def _write_labels(classes: NDArray[Any]) -> Any:
 
 
 labels = Kind(
-    "type of NumPy and two or more labels, sorted and distinct",
+    "NumPy dtype and two or more labels, sorted and distinct",
     _read_labels,
     _write_labels,
 )

@@ -247,7 +247,7 @@ def heteroscedasticity_report(
     >>> print(report.verdict)
     Held-out accuracy (10-fold cross-validation, 150 rows): 96.67 %; LDA on the same
     rows: 98.00 %.
-    These rows do not separate the two: LDA is ahead by 1.3 points, with a standard
+    There is no clear difference: LDA is ahead by 1.3 points, with a standard
     error of 0.94 points. Either will do; LDA is simpler.
 
     Statistics alone give the figures of the model:

@@ -12,7 +12,7 @@ from heterolda.foundations.wording import count, named, names_text, points
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Qualifies figures that are computed from the model.
-IF_NORMAL = "if the classes were exactly normal (not counted on rows)"
+IF_NORMAL = "if the classes were exactly normal (not measured on data)"
 FEW_ROWS = (
     "With fewer rows than features any labels can be separated, so errors and pictures "
     "of the fitted model mean nothing."
@@ -57,7 +57,7 @@ def verdict_sentence(
     if judgement.difference:
         lead = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
     end = neither or f"Either will do; {lda} is simpler."
-    return f"These rows do not separate the two: {lead}, {error}. {end}"
+    return f"There is no clear difference: {lead}, {error}. {end}"
 
 
 def guarded_note(pairs: Sequence[Sequence[object]]) -> list[str]:
@@ -81,6 +81,6 @@ def few_rows_note(stats: ClassStatistics) -> list[str]:
         return []
     return [
         f"Classes {named(small)} have fewer than five rows per feature, so their "
-        "covariances are uncertain and errors of the model too low: use more rows or "
+        "covariances are uncertain and the model's errors too low: use more rows or "
         "fewer features."
     ]

@@ -1,4 +1,4 @@
-"""Display rules in the plane of the normal and the widest direction across it."""
+"""Display rules in the plane of the normal and of the largest spread across it."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class BoundaryDisplay(PairDisplay):
             xlim=limits[0],
             ylim=limits[1],
             xlabel="along the normal of the rule",
-            ylabel="widest direction within the rule",
+            ylabel="direction of largest spread within the rule",
         )
 
 
