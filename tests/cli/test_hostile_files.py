@@ -138,8 +138,11 @@ def test_parquet_that_is_odd_cut_or_damaged():
         *((written(columns())[:cut], FIT, False) for cut in (0, 8, 100, -8, -1)),
     ):
         assert check_table(data, ".parquet", command) == accepted
-    data = written(columns(), compression="none", store_schema=False)
-    for word, command in ((b"north", FIT), (b"north", PREDICT), (b"kind", FIT)):
+    columns_of_three = columns(kind=["north", "south", "east"] * 8)
+    data = written(columns_of_three, compression="none", store_schema=False)
+    codes = bytes([0b00_10_01_00, 0b01_00_10_01])  # of 0, 1, 2, 0, 1, 2, 0, 1
+    for word, command in ((b"north", FIT), (b"north", PREDICT), (codes, FIT)):
+        assert word in data
         damaged = data.replace(word, b"\xc3" + word[1:])
         assert not check_table(damaged, ".parquet", command)
 

@@ -71,7 +71,7 @@ def _check_text(batch: Any, path: str) -> None:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if types.is_dictionary(column.type):
             try:
-                column.dictionary.validate(full=True)
+                column.validate(full=True)
             except pa.ArrowInvalid as error:
                 raise ValueError(
                     f"{path}: the text of column {name!r} is damaged: {error}"
