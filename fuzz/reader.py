@@ -61,6 +61,7 @@ class Reader:
         """Check a content; return whether it was accepted, and the defect, if any."""
         trouble, accepted, start = None, False, time.process_time()
         _forget_peak()
+        held = peak()
         faulthandler.dump_traceback_later(SECONDS_OF_WAITING, exit=True)
         try:
             with warnings.catch_warnings():
@@ -71,8 +72,8 @@ class Reader:
         faulthandler.cancel_dump_traceback_later()
         if trouble is None and time.process_time() - start > SECONDS_OF_A_FILE:
             trouble = f"longer than {SECONDS_OF_A_FILE:g} s"
-        if trouble is None and peak() > BYTES_OF_MEMORY:
-            trouble = f"memory of {peak() / 1e6:.0f} MB"
+        if trouble is None and peak() - held > BYTES_OF_MEMORY:
+            trouble = f"memory of {(peak() - held) / 1e6:.0f} MB"
         return accepted, trouble
 
 
