@@ -98,7 +98,7 @@ def parts(errors: Record) -> dict[str, str]:
         "fitted": f"With {FEATURES} features and 100 rows per class, a fit to exactly "
         f"Gaussian classes reports an error of {few['reported']}; the true error of "
         f"its rule is {few['true']}, that of the best line {few['optimum']} and that "
-        f"of LDA {few['lda']} (means over {PROBLEMS} drawn problems).",
+        f"of LDA {few['lda']} (means over {PROBLEMS} random problems).",
         "fitted, rows": section_table(head, rows),
         "fitted, machine": origin("fitted_gaussians", "Fitted Gaussians"),
     }

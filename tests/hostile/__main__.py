@@ -102,8 +102,8 @@ def parts(results):
     trials = sum(row["trials"] for row in rows.values())
     wrong = sum(len(row["wrong"]) for row in rows.values())
     return {
-        "hostile": f"We tried {len(rows)} inputs such as users have: heterolda answers "
-        f"{ours[RIGHT]} of them correctly, some with a warning, rejects the "
+        "hostile": f"We tried {len(rows)} inputs that users might supply: heterolda "
+        f"answers {ours[RIGHT]} of them correctly, some with a warning, rejects the "
         f"{ours[REJECTED]} that have no right answer with a clear error, and gets "
         f"{ours[WRONG] or 'none'} wrong. scikit-learn's LDA at its defaults gives "
         f"{lda[WRONG]} wrong answers silently, {lda[NUMERIC]} with NaN or a "
