@@ -122,10 +122,12 @@ def check(data, ending, command=None):
 
 
 def _check_rows(text):
-    csv.field_size_limit(10 * MAX_BYTES)
     delimiter = re.search('(.)"?probability_', text)[1]  # that of the data
+    limit = csv.field_size_limit(10 * MAX_BYTES)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    check_probabilities(next(rows), list(islice(rows, 1000)))
+    header, *rows = islice(rows, 1001)
+    csv.field_size_limit(limit)
+    check_probabilities(header, rows)
 
 
 def text_seeds():
