@@ -72,7 +72,7 @@ plt.show()
 
 # %%
 # How many components? For both classifiers, four components are as accurate as six of
-# LDA's; LDA has at most nine, one fewer than classes.
+# LDA's; LDA has at most nine, one fewer than there are classes.
 
 styles = {
     "PCA": {"color": "#8a8a8a", "ls": "-.", "marker": "s"},

@@ -108,7 +108,7 @@ OF_ESTIMATORS = [
     (LNS(step=0), {}, "'step'"),
     (LNS(class_weight={"e": 2.0}), {}, r"labels \['e'\] that are not among"),
     (LNS(class_weight={"a": -1.0}), {}, "class_weight must be positive"),
-    (LNS(DecisionTreeClassifier()), {}, "has no coef_ and intercept_", TypeError),
+    (LNS(DecisionTreeClassifier()), {}, "has no coef_ or intercept_", TypeError),
     (LNS(LinearRegression()), {}, "must be a linear classifier, got Lin", TypeError),
     (frozen(LinearSVC()), {}, "not fitted"),
     (frozen(LogisticRegression().fit(X[:, :2], FOUR)), {}, "2 features, but X has 3"),

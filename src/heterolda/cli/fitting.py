@@ -1,4 +1,4 @@
-"""Fit to files, with all rows in memory or batch by batch, and describe the fit."""
+"""Fit models to files, with all rows in memory or batch by batch, and describe them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def estimator_of(settings: Any, missing: str) -> Any:
 def fit_and_report(
     model: Any, table: Table, name: str, out: Path | None, cv: int | None, seed: int
 ) -> None:
-    """Fit, print the result, and finally save the model.
+    """Fit a model, save it if `out` is given, and print the result.
 
     Accuracy is estimated with `cv` folds; by default (None), only if that is quick.
     """
@@ -93,8 +93,8 @@ def fit_and_report(
         if fitted.n_incomplete:
             rows_text = f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')}"
             note(
-                f"{rows_text} with missing values: EM uses the observed ones, which is "
-                "valid if values are missing at random given these"
+                f"{rows_text} with missing values: EM uses the observed values, which "
+                "is valid if the others are missing at random given these"
             )
         if cv != 0 and not hasattr(fitted.model, "bound_"):
             try:
@@ -190,7 +190,7 @@ def _fit_batches(
     note(*training_traps(gathered.reading, rows))
     model = labeled(model, stats.classes)._fit_sampled(stats, sample)
     numbers = gathered.reading.n_rows, gathered.n_incomplete
-    if gathered.n_incomplete:  # EM's moments do not add up, and the sample is filled in
+    if gathered.n_incomplete:  # EM's moments are not sums, and the sample is filled in
         return _Fitted(model, *numbers)
     if is_whole:
         return _Fitted(model, *numbers, rows)
@@ -205,7 +205,7 @@ def _compare_with_lda(
     """Compare a fit with LDA by cross-validation, by default only if that is quick."""
     model, rows = fitted.model, fitted.rows
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fits without some rows
+        warnings.simplefilter("ignore")  # from refits without some rows
         if n_folds is None:
             is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
             if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
@@ -224,8 +224,8 @@ def _compare_with_lda(
 def _own_estimate(model: Any, rows: Any) -> Judgement:
     """Return the accuracy from the cross-validation of a fit, and that of LDA.
 
-    The rows predicted correctly are unknown, so the standard error is of unpaired
-    accuracies: an upper bound, since both tend to misclassify the same rows.
+    The rows predicted correctly are unknown, so the standard error is that of
+    unpaired accuracies: an upper bound, since both tend to misclassify the same rows.
     """
     error = model.held_out_error_
     if not np.isfinite(error):

@@ -170,8 +170,8 @@ def _option(parameter: str, value: Any = None) -> str:
 class StatusLine:
     """Show the status of a command on a line of the terminal, and erase it at the end.
 
-    Call it with a text and the share of the work done or NaN. It shows nothing if it is
-    `quiet` or standard error is not a terminal.
+    Call it with a message and the share of the work done or NaN. It shows nothing if it
+    is `quiet` or standard error is not a terminal.
     """
 
     def __init__(self, quiet: bool = False) -> None:

@@ -56,7 +56,7 @@ def missing_for(model: Any, missing: str | None) -> str:
     if missing == "em" and not takes_missing:
         raise ParameterError(
             "missing",
-            "='em' needs a model that is not refined, and a bounded model fitted "
+            "='em' needs a model that is not refined and, if bounded, was fitted "
             "with it: choose missing='drop'",
         )
     if takes_missing:
@@ -73,7 +73,7 @@ def missing_notes(n_incomplete: int) -> list[str]:
 
 
 def model_table(model: Any, data: list[str], text: Format, **settings: Any) -> Table:
-    """Return the table that a model needs, in the format of its fit and of options."""
+    """Return the table that a model needs, in the format of its fit and the options."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError(

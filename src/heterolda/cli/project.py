@@ -26,7 +26,7 @@ def project(
         int | None,
         opt.model(
             "NUMBER",
-            "Number of components. By default one fewer than classes, at least two.",
+            "How many; by default, one fewer than there are classes, and at least two.",
             min=1,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def project(
     - `heterolda project 'parts/*.parquet' -t kind --exclude id -o small.parquet`
 
     Components are weighted sums of the features that separate the classes by their
-    means and by their spreads. The table of --out has the columns that are not
+    means and by their spreads. The --out table has the columns that are not
     features, unchanged, then component_1, component_2 and so on. Rows keep their order.
     Files are read and written in pieces, so they may be larger than memory.
     """

@@ -34,7 +34,7 @@ def warn_of_reading(message: str) -> None:
 
 @dataclass(eq=False)
 class Encoding:
-    """The encoding of a text, as detected so far, and its byte-order mark."""
+    """The encoding of text, as detected so far, and its byte-order mark."""
 
     name: str = "utf-8"
     mark: bytes = b""
@@ -113,7 +113,7 @@ def number_pattern(decimal: str, grouped: bool | None = False) -> re.Pattern[str
 def as_utf8(
     pieces: Iterable[bytes], where: str, encoding: Encoding | None = None
 ) -> Iterator[bytes]:
-    """Yield a text in UTF-8, without its byte-order mark.
+    """Yield text in UTF-8, without its byte-order mark.
 
     UTF-16 is recognized by its byte-order mark. Text that is not UTF-8 is read as
     Windows-1252, which includes Latin-1. `encoding` is set to the detected encoding.

@@ -56,7 +56,7 @@ def gather(
 ) -> Gathered:
     """Gather class statistics, and a sample of each class, in one pass.
 
-    The hash of a row determines its fold. Moments by EM do not add up, so there are no
+    The hash of a row determines its fold. EM's moments are not sums, so there are no
     folds if rows are incomplete. Incomplete rows that do not fit in memory are read
     again for each step.
     """

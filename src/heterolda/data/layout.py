@@ -1,4 +1,4 @@
-"""Detect delimiter, column names and decimal mark of a text from its first lines."""
+"""Detect delimiter, column names and decimal mark of text from its first lines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a line for Excel
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text."""
+    """The layout of a text table."""
 
     names: list[str]  # of all columns
     unnamed: list[str]  # those without a name in the text
@@ -52,7 +52,7 @@ class _Row(NamedTuple):
 
 
 def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
-    """Detect the layout of a text from its first lines, which are complete.
+    """Detect the layout of a text table from its first lines, which are complete.
 
     Settings in `text` are kept. `usual` is the delimiter that the file name suggests.
     Spaces around names are removed, and columns without a name are called column_1 and

@@ -58,7 +58,7 @@ def statistics_from_batches(
         :meth:`ClassStatistics.from_data` does. If the incomplete rows do not fit in
         512 MB, it reads the source again for each of its steps.
     progress : callable
-        Called after each batch with a text, the number of rows so far, and NaN.
+        Called after each batch with a message, the number of rows so far, and NaN.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def fit_batches(
         ``GaussianLinearDiscriminant(missing="em")``, which also predicts
         incomplete rows.
     progress : callable
-        Called after each batch of the first pass with a text, the number of rows so
-        far, and NaN.
+        Called after each batch of the first pass with a message, the number of rows
+        so far, and NaN.
 
     Returns
     -------

@@ -184,7 +184,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Expected cost of each rule; equal to the error if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
         Certificate, (value - proven lower bound) / value, of what the criterion
-        minimizes: the error, the risk, the larger error rate (minimax) or the unbounded
+        minimizes: error, risk, the larger error rate (minimax) or the unconstrained
         one (neyman-pearson). NaN for solvers without a certificate, and where left-out
         rows set the threshold or rounding blurs the covariances. A variance that cannot
         be distinguished from zero is raised to 1e-7 of that of both classes, with a

@@ -96,7 +96,7 @@ def _frozen_rules(
 def _of_pair(
     estimator: Any, rows: Rows, costs: Array | None, pair: list[int]
 ) -> tuple[Any, Rows, Array | None]:
-    """Return a clone, rows and costs of two classes, relabeled 0 and 1 if of more."""
+    """Return a clone, rows and costs of a pair; one of several is relabeled 0 and 1."""
     model = clone(estimator)
     if len(rows.classes) == 2:
         return model, rows, costs
@@ -137,7 +137,7 @@ def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array,
     name = type(unfrozen(estimator)).__name__
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
-            f"estimator {name} has no coef_ and intercept_ after fit: pass the linear "
+            f"estimator {name} has no coef_ or intercept_ after fit: pass the linear "
             "classifier itself, and put other steps before the search: "
             "make_pipeline(StandardScaler(), LocalNeighborhoodSearch(classifier))"
         )

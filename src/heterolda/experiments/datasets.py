@@ -178,7 +178,7 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     Parameters
     ----------
     name : str
-        A name of the catalog.
+        A name in the catalog.
     data_dir : path-like, default=None
         Folder with files ``<name>.csv.gz``; by default that of the environment variable
         HETEROLDA_DATA. A set without a file there is fetched from OpenML, or taken from
@@ -253,7 +253,7 @@ def dataset_file(name: str, data_dir: DataDir) -> Path | None:
 def write_sample(
     name: str, path: str | os.PathLike[str], data_dir: DataDir = None
 ) -> Path:
-    """Write a data set to a CSV file, the labels last in a column ``class``."""
+    """Write a data set to a CSV file, the labels last in the column ``class``."""
     X, y = load_dataset(name, data_dir)
     columns, labels = [f"x{j + 1}" for j in range(X.shape[1])], y.tolist()
     if CATALOG[name].kind == "bundled":  # with names

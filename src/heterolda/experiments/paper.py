@@ -10,7 +10,7 @@ __all__ = ["METHODS", "TABLES", "printed_figure", "printed_row", "slips"]
 
 _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
-# Rows by data set, by number of the table.
+# Rows by data set, by table number.
 TABLES = {int(number): rows for number, rows in _PAPER["table"].items()}
 # Sets that are not in Table 1, and the sets with which they are compared.
 _VARIANTS = {"D2-0.53": "D2"}

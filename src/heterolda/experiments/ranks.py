@@ -26,8 +26,8 @@ class Comparison:
     ranks: Array  # the average ranks in the same order; 1 is the best
     chi_square: float  # Friedman's, corrected for ties; NaN for two methods
     p_value: float  # NaN for two methods
-    critical_difference: float  # average ranks closer than this do not differ
-    cliques: list[tuple[int, int]]  # first and last index of groups that do not differ
+    critical_difference: float  # methods this far apart in average rank differ
+    cliques: list[tuple[int, int]]  # first and last index of methods that do not differ
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
@@ -44,7 +44,7 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 def compare_ranks(methods: list[str], scores: Array, alpha: float = 0.05) -> Comparison:
     """Compare methods by scores of shape (n_datasets, n_methods); larger is better.
 
-    Equal scores share their average rank. There must be two data sets and two methods.
+    Equal scores share their average rank. It takes at least two data sets and methods.
     """
     n, k = scores.shape
     ranks = rankdata(-scores, axis=1).mean(axis=0)

@@ -125,7 +125,7 @@ def _ranking(results: Results) -> Block:
 
 
 def _draw_ranks(canvas: Any, comparison: Comparison) -> None:
-    """Draw the average ranks, with a thick line over groups that do not differ."""
+    """Draw the average ranks, with thick lines over methods that do not differ."""
     axes = canvas.subplots()
     ranks, names = comparison.ranks, comparison.methods
     half = (len(names) + 1) // 2

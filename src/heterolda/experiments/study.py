@@ -68,7 +68,7 @@ __all__ = ["METHODS", "Study", "Task", "resolve_methods"]
 
 
 def _pure(solver: str) -> Any:
-    """Return the discriminant of the paper, without shrinkage and guard."""
+    """Return the discriminant of the paper, without shrinkage or the guard."""
     return GaussianLinearDiscriminant(solver=solver, guard=False, shrinkage=0.0)
 
 
@@ -81,7 +81,7 @@ def _scaled(model: Any) -> Any:
     return make_pipeline(StandardScaler(), model)
 
 
-# The paper's seven, then two of ours and three of scikit-learn. The SVM has a small
+# The paper's seven, then two of ours and three from scikit-learn. The SVM has a small
 # cache, because the default of 200 MB costs memory and saves no time.
 METHODS: dict[str, Any] = {
     "pairwise-lda": _pure("fisher"),
@@ -106,7 +106,7 @@ def resolve_methods(names: Sequence[str]) -> list[str]:
 
 
 class Task(NamedTuple):
-    """A fold, and the methods to run on it; trial and fold count from 0."""
+    """A fold, and the methods to run on it; trials and folds are numbered from 0."""
 
     dataset: str
     trial: int
@@ -121,18 +121,18 @@ class Study:
     Parameters
     ----------
     datasets : list of str, or dict
-        Names of the catalog; or data by name, each a pair (X, y), or None for a set
-        of the catalog.
+        Names in the catalog; or data by name, each a pair (X, y), or None for a set
+        in the catalog.
     methods : list of str, or dict
-        Names of `METHODS`; or scikit-learn classifiers by name, or None for one of
+        Names in `METHODS`; or scikit-learn classifiers by name, or None for one of
         `METHODS`.
     trials : int, default=1
         Number of shuffles.
     folds : int, default=10
         Number of folds of each shuffle.
     seed : int, default=0
-        Trial t uses ``seed + t`` for the shuffle and for every parameter
-        ``random_state`` of the methods.
+        Trial t uses ``seed + t`` for the shuffle and for every
+        ``random_state`` parameter of the methods.
     data_dir : path-like, default=None
         Folder of the catalog's files, as for `load_dataset`.
 
@@ -205,7 +205,7 @@ class Study:
         return X[train], y[train], X[test], y[test]
 
     def evaluate(self, task: Task) -> tuple[list[Row], list[str]]:
-        """Run the methods of a task; return rows and messages on failures."""
+        """Run the methods of a task; return rows and messages about failures."""
         rows, failures = [], []
         split = self.split(task)
         with threadpool_limits(1):
@@ -236,7 +236,7 @@ class Study:
         jobs : int, default=1
             Number of processes.
         progress : callable, default=None
-            Called with a text on the last task and the share of the work done.
+            Called with the last task, as text, and the share of the work done.
 
         Returns
         -------
@@ -318,7 +318,7 @@ class Study:
         if old is None or not old.rows:
             path.write_text(",".join(Row._fields) + "\n", encoding="utf-8")
             return set()
-        with open(path, "r+b") as file:  # remove a line that a crash has cut
+        with open(path, "r+b") as file:  # remove a line that a crash cut short
             file.truncate(file.read().rfind(b"\n") + 1)
         return {row.key for row in old.rows}
 

@@ -19,7 +19,7 @@ from heterolda.foundations.wording import text_table
 __all__ = ["FORMATS", "Table", "make_table", "render_table"]
 
 BEST, FEWER, MISSING = "*", "†", "–"
-LEGEND = f"{BEST} best of its line; {MISSING} no result"
+LEGEND = f"{BEST} best in its row; {MISSING} no result"
 _PEER = "pairwise-lda"  # times are relative to it, if a study has it
 _WIDTH = 88
 _PANEL = 5  # methods side by side on a terminal
@@ -46,9 +46,9 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a study: rows of data set, line, and a marked entry for each method.
+    """A table of a study; a row has a data set, a heading and an entry for each method.
 
-    Only the first line of a data set has its name.
+    Only the first row of a data set has its name.
     """
 
     title: str
@@ -105,7 +105,7 @@ _KINDS = {
         "Mean Bayes error of the pairs of classes",
         "The error that the fitted Gaussian model predicts for its rules, averaged "
         "over pairs, folds and trials, in %; for the paper's sets also times 10/n, as "
-        "in the paper. No rows are counted.",
+        "in the paper. No errors are counted.",
         _bayes_errors,
         min,
     ),
@@ -127,9 +127,9 @@ _KINDS = {
 
 
 def make_table(results: Results, number: int) -> Table:
-    """Make a table of a study, by the paper's number.
+    """Make a table of a study, given its number in the paper.
 
-    Methods without a figure are left out. Figures of fewer folds are marked, and are
+    Methods without a figure are left out. Figures from fewer folds are marked, and are
     never marked as best.
     """
     if number not in _KINDS:
@@ -168,12 +168,12 @@ def make_table(results: Results, number: int) -> Table:
 
 
 def _marked(line: Line, cells: Cells, best: Callable[..., str]) -> dict[str, str]:
-    """Return figures by method as text, marked if best or of fewer folds."""
+    """Return figures by method as text, marked if best or from fewer folds."""
     texts = {method: line.text(method) for method in line.figures}
     complete = {method for method in texts if cells[method].complete}
-    goal = best((texts[m] for m in complete), key=float, default="")
+    best_text = best((texts[m] for m in complete), key=float, default="")
     return {
-        m: text + (BEST if text == goal else "") if m in complete else text + FEWER
+        m: text + (BEST if text == best_text else "") if m in complete else text + FEWER
         for m, text in texts.items()
     }
 
@@ -230,7 +230,7 @@ def render_table(results: Results, table: int, format: str = "text") -> str:
     results : Results
         From `read_results` or `Study.run`.
     table : {2, 3, 4}
-        The paper's number: Bayes error, accuracy or training time.
+        Its number in the paper: Bayes error, accuracy or training time.
     format : {"text", "markdown"}, default="text"
         For terminals or for web pages.
 

@@ -52,7 +52,7 @@ def to_onnx(
     model : estimator
         A GaussianLinearDiscriminant, a SmoothedLinearDiscriminant, a
         LocalNeighborhoodSearch, a BoundedErrorClassifier of a discriminant, a
-        HeteroscedasticProjection or a Pipeline, which may have steps of scikit-learn.
+        HeteroscedasticProjection or a Pipeline, which may have scikit-learn steps.
         Labels are strings or integers; booleans and whole floats become integers.
     path : str, path-like or None, default=None
         File to write, whole or not at all. If None, no file is written.

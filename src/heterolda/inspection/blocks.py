@@ -211,7 +211,7 @@ def _picture(figure: Figure) -> str:
     # Equal models give equal pages.
     settings = {"svg.hashsalt": "heterolda", "svg.fonttype": "path", "font.size": 11}
     with plt.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of glyphs that a font lacks
+        warnings.simplefilter("ignore")  # about glyphs that a font lacks
         # A figure of pyplot would open a window and stay in memory.
         canvas = plt.Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)

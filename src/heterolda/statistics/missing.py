@@ -147,7 +147,7 @@ def completed(
     """Return deviations of rows from class means, with missing values predicted.
 
     Also return, for each class, the sum of the covariances of the missing values, and
-    the log-likelihood of the observed ones without constants and determinants.
+    the log-likelihood of the observed ones without constants or determinants.
     """
     k, d = means.shape
     t = rows.Z[:, :1]

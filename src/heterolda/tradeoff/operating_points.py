@@ -1,9 +1,9 @@
 """Rules on the arc that are optimal for criteria other than the error.
 
 The arc of admissible rules is the optimal trade-off between the two error rates of a
-pair of classes: along it e1 increases and e2 decreases. So
+pair of classes: along it e1 = Phi(-y1) increases, and e2 = Phi(-y2) decreases. So
 
-- costs multiply the priors, and least risk is least error under the products;
+- costs multiply the priors: least risk is least error with the products as priors;
 - the minimax rule is the only root of y1 = y2, where both error rates are equal;
 - the Neyman-Pearson rule for "e1 <= q" is the only root of y1 = Phi^-1(1 - q), and
   for "e2 <= q" that of y2 = Phi^-1(1 - q).
@@ -25,7 +25,7 @@ from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status
 
-# A point this far (relatively) beyond a Neyman-Pearson rule proves it.
+# A point this far (relatively) beyond a Neyman-Pearson rule bounds its gap.
 _BEYOND = 1e-13
 
 
@@ -81,8 +81,8 @@ class OperatingPoint:
 class Minimax:
     """Rule that minimizes the larger error rate, which makes both equal.
 
-    Its gap is that of the larger error rate. No rule has a larger error rate below
-    min(e1, e2) at any point of the arc, because from there one of the two increases in
+    Its gap is that of the larger error rate. Each point of the arc proves that no rule
+    brings it below that point's min(e1, e2): from there, one of the two increases in
     either direction.
     """
 
@@ -110,8 +110,8 @@ class Minimax:
 class NeymanPearson:
     """Rule of least error in one class, given a bound on that of the other.
 
-    Its gap is that of the unbounded error rate: no rule within the bound has less than
-    a point of the arc where the bound is exceeded.
+    Its gap is that of the other error rate: no rule within the bound has a lower one
+    than a point of the arc where the bound is exceeded.
 
     Parameters
     ----------
