@@ -79,6 +79,7 @@ def predicting(out, **settings):
     with start("predict", "m.json", "-", "-o", out, **settings) as process:
         process.stdin.write(b"x0,x1,x2\n" + b"1,2,3\n" * 20_000)
         wait_for(lambda: any(p.stat().st_size for p in out.parent.iterdir()))
+        time.sleep(0.2)  # Python handles a signal just before a read only after it
         assert not out.exists()
         try:
             yield process

@@ -79,6 +79,7 @@ def test_damaged_files_are_rejected(tmp_path, make_classes, rng, monkeypatch):
         ({"given": np.array(1)}, "do not fit together"),
         ({"estimated_by": np.array(1)}, "do not fit together"),
         ({"feature_names": np.array(["a", "b"])}, "do not fit together"),
+        ({"means": skew[0, :, :0], "scatters": skew[:, :0, :0]}, "do not fit"),
         ({"weights": np.full(3, np.nan)}, "weights contains NaN"),
         ({"means": good["means"] * np.nan}, "means contains NaN"),
         ({"format": np.array(2)}, "its format is not 1"),

@@ -145,6 +145,7 @@ def read_moments(content: dict[str, NDArray[Any]]) -> dict[str, Any]:
         or given.dtype.kind != "b"
         or (estimated_by is not None and estimated_by.dtype.kind != "U")
         or not np.array_equal(np.unique(classes), classes)
+        or not means.shape[1]
         or (names is not None and names.shape != means.shape[1:])
     ):
         raise ValueError(_INCONSISTENT)
