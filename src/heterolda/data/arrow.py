@@ -64,7 +64,7 @@ def _is_long(kind: Any) -> bool:
 
 
 def _check_text(batch: Any, path: str) -> None:
-    """Raise ValueError if text is damaged."""
+    """Raise ValueError if text, or the codes of text, are damaged."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -74,7 +74,8 @@ def _check_text(batch: Any, path: str) -> None:
                 column.validate(full=True)
             except pa.ArrowInvalid as error:
                 raise ValueError(
-                    f"{path}: the text of column {name!r} is damaged: {error}"
+                    f"{path}: column {name!r} is damaged: write the file again "
+                    f"({error})"
                 ) from error
 
 

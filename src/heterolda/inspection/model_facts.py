@@ -89,10 +89,8 @@ class ModelFacts:
         text = f"{kind} of {count(sizes[0], 'class')} and {count(sizes[1], 'feature')}"
         if self.discriminant is None:
             return f"{text}."
-        settings, estimated_by = (
-            self.settings,
-            getattr(self.statistics, "estimated_by", None),
-        )
+        settings = self.settings
+        estimated_by = getattr(self.statistics, "estimated_by", None)
         is_smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
         parts = {
             f"solver {settings['solver']}": True,

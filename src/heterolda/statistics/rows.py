@@ -176,7 +176,7 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
     total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
     if frequency_factor(total, n_rows) == 1:
         return weights
-    weights /= weights.max()  # n_rows / total may overflow; equal weights become one
+    weights = weights / weights.max()  # n_rows / total may overflow
     scaled: Array = weights * (n_rows / weights.sum())
     return scaled
 
