@@ -10,11 +10,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -22,11 +21,11 @@ from heterolda.estimators.base import Estimator, host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
-from heterolda.estimators.held_out import distances_from_mean
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.arrays import Array, Index, reject_device
+from heterolda.foundations.arrays import Array, reject_device
+from heterolda.foundations.draws import set_aside
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
@@ -42,7 +41,6 @@ from heterolda.foundations.validation import (
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.rows import check_frequencies, copies_of_rows
-from heterolda.statistics.samples import row_hashes
 from heterolda.tradeoff.criteria import check_max_error, error_rates
 
 # Scores that differ by less than this share of their size count as equal: the score of
@@ -69,7 +67,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     where q is the largest allowed error rate of the class. With this confidence (in 19
     of 20 fits, if it is 0.95) the error rate of the class on new rows is at most q.
     This holds for any distribution and any classifier, provided that rows are
-    independent and new rows of the class come from the same distribution.
+    independent and new rows of the class come from the same distribution. Rows are
+    drawn by number, whatever their values are, so the result depends on their order.
 
     Parameters
     ----------
@@ -87,8 +86,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     set_aside : float in (0, 1), default=0.5
         Share of the rows of the bounded class to hold out.
     random_state : int, RandomState instance or None, default=0
-        Seed for choosing the held-out rows. Choosing among the results of several seeds
-        voids the guarantee.
+        Seed for drawing the held-out rows by their numbers. Choosing among the results
+        of several seeds voids the guarantee.
 
     Attributes
     ----------
@@ -226,9 +225,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         if frozen:
             held_out, inner = copies, host_of(self.estimator)
         else:
-            copies = _by_value(X, copies)
-            order = check_random_state(self.random_state).permutation(len(copies))
-            held_out, remaining = np.sort(copies[order[:n]]), copies[order[n:]]
+            parts = set_aside(len(copies), n, self.random_state)
+            held_out, remaining = (copies[part] for part in parts)
             model = self._unfitted(bound, y, classes, weights)
             weights = np.where(is_bounded, 0.0, weights)
             np.add.at(weights, remaining, 1)
@@ -426,19 +424,6 @@ def _two_classes(y, weights) -> np.ndarray:
             "weights",
         )
     return labels
-
-
-def _by_value(X, rows: Index) -> Index:
-    """Sort rows by their distance from the mean, if they are numeric.
-
-    The choice of held-out rows then does not depend on the order or units of X.
-    """
-    try:
-        values = X[rows] if issparse(X) else np.asarray(safe_indexing(X, rows), float)
-        distances = distances_from_mean(values, np.ones(len(rows)))
-        return rows[np.lexsort((row_hashes(values), distances))]
-    except (TypeError, ValueError):
-        return rows
 
 
 def _fitted(model, X, y, weights, *, weighted):
