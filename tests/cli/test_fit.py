@@ -18,8 +18,8 @@ from heterolda import (
 )
 from heterolda.cli import fitting
 from heterolda.estimators.held_out import held_out
+from heterolda.foundations.draws import RowDraws
 from heterolda.statistics import samples
-from heterolda.statistics.samples import fold_of, row_hashes
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
@@ -232,8 +232,8 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
     shown = succeed("fit", data, *CHOSEN, "-o", tmp_path / "m.json")
     assert "Held-out accuracy (10-fold cross-validation, 200 rows): " in shown
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
-    hashes = row_hashes(X)
-    folds, rows = fold_of(hashes, 10), hashes.argsort()[:50]
+    draws, codes = RowDraws(0, 10), np.unique(y, return_inverse=True)[1]
+    folds, rows = draws.folds(codes), draws.keys(codes).argsort()[:50]
     right = np.zeros(len(y), bool)
     for k in range(10):
         again = plain(guard=False).fit(X[folds != k], y[folds != k])

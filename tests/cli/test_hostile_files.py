@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import struct
 import zipfile
 
@@ -161,8 +162,10 @@ def test_long_text_in_many_rows_of_a_small_parquet_file():
     assert len(data) < 100_000
     before = pa.total_allocated_bytes()
     with a_folder(data_parquet=data):
-        succeed("fit", "data.parquet", "-t", "kind", "-o", "new.json")
-        succeed("evaluate", "new.json", "data.parquet")
+        result = invoke("fit", "data.parquet", "-t", "kind", "-o", "new.json")
+        assert "'kind' has a label of 200,000 characters, 'aaa" in result.stderr
+        assert "another column with --target" in result.stderr
+        assert not os.path.exists("new.json")
     pool = pa.default_memory_pool()
     assert pool.max_memory() - before < 500_000_000
 

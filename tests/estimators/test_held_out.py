@@ -2,21 +2,16 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
-from heterolda.estimators.held_out import (
-    NoAccuracyError,
-    deal,
-    held_out,
-    held_out_parts,
-)
+from heterolda.estimators.held_out import NoAccuracyError, held_out, held_out_parts
+from heterolda.foundations.draws import RowDraws, folds_of
 from heterolda.solvers.fisher import PooledLDA
-from heterolda.statistics.samples import RowSample, fold_of, row_hashes
+from heterolda.statistics.samples import RowSample
 
 
 def naive_lda(X, y, new):
@@ -29,40 +24,13 @@ def naive_lda(X, y, new):
     return classes[(new @ inverse @ means.T + offsets).argmax(axis=1)]
 
 
-def test_folds_depend_on_neither_order_nor_units_and_keep_copies_together(
-    make_classes, rng
-):
-    X, y = make_classes(4)
-    X = np.vstack([X, X[::5]])
-    y = np.append(y, y[::5])
-    ones = np.ones(len(y))
-    folds = deal(X, y, ones, 7)
-    order = rng.permutation(len(X))
-    assert_array_equal(deal(X[order], y[order], ones, 7), folds[order])
-    assert_array_equal(deal(X * [1024, 0.25, 1], y, ones, 7), folds)
-    corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])  # as far from their mean
-    pair, codes = np.vstack([corners, np.add(corners, [5, 2])]), np.repeat([0, 1], 4)
-    expected = deal(pair, codes, ones[:8], 4)
-    assert_array_equal(deal(pair * [-3, 8], codes, ones[:8], 4), expected)
-    assert_array_equal(deal(sp.csr_array(X), y, ones, 7), folds)
-    assert_array_equal(deal(np.insert(X, 0, 1e200, axis=1), y, ones, 7), folds)
-    distinct, place = np.unique(X, axis=0, return_inverse=True)
-    of_row = np.full(len(distinct), -1)
-    of_row[place.ravel()] = folds
-    assert_array_equal(of_row[place.ravel()], folds)
-    for k in range(4):
-        once = np.unique(X[y == k], axis=0, return_index=True)[1]
-        counts = np.bincount(folds[y == k][once], minlength=7)
-        assert np.ptp(counts) <= 1
-
-
 @pytest.mark.parametrize("model", [GLD(), GLD(shrinkage="cv"), LNS(GLD())])
 def test_models_are_refitted_without_each_fold(model, make_classes, rng):
     X, y = make_classes(3, n=100)
     labels, weight = np.array([*"abc"])[y], rng.integers(1, 3, len(y)).astype(float)
     actual, right = held_out(model.fit(X, labels, weight), X, labels, weight, 5)
     ours, lda = np.empty_like(labels), np.empty_like(labels)
-    folds = deal(X, y, weight, 5)
+    folds = folds_of(y, 5)
     for k in range(5):
         rest, out = folds != k, folds == k
         ours[out] = (
@@ -82,7 +50,7 @@ def test_rows_with_missing_values_are_judged_by_em_for_both(make_classes, rng):
     model = GLD(missing="em", guard=False).fit(X, y)
     actual, right = held_out(model, X, y, n_folds=4)
     assert actual.method == "4-fold cross-validation (EM for both)"
-    folds = deal(X, y, np.ones(180), 4)
+    folds = folds_of(y, 4)
     lda = GLD(missing="em", solver="fisher", shrinkage=1)
     for ours, expected in zip(right, (model, lda), strict=True):
         for k in range(4):
@@ -117,12 +85,14 @@ def test_folds_of_files_are_those_of_their_statistics(make_classes, rng):
     X, y = make_classes(4, n=300)
     weight = rng.integers(1, 4, len(y)).astype(float)
     model = GLD().fit(X, y, weight)
-    folds = fold_of(row_hashes(X), 6)
+    draws = RowDraws(0, 6)
+    folds, keys = draws.folds(y), draws.keys(y)
     parts = [
         ClassStatistics.from_data(X[part], y[part], weight[part])
         for part in (folds == k for k in range(6))
     ]
-    actual = held_out_parts(model, parts, RowSample.from_arrays(X, y, weight))
+    sample = RowSample.from_arrays(X, y, weight, keys, folds)
+    actual = held_out_parts(model, parts, sample)
     right = np.zeros((2, len(y)), bool)
     for k in range(6):
         rest, out = folds != k, folds == k

@@ -126,7 +126,7 @@ def test_random_methods_and_folds_follow_the_seed_of_the_trial(rng):
     study, later = (Study({"mine": (X, y)}, methods, folds=5, seed=k) for k in (5, 6))
     assert study.model("r-hld-1", 2).random_state == 7
     assert study.model("mine", 2).random_state == 7
-    assert METHODS["r-hld-1"].random_state is None
+    assert METHODS["r-hld-1"].random_state == 0
     folds = [study.split(Task("mine", 0, fold, ())) for fold in range(5)]
     for X_train, y_train, X_test, y_test in folds:
         assert sorted([*X_train[:, 0], *X_test[:, 0]]) == sorted(X[:, 0])

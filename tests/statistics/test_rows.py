@@ -1,4 +1,4 @@
-"""Rows of classes, and samples of them that depend on the values of the rows only."""
+"""Rows of classes, and random samples of them."""
 
 from functools import reduce
 from operator import add
@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.statistics.samples as samples
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.foundations.draws import RowDraws
 from heterolda.statistics.rows import Rows, check_frequencies, coded_labels, validated
-from heterolda.statistics.samples import RowSample, row_hashes, sampled
+from heterolda.statistics.samples import RowSample, max_rows_per_class, sampled
 
 LABELS = [
     np.array(["b", "aa", "", "é", "日本", "a" * 50]),
@@ -94,74 +95,47 @@ def small(monkeypatch):
     monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 100)
 
 
-def naive(X, y, weight):
-    """Return distinct rows with their weights, sorted by their hashes."""
-    totals = {}
-    columns = X.tolist(), y.tolist(), weight, row_hashes(X).tolist()
-    for x, label, w, h in zip(*columns, strict=True):
-        key = h, label, tuple(x)
-        totals[key] = totals.get(key, 0) + w
-    rows = sorted(key for key, w in totals.items() if w > 0)
-    few = sorted({h for h, _, _ in rows})[:100]
-    kept = {key for key in rows if key[0] in few}
-    for label in set(y.tolist()):
-        kept |= set([key for key in rows if key[1] == label][:20])
-    return [(*key, totals[key]) for key in sorted(kept)]
-
-
-def listed(sample):
-    columns = sample.hashes, sample.y, map(tuple, sample.X), sample.weight
-    return [(int(h), y, x, w) for h, y, x, w in zip(*columns, strict=True)]
-
-
-def test_the_smallest_hashes_of_each_class_and_of_all(rng, small):
-    X = np.round(rng.normal(size=(400, 2)), 1)  # with copies
-    X[rng.random(X.shape) < 0.3] = 0.0
-    y, weight = rng.integers(3, size=400), rng.integers(4, size=400).astype(float)
-    sample = RowSample.from_arrays(X, y, weight)
-    assert listed(sample) == naive(X, y, weight)
-    assert len(sample.in_proportion()[0]) == 100
+def test_the_smallest_keys_of_each_class_and_of_all(rng, small):
+    X, y = rng.normal(size=(400, 2)), rng.integers(3, size=400)
+    weight, keys = rng.integers(4, size=400).astype(float), rng.random(400)
+    folds = rng.integers(5, size=400)
+    sample = RowSample.from_arrays(X, y, weight, keys, folds)
+    order = [k for k in keys.argsort() if weight[k] > 0]
+    kept = set(order[:100])
+    for label in range(3):
+        kept |= set([k for k in order if y[k] == label][:20])
+    kept = sorted(kept)
+    assert_array_equal(sample.X, X[kept])
+    for name, values in (("y", y), ("weight", weight), ("keys", keys)):
+        assert_array_equal(getattr(sample, name), values[kept])
+    assert_array_equal(sample.folds, folds[kept])
+    assert_array_equal(sample.in_proportion().X, X[sorted(order[:100])])
     # Weights that sum to less than the number of rows are scaled to that.
     stats, n_rows = ClassStatistics.from_data(X, y, weight), sample.n_rows
     assert samples.as_frequencies(stats, sample) == (stats, sample)
     factor = 0.25 * n_rows / weight.sum()
-    few = RowSample.from_arrays(X, y, factor * weight)
+    few = RowSample.from_arrays(X, y, factor * weight, keys)
     scaled, same = samples.as_frequencies(stats.scaled(factor), few)
     assert_allclose(scaled.weights, stats.weights * n_rows / weight.sum())
     assert_allclose(same.weight, sample.weight * n_rows / weight.sum())
-    # Order, chunks, copies and the form of the numbers do not matter.
-    order = np.array_split(rng.permutation(len(X)), 7)
-    parts = [RowSample.from_arrays(X[rows], y[rows], weight[rows]) for rows in order]
-    copies = np.repeat(np.arange(len(X)), weight.astype(int))
-    for same in (
-        reduce(add, parts),
-        RowSample.from_arrays(X[copies], y[copies]),
-        RowSample.from_arrays(sp.csr_array(X), y, weight),
-    ):
-        assert listed(same) == listed(sample)
-    # The same rows of arrays in memory, without merging copies.
-    kept = sampled(sample.rows(np.arange(3)))
+    # Chunks and the form of the numbers do not matter.
+    parts = [
+        RowSample.from_arrays(X[rows], y[rows], weight[rows], keys[rows], folds[rows])
+        for rows in np.array_split(np.arange(400), 7)
+    ]
+    sparse = RowSample.from_arrays(sp.csr_array(X), y, weight, keys, folds)
+    for same in (reduce(add, parts), sparse):
+        assert_array_equal(same.keys, sample.keys)
+        assert_array_equal(same.X, sample.X)
+
+
+def test_rows_in_memory_have_the_sample_of_a_file(rng, small):
+    X, y, weight = rng.normal(size=(400, 2)), np.arange(400) % 4, np.arange(400) % 3.0
+    n, keys = max_rows_per_class(2, 4), RowDraws(7).keys(np.where(weight > 0, y, -1))
+    of_file = RowSample.from_arrays(X, y, weight, keys)
     for form in (X, sp.csr_array(X)):
-        memory = sampled(Rows(form, y, weight, np.arange(3)))
-        assert_allclose(memory.totals, kept.totals, equal_nan=False)
-        for k in range(3):
-            rows = kept.of_class(k).X
-            assert len(rows) == 20
-            distinct = np.unique(memory.of_class(k).X, axis=0)
-            assert sorted(map(tuple, distinct)) == sorted(map(tuple, rows))
-
-
-def test_hashes_depend_on_values_only_and_are_even(rng):
-    X = rng.normal(size=(5000, 3)).astype(np.float32)
-    hashes, rows = row_hashes(X), rng.integers(5000, size=100)
-    assert_array_equal(row_hashes(X[rows]), hashes[rows])
-    assert_array_equal(row_hashes(np.asfortranarray(X.astype(float))), hashes)
-    assert_array_equal(row_hashes(-0.0 * X), row_hashes(0.0 * X))
-    assert len(np.unique(hashes)) == 5000
-    assert np.ptp(np.bincount((hashes >> np.uint64(61)).astype(int))) < 200
-    # Whole numbers, whose low bits are zero, in more columns than factors.
-    X = np.zeros((4, 10_000))
-    X[[1, 2, 3], [4096, 8192, 0]] = 1.0
-    assert len(np.unique(row_hashes(X))) == 4
-    X = np.indices((40, 40)).reshape(2, -1).T
-    assert len(np.unique(row_hashes(X))) == 1600
+        memory = sampled(Rows(form, y, weight, np.arange(4)), 7)
+        for k in range(4):
+            mask = of_file.y == k
+            first = np.sort(of_file.keys[mask].argsort()[:n])
+            assert_array_equal(memory.of_class(k).X, of_file.X[mask][first])

@@ -35,7 +35,7 @@ from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
-from heterolda.statistics.samples import MAX_SAMPLE_ROWS, RowSample, as_frequencies
+from heterolda.statistics.samples import RowSample, as_frequencies
 
 MAX_ROWS = 100_000  # for --recommended; if there are more, it takes a random sample
 # Rows times features up to which slow models are refitted to estimate their accuracy.
@@ -87,7 +87,7 @@ def fit_and_report(
         # The result has a note on this.
         warnings.filterwarnings("ignore", ".*samples per feature", SmallClassWarning)
         if is_discriminant and model.shrinkage != "cv":
-            fitted = _fit_batches(model, table, status, cv)
+            fitted = _fit_batches(model, table, status, cv, seed)
         else:
             fitted = _fit_rows(model, table, status, seed)
         if fitted.n_incomplete:
@@ -178,14 +178,15 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
 
 
 def _fit_batches(
-    model: Any, table: Table, status: StatusLine, cv: int | None
+    model: Any, table: Table, status: StatusLine, cv: int | None, seed: int
 ) -> _Fitted:
     """Fit a model to statistics of all rows, gathered for each fold."""
     n_folds = FOLDS if cv is None else cv
-    gathered = gather(table, status.doing("reading the data"), n_folds=n_folds)
+    show = status.doing("reading the data")
+    gathered = gather(table, show, n_folds=n_folds, random_state=seed)
     stats, sample = as_frequencies(gathered.statistics, gathered.sample)
     is_whole = bool(np.isclose(sample.weight.sum(), stats.weights.sum()))
-    checked = sample if is_whole else sample.take(slice(MAX_SAMPLE_ROWS))
+    checked = sample if is_whole else sample.in_proportion()
     rows = checked.rows(stats.classes)
     note(*training_traps(gathered.reading, rows))
     model = labeled(model, stats.classes)._fit_sampled(stats, sample)

@@ -94,28 +94,24 @@ def _project(
     name: str,
 ) -> None:
     """Find the components, write the requested files, and describe the components."""
-    import numpy as np
-
     from heterolda.cli.models import labeled
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import gather
     from heterolda.inspection.projection_text import describe_projection, write_map_page
-    from heterolda.statistics.rows import Rows
 
     written = []
     with StatusLine(quiet=out == STANDARD_STREAM and sys.stdout.isatty()) as status:
         gathered = gather(table, status.doing("reading the data"))
         stats, sample = gathered.statistics, gathered.sample
-        X, y, _ = sample.in_proportion()
-        rows = Rows(X, np.searchsorted(stats.classes, y), None, stats.classes)
-        note(*training_traps(gathered.reading, rows))
+        shown = sample.in_proportion()
+        note(*training_traps(gathered.reading, shown.rows(stats.classes)))
         projection = labeled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:
             n_rows = _write_projected(projection, table, out, status)
             written.append(f"Wrote {count(n_rows, 'row')} to {out}.")
     if html is not None:
-        write_map_page(projection, X, y, html, Path(name).name)
+        write_map_page(projection, shown.X, shown.y, html, Path(name).name)
         written.append(f"The page is in {html}.")
     if out != STANDARD_STREAM:
         lines = describe_projection(projection, name, str(table.target))

@@ -19,6 +19,7 @@ from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from heterolda.foundations.draws import RowDraws, seed_of
 from heterolda.foundations.validation import (
     all_text,
     check_sample_weight,
@@ -32,17 +33,19 @@ _FAN_IN = 8  # sums that one task adds up
 
 
 def statistics_and_sample(
-    X: Any, y: Any, sample_weight: Any = None
+    X: Any, y: Any, sample_weight: Any = None, random_state: Any = 0
 ) -> tuple[ClassStatistics, RowSample]:
     """Compute class statistics, and a sample of the rows of each class.
 
+    Rows are drawn by partition and number, so the sample depends on the partitions.
     Labels and weights may be arrays in memory if X has known chunk sizes.
     """
     names = None
     if _is_frame(X) and all(isinstance(name, str) for name in X.columns):
         names = np.array(list(X.columns), dtype=object)
     task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
-    sums = [task(*chunk, names) for chunk in _chunks(X, y, sample_weight)]
+    chunks, seed = _chunks(X, y, sample_weight), seed_of(random_state)
+    sums = [task(*chunk, names, seed, part) for part, chunk in enumerate(chunks)]
     while len(sums) > 1:
         starts = range(0, len(sums), _FAN_IN)
         sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
@@ -168,7 +171,7 @@ def _tasks(X: Any) -> list[Any]:
 
 
 def _chunk_statistics(
-    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None
+    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, seed: int, part: int
 ) -> tuple[ClassStatistics, RowSample] | None:
     """Return statistics and a sample of a chunk; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
@@ -184,7 +187,9 @@ def _chunk_statistics(
         )
     stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
-    return stats, RowSample.from_arrays(X, labels, weight)
+    codes = np.zeros(len(labels)) if weight is None else np.where(weight > 0, 0, -1)
+    keys = RowDraws(seed, part=part).keys(codes)
+    return stats, RowSample.from_arrays(X, labels, weight, keys)
 
 
 def _sum(*terms: Any) -> Any:

@@ -17,6 +17,7 @@ from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.exceptions import MissingRowsWarning, ParameterError
 from heterolda.foundations.arrays import Array
+from heterolda.foundations.draws import RowDraws, smallest
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -24,7 +25,7 @@ from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import Passes, filled_rows
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, frequency_factor
-from heterolda.statistics.samples import RowSample, fold_of, row_hashes
+from heterolda.statistics.samples import RowSample
 
 # Maximum bytes of incomplete rows in memory, and number of copies that EM makes.
 MEMORY = 2**29
@@ -53,12 +54,12 @@ def gather(
     *,
     n_folds: int = 0,
     sampled: bool = True,
+    random_state: Any = 0,
 ) -> Gathered:
     """Gather class statistics, and a sample of each class, in one pass.
 
-    The hash of a row determines its fold. EM's moments are not sums, so there are no
-    folds if rows are incomplete. Incomplete rows that do not fit in memory are read
-    again for each step.
+    EM's moments are not sums, so there are no folds if rows are incomplete. Incomplete
+    rows that do not fit in memory are read again for each step.
     """
     reading, sample = Pass(table, progress), None
     incomplete = _IncompletePool()
@@ -66,25 +67,29 @@ def gather(
     names = np.empty(0, dtype=object)
     for rows in reading:
         _check_classes(reading)
+        if not parts:
+            names = np.array(reading.file.features, dtype=object)
+            n_folds = min(n_folds, max(2, _FOLD_NUMBERS // len(names) ** 2))
+            parts = [None] * (1 + n_folds)
+            draws = RowDraws(random_state, max(1, n_folds))
+        folds = draws.folds(rows.drawn_codes)
         if sampled:
-            part = RowSample.from_arrays(rows.X, rows.codes, rows.weights)
+            keys = draws.keys(rows.drawn_codes)
+            part = RowSample.from_arrays(rows.X, rows.codes, rows.weights, keys, folds)
             sample = part if sample is None else sample + part
         if table.missing == "em" and has_missing_values(rows.X):
             mask = np.isnan(rows.X).any(axis=1)
             incomplete.add(rows.take(mask))
-            rows = rows.take(~mask)
-        if not parts:
-            names = np.array(reading.file.features, dtype=object)
-            max_folds = max(2, _FOLD_NUMBERS // len(names) ** 2)
-            parts = [None] * (1 + min(n_folds, max_folds))
+            rows, folds = rows.take(~mask), folds[~mask]
         with _columns_in_errors(reading.file.name, names):
-            for k, chunk in enumerate(_all_and_folds(rows, len(parts) - 1)):
+            chunks = [rows, *(rows.take(folds == k) for k in range(n_folds))]
+            for k, chunk in enumerate(chunks):
                 if len(chunk.codes):
                     sums, before = ClassStatistics.from_rows(chunk, names), parts[k]
                     parts[k] = sums if before is None else before + sums
     _check_rows(reading)
     labels: NDArray[Any] = reading.labels.classes
-    total, folds = parts[0], parts[1:]
+    total, fold_parts = parts[0], parts[1:]
     if incomplete.n_rows:
         factor = 1.0
         if sample is not None:  # a fit takes weights as frequencies
@@ -100,21 +105,13 @@ def gather(
             if incomplete.parts is None:
                 passes = _RereadRows(kept, reading, incomplete.n_rows, factor)
             total = ClassStatistics.from_incomplete(passes, labels, names)
-        folds = []
+        fold_parts = []
     stats = _with_labels(total, labels)
     if sample is not None:
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X
         sample = replace(sample, X=X, y=labels[sample.y])
-    named = [_with_labels(part, labels) for part in folds if part is not None]
+    named = [_with_labels(part, labels) for part in fold_parts if part is not None]
     return Gathered(stats, named, sample, incomplete.n_rows, reading)
-
-
-def _all_and_folds(rows: Rows, n_folds: int) -> Iterator[Rows]:
-    """Yield all rows, then the rows of each fold."""
-    yield rows
-    if n_folds:
-        folds = fold_of(row_hashes(rows.X), n_folds)
-        yield from (rows.take(folds == k) for k in range(n_folds))
 
 
 def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
@@ -144,12 +141,12 @@ def read_all(
 ) -> tuple[Rows, Pass]:
     """Read all rows, or a random sample of `max_rows`, and return them with the pass.
 
-    Each row draws a random key, and the rows with the smallest keys are kept in order.
+    Each row has a random key, and the rows with the smallest keys are kept in order.
     """
-    reading, rng = Pass(table, progress), np.random.default_rng(seed)
+    reading, draws = Pass(table, progress), RowDraws(seed)
     parts: list[tuple[Array, Rows]] = []
     for rows in reading:
-        parts.append((rng.random(len(rows.codes)), rows))
+        parts.append((draws.keys(rows.drawn_codes), rows))
         _check_classes(reading)
         if max_rows is not None and sum(len(keys) for keys, _ in parts) > 2 * max_rows:
             parts = [_joined(parts, max_rows)]
@@ -172,9 +169,9 @@ def _joined(
     if parts[0][1].weights is not None:
         weights = np.concatenate([rows.frequencies for _, rows in parts])
     rows = Rows(X, codes, weights, parts[-1][1].classes)
-    if max_rows is None or len(keys) <= max_rows:
+    if max_rows is None:
         return keys, rows
-    kept = np.sort(np.argpartition(keys, max_rows - 1)[:max_rows])
+    kept = smallest(keys, max_rows)
     return keys[kept], rows.take(kept)
 
 

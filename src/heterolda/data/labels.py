@@ -17,6 +17,7 @@ from heterolda.foundations.arrays import Index
 from heterolda.foundations.wording import named
 
 _EXACT = 2.0**53  # whole numbers below differ in float64
+_LONGEST = 1000  # characters of a label: each row of a sample holds its own
 
 
 class LabelNumbers:
@@ -36,6 +37,12 @@ class LabelNumbers:
         lookup = np.zeros(len(labels), np.int64)
         for code in np.flatnonzero(np.bincount(codes, minlength=len(labels))):
             kind = "text" if isinstance(labels[code], str) else "numbers"
+            if kind == "text" and len(labels[code]) > _LONGEST:
+                raise ValueError(
+                    f"{file.name}: column {file.table.target!r} has a label of "
+                    f"{len(labels[code]):,} characters, {labels[code][:20]!r}...: name "
+                    "another column with target=..."
+                )
             self._files.setdefault(kind, file.name)
             lookup[code] = self._numbers.setdefault(labels[code], len(self._numbers))
         if len(self._files) > 1:

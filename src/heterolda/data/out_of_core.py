@@ -157,7 +157,8 @@ def fit_batches(
         missing,
         takes_missing=setting is not None,
     )
-    gathered = gather(table, progress)
+    seed = getattr(estimator, "random_state", 0)
+    gathered = gather(table, progress, random_state=seed)
     fit(gathered.statistics, gathered.sample)
     return estimator
 

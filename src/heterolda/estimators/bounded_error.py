@@ -25,7 +25,7 @@ from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, reject_device
-from heterolda.foundations.draws import set_aside
+from heterolda.foundations.draws import drawn_of
 from heterolda.foundations.sklearn_private import (
     HasMethods,
     Interval,
@@ -225,8 +225,8 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         if frozen:
             held_out, inner = copies, host_of(self.estimator)
         else:
-            parts = set_aside(len(copies), n, self.random_state)
-            held_out, remaining = (copies[part] for part in parts)
+            drawn = drawn_of(len(copies), n, self.random_state)
+            held_out, remaining = copies[drawn], np.delete(copies, drawn)
             model = self._unfitted(bound, y, classes, weights)
             weights = np.where(is_bounded, 0.0, weights)
             np.add.at(weights, remaining, 1)

@@ -24,13 +24,13 @@ from scipy.special import expit, log_ndtr
 
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.draws import sample_of
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.kernels.coupling import MAX_LOG_ODDS, Curve
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.solvers import Global
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import row_hashes
 
 # Squares of numbers beyond this, or below its inverse, may overflow or underflow.
 _EXTREME = 1e140
@@ -324,17 +324,11 @@ def best_temperature(
 
 
 def _subsample(rows: Rows, classes: Mask, max_rows: int) -> Rows:
-    """Return about `max_rows` rows of the classes of a mask, all in proportion.
-
-    They are chosen by hash, so their order does not matter and copies stay together.
-    """
-    kept = np.flatnonzero((rows.frequencies > 0) & classes[rows.codes])
-    totals = np.maximum(rows.totals, _TINY)
-    share = np.maximum(max_rows / totals.sum(), _MIN_ROWS / totals)
-    if (share < 1).any():
-        limit = np.minimum(share, 1.0) * 2.0**64
-        kept = kept[row_hashes(rows.X[kept]) <= limit[rows.codes[kept]]]
-    return rows.take(kept)
+    """Draw about `max_rows` rows of the classes of a mask, all in proportion."""
+    codes = np.where(classes[rows.codes], rows.drawn_codes, -1)
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+    shares = counts * (max_rows / max(counts.sum(), 1))
+    return rows.take(sample_of(codes, np.maximum(shares, _MIN_ROWS).astype(int)))
 
 
 def _effective_priors(rules: Rules, problem: PairProblem) -> Array:

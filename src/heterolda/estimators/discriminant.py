@@ -283,7 +283,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         criterion="bayes",
         costs=None,
         max_error=None,
-        random_state=None,
+        random_state=0,
     ):
         self.solver = solver
         self.guard = guard
@@ -331,7 +331,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         forget_fit(self)
         lazy = lazy_backend(X)
         if lazy is not None and needs_no_rows(self):
-            return self._fit_sampled(*lazy.statistics_and_sample(X, y, sample_weight))
+            data = X, y, sample_weight, self.random_state
+            return self._fit_sampled(*lazy.statistics_and_sample(*data))
         stats, rows = training_rows(self, X, y, sample_weight)
         if self.covariance_estimator is not None:
             stats = estimated_statistics(self, stats, rows)
@@ -410,7 +411,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
         inside, span, rows = in_coordinates(stats, self.shrinkage, rows)
         chosen = chosen_on_rows(self.shrinkage, inside, rows)
         problem = PairProblem.of(self, stats, chosen, span)
-        sample = sampled(rows) if self.guard and rows is not None else None
+        sample = None
+        if self.guard and rows is not None:
+            sample = sampled(rows, self.random_state)
         guarded, thresholds, evidence = np.zeros(len(problem.pairs), bool), None, 1.0
         left_out: ScoresByClass = {}
         if sample is not None and problem.has_few_rows:

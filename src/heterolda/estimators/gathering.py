@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
 from heterolda.foundations.collections import lazy_backend
+from heterolda.foundations.draws import drawn_of, seed_of
 from heterolda.foundations.validation import check_several_classes, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
@@ -48,7 +49,7 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
     rows = validated(X, y, sample_weight, estimator=estimator)
     names = getattr(estimator, "feature_names_in_", None)
     if device_of(X) is not None:
-        return _sampled_on_device(rows)
+        return _sampled_on_device(rows, getattr(estimator, "random_state", 0))
     if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
         sizes = rows.weights, len(rows.classes)
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
@@ -92,17 +93,17 @@ def _belongs_on_host(estimator, X) -> bool:
     return needs_rows or few or not device.has_float64
 
 
-def _sampled_on_device(rows: Rows) -> tuple[ClassStatistics, Rows]:
+def _sampled_on_device(rows: Rows, random_state) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows on a device, and a sample of the rows in NumPy."""
     xp, X, codes, positive = xp_of(rows.X), rows.X, rows.codes, None
+    d = X.shape[1]
     if rows.weights is not None:  # rows of weight zero are not drawn
         positive = put_like(np.flatnonzero(rows.weights), X)
         codes = xp.take(codes, positive)
     order, bounds = by_class(codes, len(rows.classes))
-    rng = np.random.default_rng(0)
-    max_rows = max_rows_per_class(X.shape[1], len(rows.classes))
+    max_rows, seed = max_rows_per_class(d, len(rows.classes)), seed_of(random_state)
     drawn = [
-        start + np.sort(rng.choice(stop - start, min(stop - start, max_rows), False))
+        start + drawn_of(stop - start, max_rows, seed)
         for start, stop in pairwise(bounds)
     ]
     chosen = xp.take(order, put_like(np.concatenate(drawn), X))

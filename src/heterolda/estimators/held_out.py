@@ -10,23 +10,21 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import Judgement
-from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.arrays import Array
+from heterolda.foundations.draws import folds_of
 from heterolda.foundations.threads import Progress, no_warnings, silent
 from heterolda.foundations.validation import has_missing_values
-from heterolda.foundations.wording import count
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
-from heterolda.statistics.samples import RowSample, fold_of, row_hashes
+from heterolda.statistics.samples import RowSample
 from heterolda.tradeoff.criteria import check_costs
 
 FOLDS = 10
-_TINY = float(np.finfo(float).tiny)
 
 
 class NoAccuracyError(ValueError):
@@ -47,13 +45,7 @@ def held_out(
     that the model and LDA predict correctly.
     """
     fit = partial(_refitted, model)
-    n_distinct = len(np.unique(row_hashes(X)))
-    if n_distinct < min(n_folds, len(y)):
-        raise NoAccuracyError(
-            "copies of a row are held out together, and these rows have only "
-            f"{count(n_distinct, 'different value')}"
-        )
-    n_folds = min(n_folds, n_distinct)
+    n_folds = min(n_folds, len(y))
     correct = correct_in_folds(fit, X, y, sample_weight, n_folds, progress)
     method = f"{n_folds}-fold cross-validation"
     if has_missing_values(X):
@@ -72,14 +64,15 @@ def correct_in_folds(
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     weight = np.asarray(weight, np.float64)
-    folds = deal(X, np.unique(y, return_inverse=True)[1], weight, n_folds)
+    codes = np.unique(y, return_inverse=True)[1]
+    folds = folds_of(np.where(weight > 0, codes, -1), n_folds)
     correct = []
-    for k in np.unique(folds).tolist():  # fewer than n_folds for very few rows
+    for k in np.unique(folds[folds >= 0]).tolist():  # fewer for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
         with _errors_naming_fold(k), no_warnings():
             fitted = fit(X[train], y[train], weight[train])
-        if k == 0:
+        if not len(correct):
             correct = np.zeros((len(fitted), len(y)), bool)
         correct[:, held] = [model.predict(X[held]) == y[held] for model in fitted]
         progress(f"fold {k + 1} of {n_folds}", (k + 1) / n_folds)
@@ -90,15 +83,16 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
     """Compare a model and LDA, given the statistics of each fold and a sample of rows.
 
     The statistics without a fold are the sum of those of the other folds, never a
-    difference, which would lose digits. A row's hash determines its fold.
+    difference, which would lose digits.
     """
-    X, y, weight = sample.in_proportion()
-    folds = fold_of(sample.hashes, len(parts))
+    checked = sample.in_proportion()
+    X, y, weight, folds = checked.X, checked.y, checked.weight, checked.folds
     correct = np.zeros((2, len(y)), bool)
-    for k in np.unique(folds[: len(y)]).tolist():
-        held = np.flatnonzero(folds[: len(y)] == k)
+    for k in np.unique(folds).tolist():
+        held = np.flatnonzero(folds == k)
         stats = sum(parts[:k] + parts[k + 1 :])
-        train = replace(sample.take(folds != k), n_rows=0)  # weights are frequencies
+        # n_rows=0: weights are frequencies
+        train = replace(sample.take(sample.folds != k), n_rows=0)
         with _errors_naming_fold(k), no_warnings():
             stats = stats.without_empty_classes()
             refitted = _for_classes(model, np.isin(model.classes_, stats.classes))
@@ -109,49 +103,6 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
     method = f"{len(parts)}-fold cross-validation"
     weight = weight * (total / weight.sum())
     return Judgement.of(method, np.ones(len(y), bool), *correct, weight)
-
-
-def deal(X, codes: Index, weight: Array, n_folds: int) -> Index:
-    """Return the fold of each row, independent of the order and units of the data.
-
-    The rows of a class are dealt in the order of their distance from its mean, or from
-    that of all classes if they tie, in deviations of the features; copies of a row stay
-    together. Classes follow each other by their largest distance, not by their labels.
-    """
-    distances, largest = np.empty(len(codes), np.float32), np.zeros(codes.max() + 1)
-    for k in np.unique(codes):
-        rows = np.flatnonzero(codes == k)
-        distances[rows] = distances_from_mean(X[rows], weight[rows])
-        largest[k] = distances[rows].max()
-    hashes, from_all = row_hashes(X), distances_from_mean(X, weight)
-    order = np.lexsort((hashes, from_all, distances, codes, largest[codes]))
-    new = (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0)
-    folds = np.empty(len(codes), np.intp)
-    folds[order] = np.append(0, np.cumsum(new)) % n_folds
-    return folds
-
-
-def distances_from_mean(X, weight: Array) -> Array:
-    """Return squared distances of rows from their mean, in deviations of the features.
-
-    Missing values are ignored. In single precision, rounding does not break ties.
-    """
-    if issparse(X):
-        squares, total = X.multiply(X).tocsr(), max(weight.sum(), _TINY)
-        mean = X.T @ weight / total
-        variance = squares.T @ weight / total - mean**2
-        inverse = 1 / np.where(variance > 0, variance, np.inf)
-        distances = squares @ inverse - 2 * (X @ (mean * inverse)) + mean**2 @ inverse
-        return distances.astype(np.float32)
-    present = weight[:, None] * ~np.isnan(X)
-    total = np.maximum(present.sum(axis=0), _TINY)
-    with np.errstate(over="ignore", invalid="ignore"):  # the fit rejects such features
-        X = X - np.fmin.reduce(X, axis=0, dtype=np.float64)  # constant ones become zero
-        mean = np.einsum("ij,ij->j", present, np.nan_to_num(X)) / total
-        squares = np.nan_to_num(X - mean) ** 2
-        variance = np.einsum("ij,ij->j", present, squares) / total
-        distances = (squares / np.where(variance > 0, variance, np.inf)).sum(axis=1)
-        return distances.astype(np.float32)
 
 
 def _refitted(model, X, y, weight: Array):

@@ -29,7 +29,6 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import against_all_others, two_amounts
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import without_copies
 from heterolda.statistics.shrinkage import (
     FEW_FREEDOM,
     Shrinkage,
@@ -127,7 +126,7 @@ class PairProblem:
     def left_out(self, rows: Rows) -> LeftOut:
         """Return rows to be left out of the moments."""
         return LeftOut(
-            without_copies(rows),
+            rows,
             self.moments,
             self.lda,
             self.shrinkage.to_pooled,

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from heterolda.estimators.calibration import best_temperature, fitted_log_odds
-from heterolda.estimators.held_out import deal
 from heterolda.estimators.pair_problem import PairProblem
 from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.draws import folds_of
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 from heterolda.kernels.coupling import Curve, couple
 from heterolda.kernels.ordered_scores import linear_scores
@@ -199,7 +199,7 @@ def held_out_folds(rows: Rows) -> Index:
     counts, needed = rows.frequencies, len(rows.classes) * (_n_varying(rows) + 1)
     many = rows.totals.sum() >= max(_MANY_ROWS, _MANY_ROWS_PER_COEFFICIENT * needed)
     n_folds = _FEW_FOLDS if many else _N_FOLDS
-    fold = deal(rows.X, rows.codes, counts, n_folds)
+    fold = folds_of(rows.codes, n_folds)
     for k, total in enumerate(rows.totals):
         members = rows.codes == k
         parts = np.bincount(fold[members], counts[members], minlength=n_folds)

@@ -23,7 +23,7 @@ def seed_of(random_state: Any) -> int:
 
 
 class RowDraws:
-    """Draw for rows as they are read.
+    """Draw for rows as they are read; rows whose class is -1 are left out.
 
     `part` numbers the parts of data that are read independently of each other.
     """
@@ -38,15 +38,21 @@ class RowDraws:
         self._seen = np.zeros(0, np.intp)
         self._begun = np.zeros((0, n_folds), np.intp)
 
-    def keys(self, n: int) -> Array:
-        """Return uniform keys of the next n rows: the smallest are a random sample."""
-        return self._keys.random(n)
+    def keys(self, codes: Index) -> Array:
+        """Return uniform keys of the next rows: the smallest are a random sample."""
+        keys = np.ones(len(codes))
+        used = codes >= 0
+        keys[used] = self._keys.random(np.count_nonzero(used))
+        return keys
 
     def folds(self, codes: Index) -> Index:
-        """Return the folds of the next rows, which the rows of each class go around.
+        """Return the folds of the next rows, -1 for rows left out.
 
-        In each round every fold gets one row of the class, in a random order.
+        In each round every fold gets one row of a class, in a random order.
         """
+        folds = np.full(len(codes), -1)
+        kept = np.flatnonzero(codes >= 0)
+        codes = codes[kept]
         n_new = int(codes.max(initial=-1)) + 1 - len(self._seen)
         if n_new > 0:
             self._seen = np.pad(self._seen, (0, n_new))
@@ -65,8 +71,7 @@ class RowDraws:
         last, used = np.zeros(len(codes), np.intp), np.flatnonzero(counts)
         last[first[used]], last[begins] = first[used], begins
         round_of = round_of[np.maximum.accumulate(last)]
-        folds = np.empty(len(codes), np.intp)
-        folds[order] = rounds[round_of, place % n_folds]
+        folds[kept[order]] = rounds[round_of, place % n_folds]
         self._seen += counts
         self._begun[used] = rounds[round_of[(first + counts - 1)[used]]]
         return folds
@@ -80,13 +85,13 @@ def folds_of(codes: Index, n_folds: int, random_state: Any = 0) -> Index:
 def sample_of(codes: Index, max_rows: Any, random_state: Any = 0) -> Index:
     """Return sorted numbers of at most `max_rows` rows of each class.
 
-    `max_rows` is a number or has one for each class; codes below zero are left out.
+    `max_rows` is a number, or has one for each class.
     """
-    counts = np.bincount(codes[codes >= 0])
+    counts = np.bincount(codes[codes >= 0], minlength=np.size(max_rows))
     max_rows = np.broadcast_to(max_rows, counts.shape)
     if (counts <= max_rows).all():
         return np.flatnonzero(codes >= 0)
-    keys = RowDraws(random_state).keys(len(codes))
+    keys = RowDraws(random_state).keys(codes)
     kept = [
         rows if len(rows) <= n else rows[smallest(keys[rows], n)]
         for rows, n in (
@@ -103,7 +108,7 @@ def smallest(keys: Array, n: int) -> Index:
     return np.sort(np.argpartition(keys, n - 1)[:n]) if n > 0 else np.zeros(0, np.intp)
 
 
-def set_aside(n: int, n_drawn: int, random_state: Any = 0) -> tuple[Index, Index]:
-    """Return sorted numbers of `n_drawn` of n rows, and those of the others."""
-    order = check_random_state(random_state).permutation(n)
-    return np.sort(order[:n_drawn]), np.sort(order[n_drawn:])
+def drawn_of(n: int, n_drawn: int, random_state: Any = 0) -> Index:
+    """Return sorted numbers of at most `n_drawn` of n rows."""
+    rng = np.random.default_rng(seed_of(random_state))
+    return np.sort(rng.choice(n, min(n, n_drawn), replace=False))

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
 from heterolda.estimators.fit_record import STANDARD_ERRORS
-from heterolda.estimators.held_out import deal
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, import_pandas, reject_device
 from heterolda.foundations.collections import lazy_backend
+from heterolda.foundations.draws import folds_of
 from heterolda.foundations.validation import (
     check_labels,
     check_number,
@@ -360,16 +360,22 @@ def compare(
     weight = check_sample_weight(sample_weight, len(numbers))
     reason = "compare repeats rows, as some models take no weights"
     kept = copies_of_rows(np.arange(len(numbers)), weight, reason)
+    # Copies of a row are held out together.
+    folds = folds_of(np.unique(labels, return_inverse=True)[1], int(cv))[kept]
     numbers, labels = numbers[kept], labels[kept]
     classes = check_labels(labels) if len(labels) else labels
     check_several_classes(len(classes))
     codes = encode(labels, classes)
-    folds = _assign_folds(numbers, codes, int(cv))
+    for k in range(len(classes)):
+        # At least two rows of a class must remain, whichever fold is held out.
+        held = np.bincount(folds[codes == k])
+        if held.sum() - held.max() < 2:
+            folds[codes == k] = -1
     held_out = folds >= 0
     if not held_out.any():
         raise ParameterError(
             "y",
-            ": no class has three different rows, so none can be held out: are these "
+            ": no class has three rows, so none can be held out: are these "
             "class labels?",
         )
     outcomes: dict[str, HeldOut] = {}
@@ -403,16 +409,3 @@ def compare(
         failures={name: out.failure for name, out in outcomes.items() if out.failure},
         notes=tuple(notes),
     )
-
-
-def _assign_folds(X: Array, codes: Index, n_folds: int) -> Index:
-    """Return the fold that holds out each row; -1 for classes that are too small.
-
-    At least two rows of a class must remain, whichever fold is held out.
-    """
-    folds: Index = deal(X, codes, np.ones(len(X)), n_folds)
-    for k in range(int(codes.max()) + 1):
-        held = np.bincount(folds[codes == k], minlength=n_folds)
-        if held.sum() - held.max() < 2:
-            folds[codes == k] = -1
-    return folds

@@ -65,7 +65,7 @@ class LeftOutScores:
 class LeftOut:
     """Rows of classes, and the moments that were computed from them."""
 
-    rows: Rows  # dense, in the coordinates of the moments, without copies
+    rows: Rows  # dense, in the coordinates of the moments
     moments: Moments
     lda: PooledLDA  # of these classes
     to_pooled: Array  # share of the pooled covariance in that of each class

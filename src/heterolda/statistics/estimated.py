@@ -14,7 +14,6 @@ from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import reject_small_classes
 from heterolda.statistics.moments import check_memory
 from heterolda.statistics.rows import Rows, copies_of_rows
-from heterolda.statistics.samples import row_hashes
 
 _NAME = "covariance_estimator"
 _NEEDS_COPIES = (
@@ -32,11 +31,8 @@ def estimated_statistics(
     _check(estimator, model.shrinkage, stats)
     means = np.empty_like(stats.means)
     scatters = np.empty((*means.shape, stats.n_features))
-    hashes = row_hashes(rows.X)
     for k, label in enumerate(stats.classes.tolist()):
         index = np.flatnonzero(rows.codes == k)
-        # Sorted by hash, so that the result does not depend on the order of the rows.
-        index = index[np.argsort(hashes[index], kind="stable")]
         index = copies_of_rows(index, rows.weights, _NEEDS_COPIES)
         X = dense(rows.X[index]).astype(np.float64, copy=False)
         try:

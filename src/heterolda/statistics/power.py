@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.foundations.arrays import Array, Index, blocks, is_numpy, put_like, xp_of
-from heterolda.statistics.samples import row_hashes, smallest
+from heterolda.foundations.draws import sample_of
 
 # Values are clipped to this many units from the center, so that no outlier dominates
 # the variances, and no power overflows, even in single precision.
@@ -24,7 +24,7 @@ _DIGITS = 2
 # Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
 # constant class would favor any power that stretches the scale around it.
 _MIN_VARIANCE = 1e-4
-# Number of distinct rows from which powers are estimated.
+# Number of rows from which powers are estimated, of all classes in proportion.
 _MAX_ROWS = 5000
 # Number of values transformed at a time, to stay in cache.
 _BLOCK = 1 << 14
@@ -61,7 +61,7 @@ class PowerTransformation:
         weight = np.ones(len(X)) if weight is None else weight
         center, scale = _units(X, weight / weight.sum())
         if len(X) > _MAX_ROWS:
-            sample = np.flatnonzero(smallest(row_hashes(X), _MAX_ROWS))
+            sample = sample_of(codes, np.bincount(codes) * _MAX_ROWS // len(X) + 1)
             X, codes, weight = X[sample], codes[sample], weight[sample]
         # A class with the weight of a single row has no variance.
         used = (np.bincount(codes, weight) > 1)[codes]

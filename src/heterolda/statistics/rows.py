@@ -58,6 +58,13 @@ class Rows:
         """Return the weights of the rows; ones if they are None."""
         return np.ones(len(self.codes)) if self.weights is None else self.weights
 
+    @property
+    def drawn_codes(self) -> Index:
+        """Return the classes of the rows, -1 for rows of weight zero."""
+        if self.weights is None:
+            return np.asarray(self.codes)
+        return np.where(self.weights > 0, self.codes, -1)
+
     @cached_property
     def totals(self) -> Array:
         """Return the total weight of each class."""

@@ -33,7 +33,6 @@ from heterolda.foundations.rounding import (
 from heterolda.statistics.class_statistics import ClassStatistics, Coordinates
 from heterolda.statistics.covariances import pooled_freedom, two_amounts
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import without_copies
 
 # At most this many values are centered at a time, in at least this many blocks.
 _BLOCK, _PARTS = 1 << 20, 8
@@ -148,7 +147,6 @@ def in_coordinates(
     """Return the results of `in_span`, and rows in the same coordinates."""
     inside, span = in_span(statistics, shrinkage)
     if span is not None and rows is not None:
-        rows = without_copies(rows)  # rounding may make copies differ
         rows = replace(rows, X=span.coordinates(rows.X))
     return inside, span, rows
 
