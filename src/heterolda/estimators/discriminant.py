@@ -147,8 +147,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
         For "neyman-pearson": ``{label: q}``, the largest allowed error rate of one
         class. The bound holds under the fitted Gaussian model;
         :class:`BoundedErrorClassifier` has one that holds on new rows.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the solvers that draw random trials, such as "r-hld-1" and "r-hld-2".
+    random_state : int, RandomState instance or None, default=0
+        Seed for drawing the sample of large classes whose errors are counted, and for
+        the random trials of "r-hld-1" and "r-hld-2".
 
     Attributes
     ----------
