@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 import scipy
 
-from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale, truth
+from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale
 from benchmarks.accuracy.__main__ import done
 from benchmarks.accuracy.page import parts as accuracy_parts
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
@@ -16,6 +16,7 @@ from benchmarks.pages import DOCS, MADE, filled, read_record
 from benchmarks.shapes import Shape, gaussian_classes
 from benchmarks.speed.cases import METHODS, NUMPY, all_cases
 from benchmarks.speed.page import parts as speed_parts
+from benchmarks.truth.__main__ import parts as truth_parts
 from heterolda.experiments import read_results
 
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 15):
@@ -34,7 +35,7 @@ SOURCES = [
     ("speed", lambda: scale.parts(read_record("scale"))),
     ("speed", lambda: gpu.parts(read_record("gpu"))),
     ("trust", lambda: certificate.parts(read_record("certificate"))),
-    ("trust", lambda: truth.parts(read_record("truth"))),
+    ("trust", truth_parts),
     ("paper", lambda: reproduction.parts(read_results(reproduction.FOLDER))),
     ("limits", lambda: fitted_gaussians.parts(read_record("fitted_gaussians"))),
     *((page.name, cache(page.parts)) for page in HELD_OUT),

@@ -124,6 +124,10 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     and by default twice as many in all. With few more rows the expected error rate is
     well below q; it approaches q as their number grows.
 
+    The seed stands for a random order of the rows. If their order has to do with their
+    values, as in a table sorted by a feature, or of distinct rows with their counts as
+    weights, draw it: ``random_state=None``.
+
     Put preprocessing inside, ``BoundedErrorClassifier(make_pipeline(...), ...)``: steps
     before it would learn from the held-out rows.
 

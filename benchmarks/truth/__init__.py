@@ -1,0 +1,1 @@
+"""What is promised for every use, held by simulation or by exact solutions."""
