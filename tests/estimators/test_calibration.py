@@ -46,6 +46,15 @@ def naive_side(x, right):
     return best([0.5, slope], 0.5 * share / share.sum(), False)
 
 
+def test_scores_of_one_size_have_the_odds_of_their_side():
+    """As those of a feature with two values; the two terms cannot be told apart."""
+    second = np.repeat([False, True, False, True], [30, 10, 5, 45])
+    scores = np.where(np.arange(90) < 40, -3, 0.1)
+    offset, slope = log_odds_of(scores, second)
+    expected = np.log([30 / 10.5, 45 / 5.5])  # half a wrong row is added
+    assert_allclose(offset + slope * [3, 0.1], expected, rtol=1e-5)
+
+
 def test_sides_are_logistic_regressions_in_which_weights_are_copies(rng):
     second = rng.random(300) < 0.4
     scores = rng.normal(np.where(second, 1, -1), 1)

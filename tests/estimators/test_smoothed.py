@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
-from heterolda.estimators import smoothed
+from heterolda.estimators import smoothed, width_choice
 from heterolda.estimators.width_choice import _Contest, held_out_folds
 from heterolda.statistics.power import FARTHEST
 from heterolda.statistics.rows import Rows
@@ -165,6 +165,39 @@ def test_priors_weigh_the_errors_and_probabilities_are_calibrated(rng):
         part = (p >= low) & (p < low + 0.2)
         if part.sum() > 100:
             assert abs(p[part].mean() - y[part].mean()) < 0.12
+
+
+@pytest.mark.parametrize("dealt", ["by value", "by number"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_of_features_that_say_nothing_the_priors_are_left(
+    rng, n_classes, dealt, monkeypatch
+):
+    if dealt == "by number":  # so that rows are held out, although all are the same
+        monkeypatch.setattr(
+            width_choice, "held_out_folds", lambda rows: np.arange(len(rows.X)) % 5
+        )
+    y = rng.permutation(np.repeat(np.arange(n_classes), [10, 21, 30, 41][:n_classes]))
+    weight = rng.integers(1, 4, len(y)).astype(float)
+    given = rng.dirichlet(np.full(n_classes, 9))
+    for d, settings, weights, priors in (
+        (3, {}, None, np.bincount(y) / len(y)),
+        (3, {}, weight, np.bincount(y, weight) / weight.sum()),
+        (3, {"priors": given}, weight, given),
+        (3, {"width": 0.5, "transformation": None}, None, np.bincount(y) / len(y)),
+        (2 * len(y), {}, weight, np.bincount(y, weight) / weight.sum()),
+    ):
+        X = np.full((len(y), d), 0.1)
+        model = SmoothedLinearDiscriminant(**settings).fit(X, y, sample_weight=weights)
+        rows = np.vstack([X[0], X[0] + 1])
+        assert_allclose(model.predict_proba(rows), [priors] * 2)
+        assert np.all(model.predict(X) == priors.argmax())
+    # The pairs (0, 1) and (2, 3) are the same, the others are not.
+    X = np.column_stack([y // 2, np.full(len(y), 0.1)])
+    model = SmoothedLinearDiscriminant(transformation=None).fit(X, y)
+    for k in np.flatnonzero(np.diff(model.pairs_ // 2) == 0):
+        first, second = model.priors_[model.pairs_[k]]
+        assert not model.coef_[k].any()
+        assert_allclose(model.intercept_[k], np.log(second / first))
 
 
 def test_an_outlier_is_brought_closer(rng):

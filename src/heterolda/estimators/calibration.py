@@ -54,6 +54,7 @@ _MIN_SLOPE = 1e-5
 # Maximum number of iterations of a regression, and its relative tolerance.
 _MAX_ITER, _TOLERANCE = 100, 1e-6
 _RIDGE = 1e-12  # added to the curvatures of a regression
+_SINGULAR = 1e-9  # smallest determinant, relative to its terms, of two distances
 
 HIGHEST_TEMPERATURE = 1000.0
 # Maximum number of rows for a temperature: more change the loss by less than 0.0005.
@@ -241,7 +242,10 @@ def _logistic_regressions(
         a, c = bend.sum(axis=1) + _RIDGE, (bend * x**2).sum(axis=1) + _RIDGE
         b = np.where(free.all(axis=0), (bend * x).sum(axis=1), 0.0)
         g *= free
-        determinant = np.maximum(a * c - b * b, 1e-9 * a * c)
+        # With one distance for all rows, half of the step is taken by each term.
+        single = a * c - b * b < _SINGULAR * a * c
+        b = np.where(single, 0.0, b)
+        determinant = np.where(single, 2 * a * c, a * c - b * b)
         step = np.array([c * g[0] - b * g[1], a * g[1] - b * g[0]]) / determinant
         trial = np.maximum(theta - length * step, 0.0)
         change = np.abs(trial - theta).max(axis=0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_on
+from heterolda.estimators.calibration import sided_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.votes import committee_of
@@ -213,6 +214,14 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         path = candidates.needed(choice.chosen).fit(rows, initial.shrinkage_)
         coef, intercept, error = path.mean(choice.chosen)
         pairs = all_pairs(len(rows.classes))
+        # Of pairs that no feature separates, the log-odds are those of the priors.
+        trivial, log_odds = ~coef.any(axis=1), choice.log_odds
+        first, second = np.log(priors[pairs]).T
+        intercept = np.where(trivial, second - first, intercept)
+        if log_odds is not None:
+            offset = np.where(trivial, 0.0, log_odds.offset)
+            slope = np.where(trivial, 1.0, log_odds.slope)
+            log_odds = sided_log_odds(offset, slope)
         n_iter = np.zeros(len(pairs), np.intp)
         rules = scored_rules(rows, coef, intercept, error, n_iter)
         weights = np.bincount(choice.chosen, minlength=len(choice.errors))
@@ -237,7 +246,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         best = min(widths, key=lambda row: (row["error"], -row["width"]))
         self.width_ = best["width"]  # the largest if several tie
         self.held_out_error_ = choice.estimate
-        calibration = choice.temperature, choice.log_odds
+        calibration = 1.0 if trivial.all() else choice.temperature, log_odds
         self._committee = committee_of(rules, pairs, "weighted", *calibration)
         put_on(initial, device_of(X))
         return put_on(self, device_of(X))

@@ -132,6 +132,9 @@ def ridge_rules(rows: Rows, moments: Moments, units: Array, ridges: Array) -> Pa
     Z = [(X - origin) / units for X in class_rows]
     for pair in range(n_pairs):
         pair_rows = _pair_rows(moments, pair, Z, shares)
+        # A feature that is constant in both classes has coefficient zero.
+        columns = pair_rows.columns
+        columns[(columns == columns[:, :1]).all(axis=1)] = 0.0
         penalties = ridges / moments.weights[moments.pairs[pair]].sum()
         planes, _ = smoothed_path(pair_rows, penalties, np.zeros(d + 1), **_SETTINGS)
         w = planes[:, :-1] / units
