@@ -91,7 +91,7 @@ def test_every_kind_of_model_has_words(kind, frame, tmp_path):
         assert shown.count("The answer is") >= 3
     if kind == "transformed":
         assert re.search(r"transformed\s+features", shown)
-        for name, power in zip(FEATURES, model.transformation_.lambdas, strict=False):
+        for name, power in zip(FEATURES, model.transformation_.lambdas_, strict=False):
             assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
         message = succeed("export", path, "--out", tmp_path / "rule.h")
         assert "link with -lm" in message

@@ -25,6 +25,7 @@ from heterolda import (
 )
 from heterolda.estimators import base, gathering
 from heterolda.estimators.base import host_of, put_on
+from heterolda.estimators.power_transformer import ClassPowerTransformer
 from heterolda.export import export_c
 from heterolda.foundations.arrays import Device, device_of, is_numpy, to_host
 from heterolda.inspection.model_facts import ModelFacts
@@ -54,8 +55,9 @@ MODELS = [
 
 def place_of(model):
     """Return where the arrays of a model are; None for NumPy."""
-    name = "scalings_" if hasattr(model, "scalings_") else "coef_"
-    return device_of(getattr(model, name), always=True)
+    is_projection = isinstance(model, HeteroscedasticProjection)
+    fitted = model.scalings_ if is_projection else model._rules[0]
+    return device_of(fitted, always=True)
 
 
 def test_tensors_go_in_and_come_out(dispatch):
@@ -150,6 +152,20 @@ def test_components_go_there_and_back(device):
         moved.transform(device.put(np.where(ROWS > 7, np.nan, ROWS)))
     with pytest.raises(ValueError, match="3 columns"):
         moved.inverse_transform(device.put(ROWS))
+
+
+def test_powers_are_those_of_numpy(device, monkeypatch):
+    model = ClassPowerTransformer().fit(np.exp(ROWS), LABELS)
+    assert np.any(model.lambdas_ != 1)
+    for has_float64 in (True, False):
+        monkeypatch.setattr(Device, "has_float64", has_float64)
+        for X, rtol in ((ROWS, 1e-12), (ROWS.astype(np.float32), 1e-6)):
+            result = model.transform(device.put(X))
+            assert device_of(result) == device
+            assert to_host(result).dtype == X.dtype
+            assert_allclose(to_host(result), model.transform(X), rtol)
+    with pytest.raises(ValueError, match="NaN"):
+        model.transform(device.put(np.where(ROWS > 7, np.nan, ROWS)))
 
 
 def test_bad_rows_are_rejected_as_in_numpy(device):

@@ -16,6 +16,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
+from heterolda.estimators.power_transformer import ClassPowerTransformer
 
 
 def bounded(inside=None):
@@ -70,7 +71,7 @@ def test_every_public_estimator_is_checked():
 )
 @pytest.mark.parametrize(
     ("estimator", "routing"),
-    [(one, False) for one in ONE_OF_EACH]
+    [(one, False) for one in (*ONE_OF_EACH, ClassPowerTransformer())]
     + [
         pytest.param(*case, marks=pytest.mark.check)
         for case in [(LocalNeighborhoodSearch(), True), (bounded(), True)]

@@ -109,6 +109,8 @@ OF_ESTIMATORS = [
     (LNS(class_weight={"e": 2.0}), {}, r"labels \['e'\] that are not among"),
     (LNS(class_weight={"a": -1.0}), {}, "class_weight must be positive"),
     (LNS(DecisionTreeClassifier()), {}, "has no coef_ or intercept_", TypeError),
+    (LNS(SLD(0.5)), {"X": np.exp(3 * X)}, r"transforms.*\(transformation=None\)"),
+    (frozen(SLD(0.5).fit(np.exp(3 * X), FOUR)), {}, "transforms features, but"),
     (LNS(LinearRegression()), {}, "must be a linear classifier, got Lin", TypeError),
     (frozen(LinearSVC()), {}, "not fitted"),
     (frozen(LogisticRegression().fit(X[:, :2], FOUR)), {}, "2 features, but X has 3"),

@@ -1,9 +1,17 @@
 """The discriminant of smoothed rows, and what it chooses on held-out rows."""
 
+import copy
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
+import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.estimators import smoothed, width_choice
 from heterolda.estimators.width_choice import _Contest, held_out_folds
@@ -200,6 +208,61 @@ def test_of_features_that_say_nothing_the_priors_are_left(
         assert_allclose(model.intercept_[k], np.log(second / first))
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_coefficients_multiply_what_their_name_says(make_classes, tmp_path, n_classes):
+    X, y = make_classes(n_classes, n=80)
+    X = np.exp(2 * X)
+    model = SmoothedLinearDiscriminant(0.5).fit(X, y)
+    heterolda.save(model, tmp_path / "model.json")
+    loaded = heterolda.load(tmp_path / "model.json")
+    for one in (model, loaded, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert not hasattr(one, "coef_")
+        for name in ("coef_", "intercept_"):
+            remedy = rf"transformed_{name} with transformation_\.transform\(X\)"
+            with pytest.raises(AttributeError, match=remedy):
+                getattr(one, name)
+        T = one.transformation_.transform(X)
+        scores = T @ one.transformed_coef_.T + one.transformed_intercept_
+        winners = one._committee.winners(scores)
+        assert_array_equal(one.classes_[winners], one.predict(X))
+    # The table of coefficients also has the powers.
+    for row in model.summary().itertuples():
+        assert row.power == model.transformation_.lambdas_[row.feature]
+    model.set_params(transformation=None).fit(X, y)
+    winners = model._committee.winners(X @ model.coef_.T + model.intercept_)
+    assert_array_equal(model.classes_[winners], model.predict(X))
+    assert model.coef_ is model.transformed_coef_
+    assert "power" not in model.summary()
+    with pytest.raises(NotFittedError):
+        _ = SmoothedLinearDiscriminant().coef_
+
+
+def test_the_transformation_is_a_transformer_of_data_frames(make_classes):
+    X, y = make_classes(n=80)
+    frame = pd.DataFrame(np.exp(2 * X), columns=[*"pqr"], index=np.arange(len(y)) + 7)
+    powers = SmoothedLinearDiscriminant(0.5).fit(frame, y).transformation_
+    assert powers.get_feature_names_out().tolist() == [*"pqr"]
+    plain = powers.transform(frame)
+    assert isinstance(plain, np.ndarray)
+    single = frame.astype(np.float32)
+    assert powers.transform(single).dtype == np.float32
+    result = powers.set_output(transform="pandas").transform(frame)
+    pd.testing.assert_frame_equal(result, frame * 0 + plain)
+    with pytest.raises(ValueError, match="feature names should match"):
+        powers.transform(frame[[*"rqp"]])
+    with pytest.raises(ValueError, match="contains NaN"):
+        powers.transform(frame.where(frame > 1))
+    # It can be fitted alone, and stand before any classifier.
+    with pytest.raises(NotFittedError):
+        clone(powers).transform(frame)
+    again = clone(powers).fit(frame, y)
+    assert_array_equal(again.center_, powers.center_)
+    assert_array_equal(again.scale_, powers.scale_)
+    gld = GaussianLinearDiscriminant(guard=False)
+    pipeline = make_pipeline(again, gld).set_output(transform="pandas").fit(frame, y)
+    assert pipeline[-1].feature_names_in_.tolist() == [*"pqr"]
+
+
 def test_an_outlier_is_brought_closer(rng):
     # A single broken value used to hide the separation of all other rows.
     y = np.arange(400) % 2
@@ -207,7 +270,7 @@ def test_an_outlier_is_brought_closer(rng):
     broken = X.copy()
     broken[0] = 1e5
     model = SmoothedLinearDiscriminant().fit(broken, y)
-    assert model.transformation_.has_outliers(broken)
+    assert model.transformation_._powers.has_outliers(broken)
     assert model.score(X, y) > SmoothedLinearDiscriminant().fit(X, y).score(X, y) - 0.02
-    plain = model.transformation_.without_powers().apply(broken)
+    plain = model.transformation_._powers.without_powers().apply(broken)
     assert_allclose(np.abs(plain).max(), FARTHEST)

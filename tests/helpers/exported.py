@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import warnings
 from copy import copy
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -73,8 +72,7 @@ def transformed(n_classes):
     X = X * [1, -1, 1e-4, 3, 1] + [0, 0, 0, 1e6, -2]
     model = SmoothedLinearDiscriminant(0.5)
     given = model.fit(X, y).transformation_
-    lambdas = np.array([0.0, 2.0, -2.0, given.lambdas[3], 4.0])
-    model.transformation_ = replace(given, lambdas=lambdas)
+    given.lambdas_ = np.array([0.0, 2.0, -2.0, given.lambdas_[3], 4.0])
     return model
 
 
@@ -185,14 +183,15 @@ def rows_for_transformed(model, n, rng):
     given, d = model.transformation_, model.n_features_in_
     z = rng.normal(size=(n, d)) * 10 ** rng.uniform(-2, 1, (n, 1))
     z[0], z[1] = 1e7, -1e7  # counts as no farther than others
-    return given.center + given.scale * z
+    return given.center_ + given.scale_ * z
 
 
 def certain_if_transformed(model, X, tolerance):
     """Rows whose label does not hang on the last digits of a score."""
-    T = model.transformation_.apply(X)
-    scores = T @ model.coef_.T + model.intercept_
-    size = np.abs(T) @ np.abs(model.coef_).T + np.abs(model.intercept_)
+    T = model.transformation_.transform(X)
+    coef, intercept = model.transformed_coef_, model.transformed_intercept_
+    scores = T @ coef.T + intercept
+    size = np.abs(T) @ np.abs(coef).T + np.abs(intercept)
     last, first = np.sort(model.predict_proba(X), axis=1)[:, -2:].T
     return (np.abs(scores) > tolerance * size).all(axis=1) & (
         first - last > tolerance * first

@@ -191,7 +191,8 @@ def sound(run):
     likely = run.model.classes_[p.argmax(axis=1)]
     assert np.all(likely == run.labels), "predicted another class than the likeliest"
     for name in ("coef_", "intercept_", "bayes_error_", "n_errors_"):
-        value = vars(run.model).get(name, 0)
+        held = vars(run.model)
+        value = held.get(name, held.get(f"transformed_{name}", 0))
         assert np.isfinite(value).all(), f"has a {name} that is not finite"
 
 

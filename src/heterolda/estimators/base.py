@@ -154,8 +154,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     """A classifier that holds linear rules and a committee of them.
 
     Fitting sets `classes_`, `pairs_`, `coef_`, `intercept_` and `_committee`, one of
-    those in :mod:`heterolda.estimators.votes`; a search sets `transformation_`, too.
+    those in :mod:`heterolda.estimators.votes`.
     """
+
+    @property
+    def _rules(self):
+        """Return normals, offsets, and the powers of the features or None."""
+        return self.coef_, self.intercept_, None
 
     @property
     def temperature_(self):
@@ -166,7 +171,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     def _blockwise(self, X, method: str, public: str):
         """Apply a method of the committee to X; `public` is the method users call."""
         self._check_ready()
-        device = same_device(X, self.coef_, self, public)
+        device = same_device(X, self._rules[0], self, public)
         if device is None:
             checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
             X = validate_more_rows(self, X, ensure_all_finite=False, **checks)
@@ -180,20 +185,20 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
     def _apply_to_complete(self, X, method: str):
         """Apply the method to complete rows, block by block, perhaps in threads."""
-        transformation = getattr(self, "transformation_", None)
-        committee, (n, d), xp = self._committee, X.shape, xp_of(self.coef_)
-        coef = xp.astype(self.coef_, xp.float64, copy=False)
-        intercept = xp.astype(self.intercept_, xp.float64, copy=False)
+        coef, intercept, powers = self._rules
+        committee, (n, d), xp = self._committee, X.shape, xp_of(coef)
+        coef = xp.astype(coef, xp.float64, copy=False)
+        intercept = xp.astype(intercept, xp.float64, copy=False)
         on_host = is_numpy(coef)
         step = _block_rows(committee, X, coef)
 
         def block(start, stop):
             rows = xp.astype(dense(X[start:stop, :]), xp.float64, copy=False)
             # Checked while in cache: a separate pass would take as long as the scores.
-            if (on_host or transformation is not None) and not all_finite(rows):
+            if (on_host or powers is not None) and not all_finite(rows):
                 self._reject(rows)
-            if transformation is not None:
-                rows = transformation.apply(rows)
+            if powers is not None:
+                rows = powers.apply(rows)
             if on_host:
                 result = committee.of_rows(method, rows, coef, intercept)
             else:
@@ -256,10 +261,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, ``X @ coef_[0] + intercept_[0]`` (of the transformed
-            features, if there is a `transformation_`), positive for the second class.
-            For more, the output of `predict_log_proba`. Computed in float64; float32 if
-            X is.
+            For two classes, ``X @ coef_[0] + intercept_[0]``, positive for the second
+            class; if features are transformed, ``transformation_.transform(X) @
+            transformed_coef_[0] + transformed_intercept_[0]``. For more, the output of
+            `predict_log_proba`. Computed in float64; float32 if X is.
         """
         self._check_ready()
         if self.classes_.shape[0] == 2:
@@ -371,7 +376,9 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
             - "class 1" and "class 2": the labels of the pair;
             - "feature": its name or, without names, its index;
-            - "coefficient": as in `coef_`; positive values favor class 2;
+            - "coefficient": as in `coef_`; positive values favor class 2. If features
+              are transformed, it multiplies the transformed feature, as in
+              `transformed_coef_`, and a column "power" has the power of the feature;
             - "standardized": the weight above. NaN without class statistics: in a model
               loaded from a file without them, and in a search that starts from another
               type of classifier.
@@ -379,25 +386,27 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         pd = import_pandas("summary")
         self._check_ready()
         self = host_of(self)
-        n_pairs, d = self.coef_.shape
+        coef, _, powers = self._rules
+        n_pairs, d = coef.shape
         start = getattr(self, "estimator_", self)
         statistics = getattr(start, "statistics_", None)
         weights = np.full((n_pairs, d), np.nan)
         if isinstance(statistics, ClassStatistics):
-            weights = self.coef_ * pooled_deviations(statistics, self.pairs_)
+            weights = coef * pooled_deviations(statistics, self.pairs_)
         order = np.argsort(-np.abs(weights), axis=1, kind="stable")
         first, second = np.repeat(self.pairs_, d, axis=0).T
         labels = [*self.classes_.tolist(), OTHERS]
         names = getattr(self, "feature_names_in_", np.arange(d))
-        return pd.DataFrame(
-            {
-                "class 1": [labels[k] for k in first],
-                "class 2": [labels[k] for k in second],
-                "feature": names[order].ravel(),
-                "coefficient": np.take_along_axis(self.coef_, order, 1).ravel(),
-                "standardized": np.take_along_axis(weights, order, 1).ravel(),
-            }
-        )
+        columns = {
+            "class 1": [labels[k] for k in first],
+            "class 2": [labels[k] for k in second],
+            "feature": names[order].ravel(),
+            "coefficient": np.take_along_axis(coef, order, 1).ravel(),
+            "standardized": np.take_along_axis(weights, order, 1).ravel(),
+        }
+        if powers is not None:
+            columns["power"] = powers.lambdas[order].ravel()
+        return pd.DataFrame(columns)
 
 
 def _block_rows(committee, X, coef) -> int:

@@ -135,6 +135,11 @@ def _fit(model: Any, rows: Rows, costs: Array | None) -> Any:
 def _read_rules(estimator: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
     """Return normals and offsets for all pairs, from `coef_` and `intercept_`."""
     name = type(unfrozen(estimator)).__name__
+    if getattr(unfrozen(estimator), "transformation_", None) is not None:
+        raise ValueError(
+            f"estimator {name} transforms features, but the search needs rules on the "
+            f"features themselves: pass {name}(transformation=None)"
+        )
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "intercept_"):
         raise TypeError(
             f"estimator {name} has no coef_ or intercept_ after fit: pass the linear "

@@ -13,6 +13,7 @@ from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_o
 from heterolda.estimators.calibration import sided_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
+from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.width_choice import Candidates, choose, transformed
 from heterolda.foundations.arrays import device_of
@@ -73,22 +74,25 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     temperature_ : float
         Number that divides the logarithms of coupled probabilities, to fit the held-out
         rows; 1 with two classes.
-    transformation_ : PowerTransformation or None
-        Transformation of the features, with the `center`, `scale` and power (`lambdas`)
-        of each; None if features are left as they are. `coef_` and `intercept_` refer
-        to the transformed features, ``transformation_.apply(X)``; all methods take
+    transformation_ : ClassPowerTransformer or None
+        Fitted transformer of the features, with the `center_`, `scale_` and power
+        (`lambdas_`) of each; None if features are left as they are. All methods take
         untransformed features.
     pairs_ : ndarray of shape (n_pairs, 2)
         Class indices (i, j), i < j, of each rule.
-    coef_ : ndarray of shape (n_pairs, n_features)
-        Normals of the hyperplanes; a positive score means the second class.
-    intercept_ : ndarray of shape (n_pairs,)
-        Offsets of the hyperplanes.
+    transformed_coef_ : ndarray of shape (n_pairs, n_features)
+        Normals of the hyperplanes, for ``transformation_.transform(X)``, or for X if
+        `transformation_` is None. A positive score means the second class.
+    transformed_intercept_ : ndarray of shape (n_pairs,)
+        Offsets of these hyperplanes.
+    coef_, intercept_ : ndarray
+        The same, if `transformation_` is None; otherwise scores are not linear in the
+        features, and there is no such attribute.
     priors_ : ndarray of shape (n_classes,)
         Class priors.
     estimator_ : GaussianLinearDiscriminant
-        The discriminant of the transformed features, ``transformation_.apply(X)``: the
-        certified optimum for Gaussian classes, where the path begins.
+        The discriminant of ``transformation_.transform(X)``: the certified optimum for
+        Gaussian classes, where the path begins. It takes the transformed features.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -234,9 +238,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.estimator_ = initial
         self.priors_ = priors
         self.pairs_ = pairs
-        self.coef_ = coef
-        self.intercept_ = intercept
-        self.transformation_ = choice.powers
+        self.transformed_coef_ = coef
+        self.transformed_intercept_ = intercept
+        self.transformation_ = transformer_of(choice.powers, self)
         self.smoothed_error_ = error
         self.path_ = [
             setting | {key: float(column[k]) for key, column in figures.items()}
@@ -250,6 +254,33 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self._committee = committee_of(rules, pairs, "weighted", *calibration)
         put_on(initial, device_of(X))
         return put_on(self, device_of(X))
+
+    @property
+    def coef_(self):
+        """Return the normals of the hyperplanes, if features are not transformed."""
+        return self._if_linear("coef_")
+
+    @property
+    def intercept_(self):
+        """Return the offsets of the hyperplanes, if features are not transformed."""
+        return self._if_linear("intercept_")
+
+    def _if_linear(self, name):
+        """Return an attribute of the rules if scores are linear in the features."""
+        self._check_ready()
+        if self.transformation_ is not None:
+            raise AttributeError(
+                f"{name} does not exist, because this model is not linear in its "
+                f"features: use transformed_{name} with transformation_.transform(X), "
+                "or fit with transformation=None"
+            )
+        return getattr(self, f"transformed_{name}")
+
+    @property
+    def _rules(self):
+        """Return normals, offsets, and the powers of the features or None."""
+        powers = None if self.transformation_ is None else self.transformation_._powers
+        return self.transformed_coef_, self.transformed_intercept_, powers
 
 
 def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:

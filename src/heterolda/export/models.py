@@ -22,6 +22,7 @@ from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import Category, FitRecord, Judgement
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.pair_rules import unfrozen
+from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import committee_of
@@ -214,15 +215,21 @@ TABLE: dict[type, dict[str, Kind]] = {
 # Attributes that may be absent; their value in a file is then null.
 _OPTIONAL = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
 # Attributes that are arrays of `Rules`.
+_PLANES = {"coef_": "coef", "intercept_": "intercept"}
 _OF_RULES: dict[type, dict[str, str]] = {
     GaussianLinearDiscriminant: {
+        **_PLANES,
         "bayes_error_": "error",
         "gap_": "gap",
         "trivial_": "trivial",
         "n_iter_": "n_iter",
     },
-    SmoothedLinearDiscriminant: {"smoothed_error_": "error"},
-    LocalNeighborhoodSearch: {"n_iter_": "n_iter"},
+    SmoothedLinearDiscriminant: {
+        "transformed_coef_": "coef",
+        "transformed_intercept_": "intercept",
+        "smoothed_error_": "error",
+    },
+    LocalNeighborhoodSearch: {**_PLANES, "n_iter_": "n_iter"},
 }
 # Functions that return the values that are not attributes.
 _COMPUTED: dict[str, Callable[[Any], Any]] = {
@@ -233,8 +240,9 @@ _COMPUTED: dict[str, Callable[[Any], Any]] = {
     ),
     # Coefficients may have been changed after the fit, and predict as changed.
     "rules": lambda model: replace(
-        model._committee.planes, coef=model.coef_, intercept=model.intercept_
+        model._committee.planes, coef=model._rules[0], intercept=model._rules[1]
     ),
+    "transformation_": lambda model: model._rules[2],
     "votes": lambda model: {
         key: getattr(model._committee, key, None) for key in _VOTES
     },
@@ -310,12 +318,12 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
     evidence = votes["temperature"], votes["log_odds"]
     vars(model).update(
         pairs_=pairs,
-        coef_=rules.coef,
-        intercept_=rules.intercept,
         _committee=committee_of(rules, pairs, voting, *evidence),
     )
     for key, name in _OF_RULES[type(model)].items():
         setattr(model, key, getattr(rules, name))
+    if "transformation_" in values:
+        model.transformation_ = transformer_of(values["transformation_"], model)
     _check_scores(model, at / "rules")
 
 
@@ -364,8 +372,9 @@ def _pipeline(values: list[dict[str, Any]], at: Place) -> Pipeline:
 
 def _check_scores(model: Any, at: Place) -> None:
     """Reject rules without finite scores or probabilities."""
-    _check_reach(at, np.ones(model.coef_.shape[1]), model.coef_.T, model.intercept_)
-    scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(model.coef_)))
+    coef, intercept, _ = model._rules
+    _check_reach(at, np.ones(coef.shape[1]), coef.T, intercept)
+    scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(coef)))
     with np.errstate(all="ignore"):
         log_odds = model._committee.curve.log_odds(scores)
     if not np.isfinite(log_odds).all():

@@ -80,8 +80,8 @@ def describe(model: Any) -> Description:
             "pass best_estimator_"
         )
     fitted._check_ready()
-    committee, powers = fitted._committee, getattr(fitted, "transformation_", None)
-    weights, kind = np.ones(len(fitted.coef_)), "binary"
+    committee, (coef, intercept, powers) = fitted._committee, fitted._rules
+    weights, kind = np.ones(len(coef)), "binary"
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
     elif isinstance(committee, OneVsOne):
@@ -91,8 +91,8 @@ def describe(model: Any) -> Description:
     return Description(
         kind=kind,
         classes=fitted.classes_,
-        coef=fitted.coef_,
-        intercept=fitted.intercept_,
+        coef=coef,
+        intercept=intercept,
         vote_weights=weights,
         curve=committee.curve,
         temperature=committee.temperature,
@@ -141,7 +141,7 @@ def _center(model: Any) -> Array:
     """Return the mean of the features, or zero if it is unknown."""
     stats = getattr(getattr(model, "estimator_", model), "statistics_", None)
     if stats is None or getattr(model, "transformation_", None) is not None:
-        return np.zeros(model.coef_.shape[1])
+        return np.zeros(model.n_features_in_)
     with np.errstate(over="ignore", invalid="ignore"):
         center: Array = stats.weights / stats.weights.sum() @ stats.means
     return center

@@ -59,8 +59,8 @@ class ModelFacts:
         self.settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
-        # Of the features that rules and statistics refer to.
-        self.transformation = getattr(model, "transformation_", None)
+        # Powers of the features that rules and statistics refer to, or None.
+        self.coef, self.intercept, self.powers = model._rules
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
         # With few rows, errors under the model mean nothing and are not shown.
@@ -226,7 +226,7 @@ class ModelFacts:
         """Return caveats about the figures of the model."""
         flags = getattr(self.discriminant, "guarded_", ())
         notes = guarded_note([self.pairs[k] for k in np.flatnonzero(flags)])
-        if self.transformation is not None:
+        if self.powers is not None:
             notes.append(
                 "Features are first transformed by powers (Yeo and Johnson's "
                 "transformation, which preserves their order): coefficients, "
@@ -252,7 +252,7 @@ class ModelFacts:
         known. They are zero for a rule that always gives the same answer.
         """
         scale = 1.0 if self.deviations is None else self.deviations
-        sizes = np.abs(self.model.coef_ * scale)
+        sizes = np.abs(self.coef * scale)
         totals = sizes.sum(axis=1, keepdims=True)
         shares: Array = sizes / np.where(totals > 0, totals, 1.0)
         return shares

@@ -190,8 +190,8 @@ def _pairs(facts: ModelFacts) -> list[Block]:
 def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
     """Yield the rule of a pair."""
     first, second = facts.pairs[k]
-    coef, intercept = facts.model.coef_[k], float(facts.model.intercept_[k])
-    feature = "feature" if facts.transformation is None else "transformed feature"
+    coef, intercept = facts.coef[k], float(facts.intercept[k])
+    feature = "feature" if facts.powers is None else "transformed feature"
     lines = [
         f"The answer is {second} if the sum of coefficient times {feature} exceeds "
         f"{-intercept:.6g}, otherwise {first}."
@@ -215,16 +215,16 @@ def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
 def _coefficients(facts: ModelFacts, k: int) -> Table:
     """Return the features of a rule, largest share first."""
     head = ["feature", "weight", "coefficient", "std. dev.", "higher values favor"]
-    head += ["power"] * (facts.transformation is not None)
-    coef, shares = facts.model.coef_[k], facts.feature_shares[k]
+    head += ["power"] * (facts.powers is not None)
+    coef, shares = facts.coef[k], facts.feature_shares[k]
     rows: list[list[Any]] = []
     for j in np.argsort(-shares, kind="stable"):
         deviation = "-" if facts.deviations is None else f"{facts.deviations[k, j]:.4g}"
         favored = "-" if coef[j] == 0 else facts.pairs[k][int(coef[j] > 0)]
         name, share = facts.features[j], float(shares[j])
         rows.append([name, share, f"{coef[j]:.6g}", deviation, favored])
-        if facts.transformation is not None:
-            rows[-1].append(f"{facts.transformation.lambdas[j]:g}")
+        if facts.powers is not None:
+            rows[-1].append(f"{facts.powers.lambdas[j]:g}")
     return Table(head, rows, max_rows=_MAX_ROWS, bars=True)
 
 
