@@ -153,8 +153,8 @@ class OnDevices:
 class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
     """A classifier that holds linear rules and a committee of them.
 
-    Fitting sets `classes_`, `pairs_`, `coef_`, `intercept_` and `_committee`, one of
-    those in :mod:`heterolda.estimators.votes`.
+    Fitting sets `classes_`, `pairs_`, the arrays that `_rules` returns (`coef_` and
+    `intercept_`) and `_committee`, one of those in :mod:`heterolda.estimators.votes`.
     """
 
     @property
