@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
-from heterolda.estimators import smoothed, width_choice
+from heterolda.estimators import smoothed
 from heterolda.estimators.width_choice import _Contest, held_out_folds
 from heterolda.statistics.power import FARTHEST
 from heterolda.statistics.rows import Rows
@@ -175,15 +175,8 @@ def test_priors_weigh_the_errors_and_probabilities_are_calibrated(rng):
             assert abs(p[part].mean() - y[part].mean()) < 0.12
 
 
-@pytest.mark.parametrize("dealt", ["by value", "by number"])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_of_features_that_say_nothing_the_priors_are_left(
-    rng, n_classes, dealt, monkeypatch
-):
-    if dealt == "by number":  # so that rows are held out, although all are the same
-        monkeypatch.setattr(
-            width_choice, "held_out_folds", lambda rows: np.arange(len(rows.X)) % 5
-        )
+def test_of_features_that_say_nothing_the_priors_are_left(rng, n_classes):
     y = rng.permutation(np.repeat(np.arange(n_classes), [10, 21, 30, 41][:n_classes]))
     weight = rng.integers(1, 4, len(y)).astype(float)
     given = rng.dirichlet(np.full(n_classes, 9))
