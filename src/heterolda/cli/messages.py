@@ -68,8 +68,9 @@ def _problem(error: Any, options: Collection[str]) -> str:
     if not suggested:
         return reason(error)
     usable = {k: v for k, v in suggested.items() if k in options}
-    remedy = f", or add {options_text(usable)}" if usable.keys() - {"missing"} else ""
-    return f"{error.problem}. Correct the file{remedy}"
+    if not usable.keys() - {"missing"}:
+        return str(error.problem)
+    return f"{error.problem}{error.joint}add {options_text(usable)}"
 
 
 def _is_usage(error: Exception) -> bool:

@@ -183,6 +183,15 @@ class Reading:
             "--no-header",
         ),
     ] = False
+    skip_repeated_header: Annotated[
+        bool,
+        read(
+            None,
+            "Leave out lines that repeat the column names, as in files that were "
+            "joined, and count them.",
+            "--skip-repeated-header",
+        ),
+    ] = False
     na: Annotated[
         Sequence[str] | None,
         read(
@@ -200,8 +209,13 @@ class Reading:
 
         from heterolda.data.formats import Format
 
-        header = not self.no_header
-        return Format(self.delimiter, self.decimal, header, tuple(self.na or ()))
+        return Format(
+            self.delimiter,
+            self.decimal,
+            header=not self.no_header,
+            skip_repeated_header=self.skip_repeated_header,
+            na=tuple(self.na or ()),
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ which may already have exited.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import sys
@@ -21,6 +22,7 @@ from heterolda.data.table import File, Table, errors_naming
 from heterolda.data.text_rows import (
     BLANK,
     complete_rows,
+    count_lines,
     merged_blanks,
     without_empty_rows,
 )
@@ -171,11 +173,8 @@ def _batches(
 
     delimiter = layout.format.delimiter or ","
     is_typed = not (table.keep or layout.format.grouped)
-    n_rows, n_lines = 0, layout.n_lines
-    for piece in pieces:
-        if n_lines:  # lines above the rows, all in the first piece
-            lines = piece.splitlines(keepends=True)
-            piece, n_lines = b"".join(lines[n_lines:]), 0
+    n_rows = 0
+    for piece in _below_header(pieces, layout, where):
         if delimiter == BLANK:
             piece = merged_blanks(piece)
         piece = without_empty_rows(piece, delimiter)
@@ -190,6 +189,54 @@ def _batches(
                 rows = _read(piece, table, columns, layout, typed=False)
         yield from rows.to_batches()
         n_rows += rows.num_rows
+
+
+def _below_header(
+    pieces: Iterable[bytes], layout: Layout, where: str
+) -> Iterator[bytes]:
+    """Yield the text below the header; reject copies of the header, or leave them out.
+
+    The lines above and below the names, such as sep=; and units, may be copied, too.
+    """
+    above = rb"(?:%b\s*+)?" % re.escape(layout.above) if layout.above else b""
+    below = rb"(?:[\r\n]\s*+%b[ \t]*+)?" % re.escape(layout.below or b"\0")
+    mark, header = map(re.escape, (codecs.BOM_UTF8, layout.header))
+    copy = re.compile(
+        rb"(?:\A|(?<=[\r\n]))(?:%b)?[ \t]*+%b(%b)[ \t]*+%b(?:\r?\n|\r|\Z)"
+        % (mark, above, header, below)
+    )
+    n_lines, n_copies = layout.n_lines, 0
+    for number, piece in enumerate(pieces):
+        if not number:  # with all lines above
+            piece = b"".join(piece.splitlines(keepends=True)[n_lines:])
+        n_piece = count_lines(piece)
+        if layout.header and layout.header in piece:  # quick
+            if not layout.format.skip_repeated_header:
+                _reject_copy(copy.search(piece), n_lines, layout, where)
+            piece, n = copy.subn(b"", piece)
+            n_copies += n
+        n_lines += n_piece
+        yield piece
+    if n_copies:
+        warn_of_reading(
+            f"{where}: left out {count(n_copies, 'line')} that "
+            f"{'repeats' if n_copies == 1 else 'repeat'} the column names"
+        )
+
+
+def _reject_copy(
+    copy: re.Match[bytes] | None, n_before: int, layout: Layout, where: str
+) -> None:
+    """Raise ValueError if the column names are repeated after `n_before` lines."""
+    if copy is None:
+        return
+    line = n_before + len(copy.string[: copy.start(1)].splitlines()) + 1
+    is_row = looks_like_a_row(layout.names)
+    raise ValueError(
+        f"{where}: line {line} repeats the column names, as if files had been joined: "
+        "delete it, or leave such lines out with --skip-repeated-header"
+        + "; if the first line is a row, add --no-header" * is_row
+    )
 
 
 def _read(

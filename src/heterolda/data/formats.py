@@ -61,6 +61,7 @@ class Format:
     delimiter: str | None = None  # one character; a blank means any number of blanks
     decimal: str | None = None  # "." or ","
     header: bool = True  # whether the first line names the columns
+    skip_repeated_header: bool = False  # whether to leave out copies of that line
     na: tuple[str, ...] = ()  # strings for missing values, besides the usual ones
     n_columns: tuple[int, ...] = ()  # allowed without a header; empty: any
     grouped: bool | None = None  # whether the other decimal mark separates thousands

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from typing import Any
 
-from heterolda.data.formats import number_pattern
+from heterolda.data.formats import Format, number_pattern
 from heterolda.data.table import File
-from heterolda.foundations.wording import count
+from heterolda.foundations.wording import count, named
 
 # Likely NA strings, in addition to those that are always recognized.
 _LIKELY_NA = re.compile(
@@ -18,9 +18,16 @@ _WORD = re.compile(r"\D{1,30}")
 _DATE = re.compile(
     r"(\d{1,4}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{1,4}|\d{1,2}:\d{2})\b.*", re.IGNORECASE
 )
+# A number, and a sign or a unit around it: "<0.1", "5 mm", "$3.95", "1,5".
+_AMOUNT = re.compile(
+    r"([^\w\s.,+-]{0,3})\s?[+-]?\d+([.,]\d+){0,2}(?:e[+-]?\d+)?\s?(\D{0,15})",
+    re.IGNORECASE,
+)
+_UNIT_SHARE = 0.8  # of the cells have the same unit
 _LENGTH = 100  # characters of a cell that are compared
 _MAX_NA_STRINGS = 5  # of a column
 _MAX_NA_SHARE = 0.1  # of the cells, for ordinary words as NA strings
+_MAX_WRONG_SHARE = 0.5  # of the cells of a column of numbers
 _MAX_LEVELS, _MIN_ROWS_PER_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
 TEXT = "string", "large_string", "string_view"  # types, as Arrow calls them
@@ -36,23 +43,35 @@ def is_any(kind: Any, *names: str) -> bool:
 class NotNumericError(ValueError):
     """Columns that must be numeric are not.
 
-    The message states the problem and a remedy in Python. `options` are the
-    command-line options that help, with their values.
+    The message states the problem, how to correct the file, and a remedy in Python.
+    `options` are the command-line options that help, with their values; `joint` comes
+    between the correction and them.
     """
 
-    def __init__(self, problem: str, remedy: str, options: dict[str, Any]) -> None:
-        super().__init__(problem + remedy)
-        self.problem, self.options = problem, options
+    def __init__(
+        self,
+        problem: str,
+        *,
+        exclude: str = "",
+        joint: str = "",
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(f"{problem}{joint}use {exclude}" if exclude else problem)
+        self.problem, self.joint, self.options = problem, joint, options or {}
 
 
 class _Column:
-    """Count the cells of a column and find the option that helps; None for numbers."""
+    """Count the cells of a column and find what helps; None for numbers.
+
+    The remedy is an option, or "mend" if numbers are spoilt by some cells or a unit.
+    """
 
     def __init__(self, column: Any, file: File, n_before: int) -> None:
         kind, text = column.type, file.format
         kind = kind.value_type if is_any(kind, "dictionary") else kind
         self.words: Counter[str] = Counter()  # cells that are not numbers
         self.has_missing, self.remedy = column.null_count > 0, None
+        self.is_date, self.has_mark = is_any(kind, "temporal"), False
         if is_any(kind, "floating", "integer", "boolean", "decimal"):
             return
         if not is_any(kind, *TEXT):
@@ -64,29 +83,48 @@ class _Column:
         values = ["" if k is None else words[k] for k in column.indices.to_pylist()]
         cells = Counter(value for value in values if value not in missing)
         self.has_missing = cells.total() < len(values)
-        is_number = number_pattern(text.decimal or ".", text.grouped).fullmatch
-        for cell, n in cells.items():
-            if not (file.is_text and is_number(cell)):
-                self.words[cell] = n
+        mark = text.decimal or "."
+        is_number = number_pattern(mark, text.grouped).fullmatch
+        numbers = list(filter(is_number, cells))
+        self.words = Counter(cells)
+        if file.is_text:
+            self.has_mark = any(mark in number for number in numbers)
+            for number in numbers:
+                del self.words[number]
         self.shown = "empty"
         if self.words:
             first = next(iter(self.words))
-            shown = first[:25] + "..." * (len(first) > 25)
-            self.shown = f"row {n_before + values.index(first) + 1}: {shown!r}"
+            shown = repr(first[:25] + "..." * (len(first) > 25))
+            self.is_date = _DATE.fullmatch(first) is not None
+            self.shown = f"row {n_before + values.index(first) + 1}: {shown}"
         if self.words or not cells:
-            self.remedy = _remedy(cells, self.words)
+            self.remedy = _remedy(cells, self.words, self.is_date)
 
 
-def _remedy(cells: Counter[str], words: Counter[str]) -> str:
-    """Return the option that helps if some cells of a column are not numbers."""
-    n = cells.total()
-    if words.total() < n and len(words) <= _MAX_NA_STRINGS:
-        few = words.total() <= max(1, _MAX_NA_SHARE * n)
+def _remedy(cells: Counter[str], words: Counter[str], is_date: bool) -> str:
+    """Return what helps if some cells of a column are not numbers."""
+    n, n_words = cells.total(), words.total()
+    few = n_words <= max(1, _MAX_NA_SHARE * n)
+    if n_words < n and len(words) <= _MAX_NA_STRINGS:
         if all(_LIKELY_NA.fullmatch(w) or (few and _WORD.fullmatch(w)) for w in words):
             return "na"
-    is_date = _DATE.fullmatch(next(iter(words), ""))
-    few = 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL)
-    return "categorical" if few and not is_date else "exclude"
+    if n_words < n and few:
+        return "mend"
+    if not is_date:
+        if 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL):
+            return "categorical"
+        if n_words <= _MAX_WRONG_SHARE * n or _have_a_unit(words):
+            return "mend"
+    return "exclude"
+
+
+def _have_a_unit(words: Counter[str]) -> bool:
+    """Return whether most cells are a number with the same sign or unit, or none."""
+    units: Counter[tuple[str, str]] = Counter()
+    for word, n in words.items():
+        if amount := _AMOUNT.fullmatch(word):
+            units[amount[1], amount[3]] += n
+    return max(units.values(), default=0) > _UNIT_SHARE * words.total()
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
@@ -104,14 +142,22 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         f"{'is' if len(wrong) == 1 else 'are'} not all numbers: "
         f"{', '.join(cells[:_SHOWN])}{more}"
     )
-    levels, dropped = (
+    mended, levels, dropped = (
         [name for name, column in wrong.items() if column.remedy == remedy]
-        for remedy in ("categorical", "exclude")
+        for remedy in ("mend", "categorical", "exclude")
     )
-    if len(dropped) == len(counted) and not table.categorical:
-        remedy = ". Convert them to numbers, or add columns that are"
-        return NotNumericError(problem, remedy, {})
     options: dict[str, Any] = {}
+    if mended and file.is_text and _have_other_mark(counted, mended, file.format):
+        mended, options["decimal"] = [], "," if file.format.decimal == "." else "."
+    problem += ". Correct the file"
+    if mended:
+        problem += f": write plain numbers in {named(mended, _SHOWN)}"
+    if any(wrong[name].is_date for name in wrong):
+        problem += " (for a date, the days since a start, for instance)"
+    if len(mended) == len(wrong):
+        return NotNumericError(problem)
+    if len(dropped) == len(counted) and not table.categorical:
+        return NotNumericError(f"{problem}, or add columns of numbers")
     na_strings = {word for c in wrong.values() if c.remedy == "na" for word in c.words}
     if na_strings:
         options["na"] = [*file.format.na, *sorted(na_strings)]
@@ -124,6 +170,21 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
     )
     if table.advice and (na_strings or has_missing):
         options["missing"] = table.advice
-    ((parameter, value),) = table.without(list(wrong)).items()
-    remedy = f". Convert them to numbers, or leave them out with {parameter}={value!r}"
-    return NotNumericError(problem, remedy, options)
+    others = [name for name in wrong if name not in mended]
+    ((parameter, value),) = table.without(others).items()
+    joint = "; for the other columns, " if mended else ", or "
+    return NotNumericError(
+        problem, exclude=f"{parameter}={value!r}", joint=joint, options=options
+    )
+
+
+def _have_other_mark(
+    counted: dict[str, _Column], names: list[str], text: Format
+) -> bool:
+    """Return whether these columns have the other decimal mark, and all fit it."""
+    if text.grouped or any(column.has_mark for column in counted.values()):
+        return False
+    words = [word for name in names for word in counted[name].words]
+    other = number_pattern("," if text.decimal == "." else ".").fullmatch
+    are_thousands = all(re.fullmatch(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+", w) for w in words)
+    return all(map(other, words)) and not are_thousands
