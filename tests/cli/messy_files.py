@@ -245,6 +245,12 @@ def units(rows):
     return text(rows, ";", ",").replace("\n", f"\n{';'.join(marks)}\n", 1)
 
 
+def joined(rows):
+    """Two files after each other, as cat writes them."""
+    half = len(rows) // 2
+    return text(rows[:half]) + text(rows[half:])
+
+
 def index(rows):
     return rows.to_csv(lineterminator="\n")
 
@@ -333,6 +339,7 @@ def messy_files():
             *("Spaces after commas", ".csv", PATIENT),
             lambda rows: text(rows).replace(",", ", "),
         ),
+        Messy("Joined files", ".csv", WINE, joined),
     )
     return [
         replace(case, seed=seed, target=case.target or case.domain[2])

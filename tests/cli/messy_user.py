@@ -20,7 +20,8 @@ from tests.helpers.cli import invoke
 COMMANDS = ("fit", "predict", "evaluate", "export")
 _LISTS = {"--na", "--categorical", "--exclude"}
 # What to read, and how: only these are taken from the notes of a successful command.
-_READING = _LISTS | {"--no-header", "--delimiter", "--decimal", "--missing"}
+_FLAGS = {"--no-header", "--skip-repeated-header"}
+_READING = _LISTS | _FLAGS | {"--delimiter", "--decimal", "--missing"}
 _MAX_TRIES = 8
 
 
@@ -42,7 +43,7 @@ def suggested(message, knows):
     options = {}
     for match in re.finditer(r"--[a-z]+(?:-[a-z]+)*", message):
         option = match[0]
-        if option == "--no-header":
+        if option in _FLAGS:
             options[option] = None
         elif option not in options:
             quoted = re.search(r"(?<!\w)'([^']+)'", message)

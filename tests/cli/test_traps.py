@@ -3,6 +3,7 @@
 import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.cli import invoke, make_frame, succeed
@@ -49,6 +50,45 @@ def test_columns_that_are_traps_are_named(frame, tmp_path, command):
     options = "-t", "kind", "--columns", "x0,word", "--categorical", "word"
     advice = invoke(*command, path, *options).stderr.split("leave them out: ")[1]
     succeed(*command, path, *options, *shlex.split(advice.split("\n")[0]))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".parquet"])
+def test_column_names_in_a_later_row_are_no_class(frame, tmp_path, ending):
+    path, model, out = (tmp_path / n for n in ("d" + ending, "m.json", "out.csv"))
+    frame["city"] = np.resize(["Rome", "Oslo", "Bonn"], len(frame))
+    features = ["city"] if ending == ".parquet" else [*frame.columns.drop("kind")]
+    frame = frame[[*features, "kind"]]
+    good = tmp_path / "good.csv"
+    frame.to_csv(good, index=False)
+    fit = [*FITS[0], "-t", "kind", "--categorical", "city"]
+    succeed(*fit, good, "-o", model)
+    names = frame.iloc[:1].astype(object)
+    names.iloc[0] = frame.columns
+    for at, line in (120, 122), (len(frame), len(frame) + 2):
+        rows = pd.concat([frame[:at], names, frame[at:]])
+        where = f"line {line}"
+        if ending == ".csv":
+            rows.to_csv(path, index=False)
+        elif ending == ".xlsx":
+            rows.to_excel(path, index=False)
+        else:
+            rows.to_parquet(path)
+            where = f"row {line - 1}"
+        commands = [
+            *(fit, ["compare", *fit[2:], "--cv", "2"], ["project", *fit[2:]]),
+            *(["predict", model, "-o", out], ["evaluate", model]),
+        ]
+        for command in commands[: 5 if ending != ".parquet" else 3]:
+            result = invoke(*command, path)
+            assert result.exit_code == 1
+            said = f"{path}: {where} repeats the column names"
+            assert said in result.stderr, result.stderr
+            if ending != ".parquet":
+                result = invoke(*command, path, "--skip-repeated-header")
+                assert result.exit_code == 0, result.stderr
+                assert "left out 1 line that repeats the column" in result.stderr
+        if ending == ".csv":
+            assert out.read_text("utf-8").count("\n") == len(frame) + 1
 
 
 def test_an_evaluation_says_what_it_is_worth(frame, tmp_path, rng):

@@ -36,6 +36,18 @@ COLUMNS = {
     },
     None: {"number": (["1", "-2.5", "3e4", "20241231"], ""), "gaps": (["", "1"], "")},
 }
+# Columns of numbers of which some cells are wrong, or all are written in another way.
+MENDED = {
+    "length": ([f"{k / 7:.2f} mm" for k in range(99)], "row 1: '0.00 mm'"),
+    "price": ([f"${k / 7:.2f}" for k in range(99)], "row 1: '$0.00'"),
+    "comma": ([f"{k},{k}" for k in range(199)], "row 1: '0,0'"),
+    "dash": ([f"\u2212{k}.5" for k in range(99)], "row 1: '\u22120.5'"),
+    "limit": ([*map(str, range(99)), "<0.1"], "row 100: '<0.1'"),
+    "points": ([*map(str, range(199)), "1.2.3"], "row 200: '1.2.3'"),
+    "sum": ([*map(str, range(199)), "total 3"], "row 200: 'total 3'"),
+    "grade": ([*"12345" * 39, *["1 O"] * 5], "row 196: '1 O'"),
+    "mixed": ([*map(str, range(110)), *IDS[110:]], "row 111: 'p110'"),
+}
 
 
 def frame_with(rng, **columns):
@@ -80,8 +92,43 @@ def test_all_columns_are_named_and_the_advice_makes_the_next_command_work(
     more = advised(message_of(*arguments, *given))
     assert "--missing" not in more
     assert more[-1].startswith("unit,x0,")
-    with pytest.raises(ValueError, match=r"leave them out with exclude=\['"):
+    with pytest.raises(ValueError, match=r"or use exclude=\['city', 'code', 'iso', "):
         statistics_from_batches(path, "kind")
+
+
+def test_no_column_of_numbers_is_given_up_for_some_cells_or_a_unit(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    columns = {name: values for name, (values, _) in reversed(MENDED.items())}
+    frame = frame_with(rng, **columns)
+    frame.to_csv(path, index=False)
+    said = message_of(*FIT, path, "-t", "kind")
+    shown = ", ".join(f"'{name}' ({cell})" for name, (_, cell) in MENDED.items())
+    assert f"{path}: 9 columns are not all numbers: {shown}. Correct the file: " in said
+    mended = ", ".join(map(repr, MENDED))
+    assert said.endswith(f"write plain numbers in {mended}")
+    frame.assign(x0=IDS).to_csv(path, index=False)
+    said = message_of(*FIT, path, "-t", "kind")
+    assert said.endswith(f"in {mended}; for the other columns, add --exclude x0")
+    # In Parquet files text is not parsed.
+    table = pa.table({"x": ["1.5", "2", "4", "7.5"], "k": [*"abab"]})
+    with pytest.raises(
+        ValueError, match=r"'x' \(row 1: '1.5'\)\. .* plain numbers in 'x'"
+    ):
+        statistics_from_batches(table, "k")
+
+
+def test_a_decimal_comma_below_the_first_rows_leads_to_the_option(rng, tmp_path):
+    path = tmp_path / "d.csv"
+    frame = make_frame(rng, 400).drop(columns="id")
+    whole, rest = (10 * frame[:300]["x0"]).round(), frame[300:]
+    lines = [f"{x:.0f};{kind}" for x, kind in zip(whole, frame["kind"], strict=False)]
+    lines += [f"{x:.2f};{k}".replace(".", ",") for x, k in rest[["x0", "kind"]].values]
+    path.write_text("\n".join(["x;kind", *lines]))
+    said = message_of(*FIT, path, "-t", "kind")
+    assert said.endswith("Correct the file, or add --decimal ,")
+    succeed(*FIT, path, "-t", "kind", "--decimal", ",")
+    path.write_text("\n".join(["x;kind", *lines[:300], "1,500;east"]))
+    assert "--decimal" not in message_of(*FIT, path, "-t", "kind")  # 1500, perhaps
 
 
 FIRST = {

@@ -213,11 +213,28 @@ def test_tables_to_be_written_must_be_of_one_kind():
                 list(files)
 
 
-def test_a_column_that_numbers_the_rows_is_not_a_target(frame):
+@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+def test_a_target_whose_values_mostly_differ_looks_like_a_measurement(frame, tmp_path):
     numbered = pd.concat([frame] * 4).assign(kind=np.arange(4 * len(frame)))
-    rejected(numbered, r"'kind' is a measurement .* 3600 different numbers in 3600")
+    measured = r"'kind' looks like a measurement .* has {} different values in {} row"
+    rejected(numbered, measured.format(3600, "3,600"))
+    path, sizes = tmp_path / "d.csv", numbered["kind"]
+    for kind, n, text in (
+        (sizes.map("{} mm".format), 100, "100 different values in 100"),
+        (sizes.where(sizes % 20 > 0, "?"), 100, "96 different values in 100"),
+        (sizes / 4, 8, "8 different values in 8"),
+        (sizes % 30 / 4, 90, "30 different values in 90"),
+    ):
+        table = numbered.assign(kind=kind)[:n]
+        table.to_csv(path, index=False)
+        rejected(
+            path, rf"'kind' looks like a measurement and not a class: it has {text}"
+        )
+        table.to_csv(path, index=False, sep=";", decimal=",")
+        rejected(path, "or make classes of it, such as low and high")
+    rejected(numbered.assign(kind=sizes / 4), r"values such as 0.25.*a measurement")
     numbered["kind"] = [f"row {k}" for k in numbered["kind"]]
-    rejected(numbered, r"'kind' has \d+ different labels in \d+ rows")
+    rejected(numbered, r"'kind' has \d+ different labels in [\d,]+ rows; name another")
 
 
 def test_numbers_of_any_type():

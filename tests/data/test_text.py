@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,11 @@ from fuzz.commands import a_folder
 from helpers.cli import succeed
 from heterolda import ReadingWarning
 from heterolda.data import text_rows
+from heterolda.data.csv_reader import open_text
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.formats import Encoding, Format, as_utf8
 from heterolda.data.layout import find_layout
+from heterolda.data.table import Table
 from heterolda.data.text_rows import complete_rows, merged_blanks, without_empty_rows
 from heterolda.data.writer import write_table
 
@@ -65,6 +68,41 @@ def test_the_first_lines_show_the_layout():
     for given, decimal in ((None, "."), (",", ",")):
         form = find_layout(mixed, Format(decimal=given), ",", "t").format
         assert (form.decimal, form.grouped) == (decimal, given == ",")
+
+
+def test_lines_that_repeat_the_names_are_rejected_or_left_out():
+    body, many = "1,2,a\n3,4,b\n" * 10, "".join(f"{k} 1 a\n" for k in range(1, 31))
+    for text, line, n_rows in (
+        ("x,z,k\n" + body + "x,z,k\n" + body, 22, 40),
+        ("x,z,k\n" + body + "x,z,k", 22, 20),  # at the end
+        ("x,z,k\nx,z,k\n" + body, 2, 20),  # these are no units
+        ("x,z,k\n\n" + body + "\n\ufeff x,z,k \r\n" + body, 24, 40),
+        (("1100,1104,k\n" + body) * 3, 22, 60),  # numbers
+        (("sep=,\nx,z,k\nmm,kg,-\n" + body) * 2, 25, 40),  # and what is around them
+        (("x,z,k\n" + body).replace("\n", "\r") * 2, 22, 40),
+        (('"x","z ,","k"\n' + body) * 2, 22, 40),
+        ((" x   z\t k\n" + body.replace(",", "  ")) * 2, 22, 40),
+        (("x k\n" + many) * 2, 32, 60),  # row names as by R, which start again
+        (('"x\ny",z,k\n' + body) * 2, 23, 40),
+    ):
+        for size in (len(text), 7):
+            pieces = [text[k : k + size].encode() for k in range(0, len(text), size)]
+            file = opened(pieces, skip_repeated_header=False)
+            message = rf"^t: line {line} repeats the column names, .* --skip-rep"
+            with pytest.raises(ValueError, match=message):
+                list(file.batches)
+            file = opened(pieces, skip_repeated_header=True)
+            left_out = f"t: left out {2 if '1100' in text else 1} line"
+            with pytest.warns(ReadingWarning, match=left_out):
+                assert sum(batch.num_rows for batch in file.batches) == n_rows, text
+
+
+def opened(pieces, **settings):
+    """Open pieces of text; the first has at least the names."""
+    table = Table("t", target="k", keep=True, format=Format(**settings))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return open_text(iter(pieces), table, "t", Encoding(), n_bytes=99)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")

@@ -33,11 +33,6 @@ def stamps():
         ("docs/project.md", r"^  url     = {(.*)}$", urls["Homepage"]),
         ("docs/guide/deploy.md", r"^ \* written by heterolda (.*)\.$", version),
         ("SECURITY.md", r"^\[private-report\]: (.*)$", urls["Security"]),
-        (
-            "src/heterolda/foundations/sklearn_private.py",
-            r'^DOCUMENTATION = "(.*)"$',
-            urls["Documentation"],
-        ),
     ]
 
 

@@ -230,12 +230,13 @@ def _reject_copy(
     """Raise ValueError if the column names are repeated after `n_before` lines."""
     if copy is None:
         return
-    line = n_before + len(copy.string[: copy.start(1)].splitlines()) + 1
+    line = n_before + len(copy.string[: copy.start(1) + 1].splitlines())
     is_row = looks_like_a_row(layout.names)
     raise ValueError(
         f"{where}: line {line} repeats the column names, as if files had been joined: "
         "delete it, or leave such lines out with --skip-repeated-header"
-        + "; if the first line is a row, add --no-header" * is_row
+        + "; if the first line is a row, add --no-header"
+        * is_row
     )
 
 

@@ -154,17 +154,34 @@ def level_of(value: Any) -> str:
     return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
 
 
-def labels_of(batch: Any, file: File) -> tuple[Index, list[Any]]:
+def labels_of(batch: Any, file: File, n_before: int) -> tuple[Index, list[Any]]:
     """Return indices into a list of distinct labels, -1 for missing labels."""
     name = str(file.table.target)
     codes, labels = _coded(batch, name, file, "label")
+    if name in labels:
+        _check_names(batch, np.flatnonzero(codes == labels.index(name)), file, n_before)
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
                 f"{file.name}: the label column {name!r} must be whole numbers, "
-                f"booleans or text, got values such as {label!r}"
+                f"booleans or text, got values such as {label!r}: name another column "
+                "if this one is a measurement, or make classes of it"
             )
     return codes, labels
+
+
+def _check_names(batch: Any, rows: Index, file: File, n_before: int) -> None:
+    """Reject a row of column names, as in text files that were joined.
+
+    In text files such lines have been found before.
+    """
+    columns = {name: batch.column(name) for name in file.columns}
+    for row in rows.tolist():
+        if columns and all(c[row].as_py() == name for name, c in columns.items()):
+            raise ValueError(
+                f"{file.name}: row {n_before + row + 1} repeats the column names: "
+                "leave it out"
+            )
 
 
 def _coded(

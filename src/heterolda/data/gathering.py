@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.formats import number_of
 from heterolda.data.labels import text_of, warn_of_similar_labels
+from heterolda.data.not_numeric import have_a_unit
 from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.exceptions import MissingRowsWarning, ParameterError
@@ -20,6 +22,7 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.draws import RowDraws, smallest
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import Passes, filled_rows
@@ -197,17 +200,21 @@ def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
     """Reject a label column that numbers the rows or, at the end, is a measurement."""
     n, n_rows = len(reading.labels), reading.n_rows
     too_many = 2 * n > max(n_rows, _FEW_ROWS if is_end else _MANY_ROWS)
-    if not too_many and not (is_end and n > _MAX_DECIMALS):
+    if not too_many and not (is_end and n > min(_MAX_DECIMALS, n_rows / 2)):
         return
-    labels = reading.labels.classes.tolist()
-    numbers = [number_of(text_of(label)) for label in labels]
-    are_numbers = None not in numbers
-    if too_many or (are_numbers and any(x % 1 for x in numbers if x is not None)):
-        problem = " is a measurement and not a class: it" if are_numbers else ""
+    labels = [text_of(label) for label in reading.labels.classes.tolist()]
+    mark = reading.file.format.decimal or "."
+    numbers = [number_of(label.replace(mark, ".")) for label in labels]
+    are_decimals = None not in numbers and any(x % 1 for x in numbers if x is not None)
+    if too_many or are_decimals:
+        is_measurement = have_a_unit(Counter(labels))
+        looks = "looks like a measurement and not a class: it " * is_measurement
         raise ValueError(
-            f"{reading.file.name}: column {reading.table.target!r}{problem} has {n} "
-            f"different {'numbers' if are_numbers else 'labels'} in {n_rows} rows; "
-            "name another column with target=..."
+            f"{reading.file.name}: column {reading.table.target!r} {looks}has {n} "
+            f"different {'values' if is_measurement else 'labels'} in "
+            f"{count(n_rows, 'row')}; name another column with target=..."
+            + ", or make classes of it, such as low and high"
+            * is_measurement
         )
 
 

@@ -113,18 +113,18 @@ def _remedy(cells: Counter[str], words: Counter[str], is_date: bool) -> str:
     if not is_date:
         if 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL):
             return "categorical"
-        if n_words <= _MAX_WRONG_SHARE * n or _have_a_unit(words):
+        if 0 < n_words <= _MAX_WRONG_SHARE * n or have_a_unit(words):
             return "mend"
     return "exclude"
 
 
-def _have_a_unit(words: Counter[str]) -> bool:
+def have_a_unit(words: Counter[str]) -> bool:
     """Return whether most cells are a number with the same sign or unit, or none."""
     units: Counter[tuple[str, str]] = Counter()
     for word, n in words.items():
         if amount := _AMOUNT.fullmatch(word):
             units[amount[1], amount[3]] += n
-    return max(units.values(), default=0) > _UNIT_SHARE * words.total()
+    return max(units.values(), default=0) > _UNIT_SHARE * words.total() > 0
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
@@ -147,13 +147,14 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         for remedy in ("mend", "categorical", "exclude")
     )
     options: dict[str, Any] = {}
-    if mended and file.is_text and _have_other_mark(counted, mended, file.format):
+    is_start = file.is_text and not n_before
+    if mended and is_start and _have_other_mark(counted, mended, file.format):
         mended, options["decimal"] = [], "," if file.format.decimal == "." else "."
     problem += ". Correct the file"
     if mended:
         problem += f": write plain numbers in {named(mended, _SHOWN)}"
-    if any(wrong[name].is_date for name in wrong):
-        problem += " (for a date, the days since a start, for instance)"
+    if any(wrong[name].is_date for name in dropped):
+        problem += " (in place of dates, days since a start, for instance)"
     if len(mended) == len(wrong):
         return NotNumericError(problem)
     if len(dropped) == len(counted) and not table.categorical:
@@ -170,12 +171,12 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
     )
     if table.advice and (na_strings or has_missing):
         options["missing"] = table.advice
-    others = [name for name in wrong if name not in mended]
-    ((parameter, value),) = table.without(others).items()
+    excluded = ""  # in Python, which has no option for categories
+    if levels or dropped:
+        ((parameter, value),) = table.without([*levels, *dropped]).items()
+        excluded = f"{parameter}={value!r}"
     joint = "; for the other columns, " if mended else ", or "
-    return NotNumericError(
-        problem, exclude=f"{parameter}={value!r}", joint=joint, options=options
-    )
+    return NotNumericError(problem, exclude=excluded, joint=joint, options=options)
 
 
 def _have_other_mark(
@@ -186,5 +187,7 @@ def _have_other_mark(
         return False
     words = [word for name in names for word in counted[name].words]
     other = number_pattern("," if text.decimal == "." else ".").fullmatch
-    are_thousands = all(re.fullmatch(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+", w) for w in words)
+    are_thousands = all(
+        re.fullmatch(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+", w) for w in words
+    )
     return all(map(other, words)) and not are_thousands

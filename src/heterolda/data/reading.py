@@ -143,7 +143,7 @@ class Pass:
         codes, labels, weights = np.zeros(len(X), np.int64), ["all"], None
         absent = []
         if table.target is not None:
-            codes, labels = labels_of(records, file)
+            codes, labels = labels_of(records, file, n_before)
             absent.append(codes < 0)
         if table.sample_weight is not None:
             weights = weights_of(records, table.sample_weight, file)

@@ -36,7 +36,7 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.sklearn_private import DOCUMENTATION, Interval, StrOptions
+from heterolda.foundations.sklearn_private import Interval, StrOptions
 from heterolda.foundations.threads import in_threads
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -120,12 +120,7 @@ def accepts_lazy(method):
 
 
 class Estimator(BaseEstimator):
-    """An estimator whose HTML links to its page."""
-
-    _doc_link_module = "heterolda"
-    _doc_link_template = (
-        f"{DOCUMENTATION}/api/generated/heterolda.{{estimator_name}}.html"
-    )
+    """An estimator that validates its parameters."""
 
     def _validate_params(self):
         validate_parameters(self)

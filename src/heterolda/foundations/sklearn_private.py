@@ -13,11 +13,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-# `make stamp` copies it from pyproject.toml.
-DOCUMENTATION = "https://heterolda.example/docs"
-
 __all__ = [
-    "DOCUMENTATION",
     "HasMethods",
     "Interval",
     "Options",
