@@ -115,6 +115,13 @@ def test_a_row_alone_and_among_others_has_the_same_answers(rng, monkeypatch, vot
             assert_allclose(them, np.concatenate([few] * 9), rtol=1e-13)
 
 
+def test_notebooks_show_no_link_to_pages_that_may_not_exist():
+    for model in (CLASSIFIERS["weighted"], HeteroscedasticProjection(2)):
+        shown = model._repr_html_()
+        assert "shrinkage" in shown
+        assert "href=" not in shown
+
+
 @pytest.mark.parametrize("name", ["weighted", "search", "smoothed", "projection"])
 def test_data_frames(rng, name):
     X, y = draw(rng, 4)

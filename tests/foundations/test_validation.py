@@ -1,17 +1,23 @@
 """Checks of rows, labels and priors."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from heterolda import (
+    BoundedErrorClassifier,
     ClassStatistics,
     GaussianLinearDiscriminant,
+    LocalNeighborhoodSearch,
     ParameterError,
+    SmoothedLinearDiscriminant,
     compare,
 )
 from heterolda.foundations.validation import (
@@ -134,6 +140,58 @@ def test_masked_entries_and_numbers_beyond_float64_are_rejected(make_classes):
     hidden = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(ParameterError, match="priors has masked entries"):
         GaussianLinearDiscriminant(priors=hidden).fit(X, y)
+
+
+def test_dates_and_times_are_not_numbers():
+    """They were read as numbers of days or nanoseconds."""
+    days = np.datetime64("2024-01-01") + np.arange(6)
+    times, objects = days - days[0], np.column_stack([X, days.astype(object)])
+    fitted = GaussianLinearDiscriminant().fit(X, y)
+    for rows, where in (
+        (np.column_stack([days, days]), r"\(dtype datetime64\[D\]\)"),
+        (np.column_stack([times, times]), r"\(dtype timedelta64\[D\]\)"),
+        (objects, "among its values"),
+        (objects.tolist(), "among its values"),
+        (pd.DataFrame({"day": days, "x": 1.0, "t": times}), "in 'day', 't'"),
+        (pd.DataFrame({"d": pd.Series(objects[:, 2], dtype=object)}), "in 'd'"),
+        (pa.table({"x": X[:, 0], "day": days}), "in 'day'"),
+        (pl.DataFrame({"x": X[:, 0], "utc": days}), "in 'utc'"),
+    ):
+        message = f"^X has dates or times {where}: replace them with numbers"
+        with pytest.raises(ParameterError, match=message):
+            GaussianLinearDiscriminant().fit(rows, y)
+        with pytest.raises(ParameterError, match=message):
+            ClassStatistics.from_data(rows, y)
+        with pytest.raises(ParameterError, match=message):
+            fitted.predict(rows)
+        with pytest.raises(ParameterError, match=message):
+            compare(rows, y, cv=2)
+
+
+def test_numbers_of_more_than_64_bits_are_rejected_by_name():
+    beyond = [10**400, -(10**400), Fraction(10**400, 3), Fraction(1, 10**400)]
+    for number in beyond:
+        bounds = {"criterion": "neyman-pearson", "max_error": {0: number}}
+        for model in (
+            BoundedErrorClassifier(max_error={0: number}),
+            BoundedErrorClassifier(max_error=number),
+            BoundedErrorClassifier(max_error=0.1, confidence=number),
+            GaussianLinearDiscriminant(**bounds),
+            GaussianLinearDiscriminant(shrinkage=number),
+            GaussianLinearDiscriminant(shrinkage=(number, -1)),
+            GaussianLinearDiscriminant(priors=[number, -1]),
+            SmoothedLinearDiscriminant(width=number),
+        ):
+            with pytest.raises(
+                ValueError, match=r"max_error|confid|shrink|prior|width"
+            ):
+                model.fit(X, y)
+    statistics = ClassStatistics.from_data(X, y)
+    for number in beyond[:3]:
+        with pytest.raises(ParameterError, match="factor must be a number"):
+            statistics.decayed(number)
+    assert statistics.decayed(Fraction(1, 2)).weights.dtype == float
+    LocalNeighborhoodSearch(max_iter=2, patience=2**63).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Blocks say the same on a terminal, in a notebook and on a page."""
 
+import base64
 import re
+from xml.etree import ElementTree
 
 from heterolda.inspection.blocks import (
     Figure,
@@ -61,3 +63,20 @@ def test_a_page_has_sections_tables_and_pictures():
     assert page.count('<img alt="A line: Caption') == 1
     assert "<figcaption>Caption &lt;i&gt;.</figcaption>" in parts[0]
     assert "<details><summary>Press</summary>" in parts[1]
+
+
+def test_pages_and_pictures_have_no_control_characters():
+    """Names of columns and classes may have any; pictures were broken by them."""
+    name = "a\0\x07\x1b[31m\x85\u202e\ufffe\ud800\r<"
+    shown = r"a\x00\x07\x1b[31m\x85\u202e\ufffe\ud800\r&lt;"
+    blocks = [
+        Heading(name),
+        Paragraph([name]),
+        Table(["name", name], [[name, name]], name),
+        Figure(lambda canvas: canvas.suptitle(name[:-3]), name, name),
+    ]
+    page = to_page(name, name, blocks)
+    assert page.count(shown) == 11
+    assert not re.search("[\0-\b\x0b-\x1f\x7f-\x9f\u202e\ufffe\ud800-\udfff]", page)
+    (image,) = re.findall('src="data:image/svg.xml;base64,(.*?)"', page)
+    assert ElementTree.fromstring(base64.b64decode(image)).tag.endswith("svg")

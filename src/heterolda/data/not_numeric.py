@@ -105,9 +105,11 @@ def _remedy(cells: Counter[str], words: Counter[str], is_date: bool) -> str:
     """Return what helps if some cells of a column are not numbers."""
     n, n_words = cells.total(), words.total()
     few = n_words <= max(1, _MAX_NA_SHARE * n)
-    if n_words < n and len(words) <= _MAX_NA_STRINGS:
-        if all(_LIKELY_NA.fullmatch(w) or (few and _WORD.fullmatch(w)) for w in words):
-            return "na"
+    may_be_na = n_words < n and len(words) <= _MAX_NA_STRINGS
+    if may_be_na and all(
+        _LIKELY_NA.fullmatch(w) or (few and _WORD.fullmatch(w)) for w in words
+    ):
+        return "na"
     if n_words < n and few:
         return "mend"
     if not is_date:

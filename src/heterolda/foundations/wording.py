@@ -5,12 +5,18 @@ This file imports only the standard library, so that commands print their help a
 
 from __future__ import annotations
 
+import html as standard_html
+import re
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# Characters that are not text in HTML and XML, or change the direction of writing.
+_NOT_TEXT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 # Strings that parameters accept.
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
@@ -37,6 +43,16 @@ class Markup(str):
     """Text that is already HTML."""
 
     __slots__ = ()
+
+
+def visible(text: str) -> str:
+    """Return text with characters that HTML and XML forbid shown as in Python: \\x07."""
+    return _NOT_TEXT.sub(lambda c: c[0].encode("unicode_escape").decode(), text)
+
+
+def escape(text: str) -> str:
+    """Return text as HTML."""
+    return standard_html.escape(visible(text))
 
 
 def _escaped(text: str) -> str:

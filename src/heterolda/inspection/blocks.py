@@ -9,14 +9,21 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from string import Template
 from textwrap import wrap
 from typing import Any
 
-from heterolda.foundations.wording import Markup, count, html_table, percent, text_table
+from heterolda.foundations.wording import (
+    Markup,
+    count,
+    escape,
+    html_table,
+    percent,
+    text_table,
+    visible,
+)
 from heterolda.inspection.displays.base import pyplot
 
 _WIDTH = 86  # of lines before an indent of two
@@ -215,9 +222,10 @@ def _picture(figure: Figure) -> str:
         # A figure of pyplot would open a window and stay in memory.
         canvas = plt.Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
-        buffer = io.BytesIO()
+        buffer = io.StringIO()
         metadata = {"Date": None, "Creator": None}
         style = {"format": "svg", "dpi": 150, "transparent": True}
         canvas.savefig(buffer, metadata=metadata, **style)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    image = visible(buffer.getvalue())  # it repeats labels as comments
+    data = base64.b64encode(image.encode()).decode("ascii")
     return f"data:image/svg+xml;base64,{data}"

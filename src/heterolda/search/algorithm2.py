@@ -97,6 +97,7 @@ def paper_search(
     start = count_errors(X, first, units, current)
     state = np.array([1, start, start, 0])
     changes = np.zeros(2 * len(current), dtype=np.int64)
+    patience = min(patience, np.iinfo(np.int64).max)
     n_per_call = min(1 + _NUMBERS_PER_CALL // X.size, _ITERATIONS_PER_CALL)
     logs = [np.array([[start], [-1]])]
     while (

@@ -58,7 +58,7 @@ class Coordinates(NamedTuple):
 
 def check_decay(name: str, value: object) -> None:
     """Reject a decay factor that is not a number above 0 and at most 1."""
-    if not isinstance(value, Real) or not 0 < float(value) <= 1:
+    if not isinstance(value, Real) or not 0 < value <= 1:
         raise ParameterError(
             name, f"must be a number above 0 and at most 1, got {value!r}"
         )
@@ -450,6 +450,8 @@ class ClassStatistics:
 
     def scaled(self, factor: float) -> Self:
         """Return the statistics of rows whose weights are multiplied by a factor."""
+        check_number("factor", factor, 0, np.finfo(float).max)
+        factor = float(factor)  # not a fraction, which would turn arrays into objects
         parts: Any
         if isinstance(self._parts, np.ndarray):
             parts = self._parts * factor
@@ -526,7 +528,7 @@ class ClassStatistics:
     def pooled_shares(self, shrinkage: Amount) -> Array:
         """Return the share of the pooled covariance in that of each class."""
         weights, share = self.weights, two_amounts(shrinkage)[0]
-        if isinstance(share, Real) and 0 <= float(share) <= 1:
+        if isinstance(share, Real) and 0 <= share <= 1:
             rho = np.full(len(weights), float(share))
         elif share is None or (isinstance(share, str) and share == "auto"):
             enough = weights.min(initial=np.inf) > self.n_features + 1

@@ -246,7 +246,9 @@ def check_max_error(max_error: Any, classes: NDArray[Any]) -> tuple[int, float]:
             "max_error",
             f"has the label {label!r}, which is not among the classes {labels}",
         )
-    if isinstance(q, bool) or not isinstance(q, Real) or not 0 < float(q) < 1:
+    is_number = isinstance(q, Real) and not isinstance(q, bool)
+    # An integer may be too large for float64, and a fraction round to 0 or 1.
+    if not is_number or not 0 < q < 1 or not 0 < float(q) < 1:
         raise ParameterError(
             "max_error",
             f"must be a number strictly between 0 and 1, such as 0.05, got {q!r}",
