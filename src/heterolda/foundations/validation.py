@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, timedelta
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
@@ -19,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host, xp_of
+from heterolda.foundations.dates import reject_dates
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.wording import listed, named
 
@@ -32,7 +32,6 @@ _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100  # sums and squares of weights stay finite
 # Integer labels below this are counted, which is four times as fast as sorting.
 _FEW_LABELS = 1 << 12
-_TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # Remedy for estimators without a parameter for missing values.
 _REMEDY = "GaussianLinearDiscriminant(missing='em')"
 
@@ -51,7 +50,7 @@ def validate_parameters(estimator: Any) -> None:
     for name, value in changed.items():
         if isinstance(value, Real):
             try:
-                np.isnan(value)
+                np.isnan(np.asarray(value))
             except TypeError as error:
                 raise ParameterError(
                     name,
@@ -127,7 +126,7 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
 def readable_rows(X: Any) -> Iterator[None]:
     """Reject rows that scikit-learn misreads, or that overflow while it checks them."""
     check_unmasked("X", X)
-    _reject_dates(X)
+    reject_dates(X)
     if hasattr(X, "check_format"):
         try:
             X.check_format()  # wrong indices would crash the process
@@ -143,51 +142,6 @@ def readable_rows(X: Any) -> Iterator[None]:
             f"has numbers beyond the range of float64 ({error}): divide such features "
             "by a constant",
         ) from error
-
-
-def _reject_dates(X: Any) -> None:
-    """Reject dates and times, which NumPy reads as numbers of days or nanoseconds."""
-    where, dtype = "", getattr(X, "dtype", "")
-    if hasattr(X, "columns"):  # a data frame or an Arrow table
-        names = [
-            name
-            for name, kind in _column_types(X)
-            if _is_time(kind) or (str(kind) == "object" and _has_times(X[name]))
-        ]
-        where = f"in {named(names)}" if names else ""
-    elif isinstance(X, list | tuple) or dtype == object:
-        where = "among its values" if _has_times(X) else ""
-    elif _is_time(dtype):
-        where = f"(dtype {dtype})"
-    if where:
-        raise ParameterError(
-            "X",
-            f"has dates or times {where}: replace them with numbers, such as the days "
-            "since a start, or leave them out",
-        )
-
-
-def _column_types(X: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the name and type of each column."""
-    if hasattr(X, "dtypes"):
-        return zip(X.columns, X.dtypes, strict=False)
-    return zip(X.schema.names, X.schema.types, strict=False)
-
-
-def _is_time(kind: Any) -> bool:
-    """Return whether NumPy, pandas, Polars or Arrow names a type of dates or times."""
-    return str(kind).lower().startswith(("date", "time", "duration", "period"))
-
-
-def _has_times(values: Any) -> bool:
-    """Return whether dates or times are among objects or rows of a list."""
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError):  # not an array: rejected later
-        return False
-    if array.dtype.kind != "O":
-        return array.dtype.kind in "mM"
-    return any(isinstance(value, _TIMES) for value in array.flat)
 
 
 @contextmanager

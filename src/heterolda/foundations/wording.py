@@ -46,7 +46,7 @@ class Markup(str):
 
 
 def visible(text: str) -> str:
-    """Return text with characters that HTML and XML forbid shown as in Python: \\x07."""
+    r"""Return text with what HTML and XML forbid written as in Python: \x07."""
     return _NOT_TEXT.sub(lambda c: c[0].encode("unicode_escape").decode(), text)
 
 

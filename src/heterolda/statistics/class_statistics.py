@@ -58,7 +58,7 @@ class Coordinates(NamedTuple):
 
 def check_decay(name: str, value: object) -> None:
     """Reject a decay factor that is not a number above 0 and at most 1."""
-    if not isinstance(value, Real) or not 0 < value <= 1:
+    if not isinstance(value, Real) or not 0 < value <= 1:  # type: ignore[operator]
         raise ParameterError(
             name, f"must be a number above 0 and at most 1, got {value!r}"
         )
@@ -528,7 +528,7 @@ class ClassStatistics:
     def pooled_shares(self, shrinkage: Amount) -> Array:
         """Return the share of the pooled covariance in that of each class."""
         weights, share = self.weights, two_amounts(shrinkage)[0]
-        if isinstance(share, Real) and 0 <= share <= 1:
+        if isinstance(share, Real) and 0 <= share <= 1:  # type: ignore[operator]
             rho = np.full(len(weights), float(share))
         elif share is None or (isinstance(share, str) and share == "auto"):
             enough = weights.min(initial=np.inf) > self.n_features + 1

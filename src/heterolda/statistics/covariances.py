@@ -18,7 +18,8 @@ def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
     if not isinstance(shrinkage, tuple | list):
         return shrinkage, None
     if len(shrinkage) != 2 or not all(
-        isinstance(amount, Real) and 0 <= amount <= 1 for amount in shrinkage
+        isinstance(amount, Real) and 0 <= amount <= 1  # type: ignore[operator]
+        for amount in shrinkage
     ):
         raise ParameterError(
             "shrinkage",
