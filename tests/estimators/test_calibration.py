@@ -1,7 +1,5 @@
 """Probabilities that agree with rows: log-odds of rules, and the temperature."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -186,14 +184,3 @@ def test_models_without_rows_or_guard_have_none_and_others_keep_theirs(rng):
     for rows in (X, incomplete):
         p = model.predict_proba(rows)
         assert_allclose(few.predict_proba(rows), p, rtol=1e-9)
-
-
-def test_many_rows_in_single_precision_are_not_copied():
-    rng = np.random.default_rng(0)
-    y = np.arange(200_000) % 5
-    X = (rng.normal(size=(len(y), 50)) * (1 + y[:, None])).astype(np.float32)
-    tracemalloc.start()
-    GLD().fit(X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < X.nbytes

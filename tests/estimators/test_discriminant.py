@@ -1,6 +1,7 @@
 """The discriminant as scikit-learn's users see it."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -284,3 +285,25 @@ def test_a_solver_of_ones_own_follows_the_random_state(four):
         GLD(solver=Own(), random_state=random_state).fit(*four)
     assert drawn[0] == drawn[1] == drawn[3]
     assert len(set(drawn)) == 3
+
+
+def test_rows_are_not_copied_whatever_their_layout(rng):
+    """Fits copy samples, and one tile at a time, but never all rows of a class."""
+    y = np.arange(100_000) % 4
+    X = (rng.normal(size=(len(y), 50)) * (1 + y[:, None])).astype(np.float32)
+    columns = X.astype(np.float64, order="F")
+    frame = pd.DataFrame(columns, copy=False)
+    expected = GLD().fit(X, y).coef_
+    for rows in (
+        X,
+        columns,
+        frame,
+        columns.astype(np.float32),
+        X.repeat(2, axis=0)[::2],
+    ):
+        tracemalloc.start()
+        model = GLD().fit(rows, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 8 * X.size / 2
+        assert_allclose(model.coef_, expected, rtol=1e-9)

@@ -92,6 +92,19 @@ def blocks(n: int, step: int) -> list[slice]:
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
+def rows_at(X: NDArray[Any], index: Index) -> NDArray[Any]:
+    """Copy the rows of these indices, and nothing else.
+
+    `take` is up to six times as fast as indexing, but copies all of X before if it is
+    not contiguous in memory.
+    """
+    if X.flags.aligned and X.flags.c_contiguous:
+        return X.take(index, axis=0, mode="clip")
+    if X.flags.aligned and X.flags.f_contiguous:
+        return X.T.take(index, axis=1, mode="clip").T
+    return X[index]
+
+
 def dense(rows: Any) -> NDArray[Any]:
     """Return rows, sparse or not, as a dense array."""
     array: NDArray[Any] = rows.toarray() if issparse(rows) else rows

@@ -15,6 +15,7 @@ from heterolda.foundations.arrays import (
     device_of,
     is_numpy,
     put_like,
+    rows_at,
     to_host,
     xp_of,
 )
@@ -126,14 +127,9 @@ def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
 
 
 def _gathered(X: Any, rows: Any) -> Any:
-    """Copy rows of X to float64, in the memory layout of X."""
+    """Copy rows of X to float64."""
     xp = xp_of(X)
-    if not is_numpy(X):
-        z = xp.take(X, rows, axis=0)
-    elif X.flags.f_contiguous and not X.flags.c_contiguous:
-        z = X.T.take(rows, axis=1, mode="clip").T
-    else:
-        z = X.take(rows, axis=0, mode="clip")
+    z = rows_at(X, rows) if is_numpy(X) else xp.take(X, rows, axis=0)
     return xp.astype(z, xp.float64, copy=False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Index, Mask, blocks
+from heterolda.foundations.arrays import Array, Index, Mask, blocks, rows_at
 from heterolda.kernels.ordered_scores import linear_scores
 
 # With more products of features and coefficients, BLAS is faster than C loops.
@@ -66,7 +66,7 @@ def _add_counts(
         members = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
         for block in blocks(len(members) * bool(len(pairs)), _ROWS):
             index = members[block]
-            X = rows.X.take(index, axis=0).astype(np.float64, copy=False)
+            X = rows_at(rows.X, index).astype(np.float64, copy=False)
             positive = linear_scores(X, normals, intercept) > 0
             wrong, wrong_others = np.split(positive != np.tile(second, 2), 2, axis=1)
             w = np.ones(len(X)) if rows.weight is None else rows.weight[index]
