@@ -245,10 +245,10 @@ def heteroscedasticity_report(
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.verdict)
-    Held-out accuracy (10-fold cross-validation, 150 rows): 98.00 %; LDA on the same rows:
-    98.00 %.
-    There is no clear difference: the difference is 0.0 points, with a standard error of
-    0.0 points. Either will do; LDA is simpler.
+    Held-out accuracy (10-fold cross-validation, 150 rows): 98.00 %; LDA on the same
+    rows: 98.00 %.
+    There is no clear difference: the difference is 0.0 points, with a standard error
+    of 0.0 points. Either will do; LDA is simpler.
 
     Statistics alone give the figures of the model:
 
