@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -211,7 +212,9 @@ def test_a_difference_that_rounding_hides_is_reported(rng, size):
         with pytest.warns(PrecisionWarning, match=r"features \[0, 2\] .* subtract"):
             GLD(**settings).fit(X, y)
     same, y, _ = nearly_equal(rng, size, 0, ["a", "b", "c"])
-    GLD().fit(same, y)  # and no warning, where none is due
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        gap = GLD().fit(same, y).gap_
+    assert bool(caught) == np.isnan(gap).any()  # no warning where none is due
     GLD().fit(X[:, [0, 1, 0]], y)
     if size > 1e-8:
         X, y, _ = nearly_equal(rng, size, 8)

@@ -146,6 +146,7 @@ COVARIANCES = {
             lambda X, y: X[:, 0] + 1e-9 * np.random.default_rng(3).normal(size=len(X))
         ),
         partial(same, tolerance=0.02),
+        warns=PrecisionWarning,
     ),
     "a column that differs by 1e-7 from another and tells the classes": Case(
         normal(150, 3, inputs.telling_copy(1e-7)),
@@ -170,7 +171,9 @@ COVARIANCES = {
         normal(6, 20, lambda z, y: z + y[:, None]), accurate(), warns=SmallClassWarning
     ),
     "covariances of condition 1e16 (Hilbert)": Case(
-        inputs.of_hilbert, partial(as_accurate, tolerance=0.03)
+        inputs.of_hilbert,
+        partial(as_accurate, tolerance=0.03),
+        warns=PrecisionWarning,
     ),
     "equal means, unequal covariances": Case(inputs.equal_means, optimal),
     "the same rows in all classes": Case(

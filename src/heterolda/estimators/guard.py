@@ -101,17 +101,17 @@ def with_rivals(rules: Rules, problem: PairProblem, guarded: Mask) -> Rules:
     coef, intercept = _rivals(rules, problem)
     before, moments = rules.take(pairs), problem.moments.take(pairs)
     rivals = _with_errors(coef[pairs], intercept[pairs], before, moments)
-    return with_rules(rules, pairs, rivals)
+    return with_rules(rules, pairs, rivals, moments)
 
 
-def with_rules(rules: Rules, pairs: Index, rivals: Rules) -> Rules:
+def with_rules(rules: Rules, pairs: Index, rivals: Rules, moments: Moments) -> Rules:
     """Return the rules with rivals in place of those of some pairs; update gaps."""
     before = rules.take(pairs)
     # The bound that was proven for the optimum holds for any rule.
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = 1 - before.error * (1 - before.gap) / rivals.error
     rivals = replace(rivals, gap=np.where(rivals.error > 0, gap, 0.0))
-    return rules.replaced(pairs, rivals)
+    return rules.replaced(pairs, rivals.with_rounding(moments))
 
 
 def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> None:

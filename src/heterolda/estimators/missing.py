@@ -198,7 +198,8 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
     rules = problem.solve(moments)
     guarded = np.flatnonzero(np.tile(model.guarded_, n))
     if len(guarded):
-        rules = with_rules(rules, guarded, solve_fisher(moments.take(guarded)))
+        those = moments.take(guarded)
+        rules = with_rules(rules, guarded, solve_fisher(those), those)
     rules = problem.criterion.rate(rules, full.priors, tiled).planes
     if problem.one_vs_all:
         rules = with_log_odds(rules, moments)

@@ -179,9 +179,9 @@ def _warn_of_unresolved_directions(
         first, second = _labels(problem, problem.pairs[k])
         warn(
             f"{first} and {second} differ along a direction in which {features} vary "
-            "by little more than float64 rounding, where gap_ proves nothing: leave "
-            "out features that follow from others, or subtract one of two nearly equal "
-            "features from the other before fitting",
+            "by little more than float64 rounding, at least in one class, where gap_ "
+            "proves nothing: leave out features that follow from others, or subtract "
+            "one of two nearly equal features from the other before fitting",
             PrecisionWarning,
         )
         return
@@ -212,13 +212,10 @@ def _ignored(
 
 
 def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
-    """Yield uncertified pairs whose means differ in directions lost to rounding."""
+    """Yield pairs without a certificate because rounding affects their errors."""
     if problem.follows_optimum and not problem.has_few_rows:
-        pairs = np.flatnonzero(np.isnan(rules.gap) & (rules.error > _SMALL_ERROR))
-        if len(pairs):
-            axes = problem.moments.take(pairs).axes()
-            for k in pairs[axes.blurred_distance() > 1].tolist():
-                yield k, "features"
+        for k in np.flatnonzero(np.isnan(rules.gap)).tolist():
+            yield k, "features"
 
 
 def _distance(rows: Rows, pair: Index, w: Array) -> float:

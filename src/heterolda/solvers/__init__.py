@@ -129,6 +129,7 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
         )
     else:
         rules = _in_batches(moments, directly)
+    rules = rules.with_rounding(moments)
     if rules.floored is None:
         return rules
     unresolved = np.zeros(len(moments.means), bool)

@@ -154,21 +154,11 @@ class PrincipalAxes:
         The squared distance is the sum of ``d_i^2 / v_i`` over the axes, with
         differences d and variances v, each of which rounding may change by EPS.
         """
-        distance, change = self._distances()
-        blurred: Mask = (distance * change).sum(axis=1) > BLURRED * distance.sum(axis=1)
-        return blurred
-
-    def blurred_distance(self) -> Array:
-        """Return the part of the squared distance of the means lost to rounding."""
-        distance, change = self._distances()
-        blurred: Array = np.sum(distance, axis=1, where=change > BLURRED)
-        return blurred
-
-    def _distances(self) -> tuple[Array, Array]:
-        """Return squared distances along the axes, and their relative rounding."""
         part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
         variances = np.maximum(self.variances, MIN_VARIANCE)
-        return part**2 / variances, EPS / variances
+        distance, change = part**2 / variances, EPS / variances
+        blurred: Mask = (distance * change).sum(axis=1) > BLURRED * distance.sum(axis=1)
+        return blurred
 
     def take(self, pairs: Index | Mask) -> PrincipalAxes:
         """Select pairs."""

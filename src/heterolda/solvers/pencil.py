@@ -147,6 +147,9 @@ class Pencil:
             floored = np.any(zero & used[:, None], axis=2)
         if resolution.any():
             smallest = _smallest_resolved(scaled, basis, resolution)
+            used = basis.any(axis=1)
+            blurred |= np.any((alpha < smallest[:, 0]) & used, axis=1)
+            blurred |= np.any((beta < smallest[:, 1]) & used, axis=1)
             alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
             beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0

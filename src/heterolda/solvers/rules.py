@@ -21,8 +21,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from heterolda.foundations.arrays import Array, Index, Mask
-from heterolda.foundations.rounding import NO_SPREAD
-from heterolda.solvers.pencil import Pencil
+from heterolda.foundations.rounding import (
+    EPS,
+    MOST_UNCERTAIN,
+    NO_SPREAD,
+    UNCERTAIN_UNITS,
+)
+from heterolda.solvers.pencil import Moments, Pencil
 
 
 class Status(IntEnum):
@@ -132,6 +137,26 @@ class Rules:
             dropped=pencil.dropped,
             floored=pencil.floored,
         )
+
+    def with_rounding(self, moments: Moments) -> Rules:
+        """Add what rounding may change of errors to the gaps; NaN where it is much.
+
+        The variance w'S w of a class is uncertain by a few EPS of sum w_i^2 S_ii.
+        """
+        ruled = ~self.trivial & (self.status != Status.SEPARABLE)
+        deviations = np.where(ruled[:, None], self.deviations, np.inf)
+        variances = np.einsum("kii->ki", moments.covariances)
+        unit = variances.max(axis=0)
+        unit[unit == 0] = 1.0
+        noise = (self.coef * np.sqrt(unit)) ** 2 @ (variances / unit).T
+        noise = noise[np.arange(len(noise))[:, None], moments.pairs]
+        share = UNCERTAIN_UNITS * EPS * noise / deviations**2
+        y = np.abs(self.means) / deviations
+        larger = ndtr(-y / np.sqrt(1 + share))
+        smaller = ndtr(-y / np.sqrt(np.maximum(1 - share, EPS)))
+        change = np.sum(moments.pair_priors * (larger - smaller), axis=1)
+        gap = self.gap + change / np.where(self.error > 0, self.error, np.inf)
+        return replace(self, gap=np.where(change > MOST_UNCERTAIN, np.nan, gap))
 
     def minus(self, threshold: float) -> Rules:
         """Subtract a threshold from the scores."""

@@ -15,7 +15,7 @@ from heterolda.foundations.arrays import Amount, Array, Index, Priors
 from heterolda.foundations.validation import check_pair, check_priors
 from heterolda.solvers import Global
 from heterolda.solvers.arc import Arc
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.wide import Span, in_span
@@ -218,6 +218,14 @@ class Frontier:
         if shares is not None:
             pencil = replace(pencil, priors=shares / shares.sum())
         planes = goal.solver.solve(pencil, np.random.default_rng())
+        moments = Moments(
+            pencil.means[0],
+            pencil.covariances[0],
+            pencil.priors[0],
+            pencil.weights[0],
+            _PAIR,
+        )
+        planes = planes.with_rounding(moments)
         rules = goal.rate(planes, p, _PAIR)
         coef, intercept = self._in_features(rules.planes.coef, rules.planes.intercept)
         return OperatingPoint(
