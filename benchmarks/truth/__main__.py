@@ -2,7 +2,7 @@
 
 PYTHONPATH=tests python -m benchmarks.truth [STUDY ...] [--report]
 
-The studies are "fifty digits" and "error bound". Results are kept in
+The studies are "fifty digits", "rounding" and "error bound". Results are kept in
 benchmarks/results/truth.json. --report measures nothing.
 
 A study is a module with `measure`, which returns a record, `parts`, which makes the
@@ -15,9 +15,13 @@ import argparse
 
 from benchmarks.pages import origin, publish, read_record, record_origin, write_record
 from benchmarks.timing import circumstances
-from benchmarks.truth import error_bound, fifty_digits, promises
+from benchmarks.truth import error_bound, fifty_digits, promises, rounding
 
-STUDIES = {"fifty digits": fifty_digits, "error bound": error_bound}
+STUDIES = {
+    "fifty digits": fifty_digits,
+    "rounding": rounding,
+    "error bound": error_bound,
+}
 
 
 def parts() -> dict[str, str]:

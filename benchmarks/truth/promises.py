@@ -11,6 +11,7 @@ def parts() -> dict[str, str]:
     truth, hostile = read_record("truth"), read_record("hostile")["rows"]
     certificate = read_record("certificate").values()
     bound, digits = truth["error bound"], truth["fifty digits"].values()
+    near = truth["rounding"]
     proven = sum(tally["proven"] for tally in certificate)
     claims = sum(tally["problems"] for tally in certificate)
     excess = max(row["excess"] for row in digits)
@@ -33,6 +34,14 @@ def parts() -> dict[str, str]:
             "`python -m benchmarks.certificate`: [an independent "
             "verifier](#the-certificate)",
             f"{proven:,} of {claims:,} claims proven",
+        ),
+        (
+            "A finite `gap_` holds after rounding, and the reported error is within "
+            "1e-6; otherwise `gap_` is NaN, with a `PrecisionWarning`.",
+            "one class hardly varies in a direction, or two features agree to seven "
+            "digits",
+            "`python -m benchmarks.truth rounding`: [rounding](#rounding)",
+            f"{near['pairs']:,} pairs, {near['claims']:,} claims, {near['wrong']} wrong",
         ),
         (
             "`BoundedErrorClassifier` keeps its bound on new rows, with 95 % "

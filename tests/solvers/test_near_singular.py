@@ -15,7 +15,12 @@ from numpy.testing import assert_allclose
 from golden.make_truth import TARGET, symmetric
 from helpers import near_singular
 from helpers.reference import Gaussians, Problem, error_of, rule_of
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, PrecisionWarning
+from heterolda import (
+    ClassStatistics,
+    Frontier,
+    GaussianLinearDiscriminant,
+    PrecisionWarning,
+)
 
 DRAWN = json.loads(TARGET.with_name("singular.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -56,6 +61,16 @@ def test_a_class_that_hardly_varies_is_certified_only_if_its_error_holds(request
         assert is_certified or PrecisionWarning in warned
         n_certified += is_certified
     assert 0 < n_certified < 20
+
+
+def test_a_frontier_is_certified_only_if_its_error_holds():
+    axes = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    delta, S2 = axes @ [0, 2e-5], (axes * [1, 1e-9]) @ axes.T
+    for variance, certified in ((1e-10, True), (1e-12, False)):
+        cov = [(axes * [1, variance]) @ axes.T, S2]
+        stats = ClassStatistics.from_moments([0, 1], [999, 999], [delta, [0, 0]], cov)
+        gap = Frontier.from_statistics(stats).at("bayes").gap
+        assert np.isnan(gap) != certified
 
 
 def test_directions_that_rounding_hides_leave_no_certificate():

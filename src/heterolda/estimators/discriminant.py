@@ -186,9 +186,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
     gap_ : ndarray of shape (n_pairs,)
         Certificate, (value - proven lower bound) / value, of what the criterion
         minimizes: error, risk, the larger error rate (minimax) or the unconstrained
-        one (neyman-pearson). NaN for solvers without a certificate, and where left-out
-        rows set the threshold or rounding blurs the covariances. A variance that cannot
-        be distinguished from zero is raised to 1e-7 of that of both classes, with a
+        one (neyman-pearson). NaN for solvers without a certificate, where left-out
+        rows set the threshold, and where rounding may change the error by more than
+        1e-6, with a :class:`PrecisionWarning`. A variance that cannot be distinguished
+        from zero is raised to 1e-7 of that of both classes, with a
         :class:`ModelMisfitWarning` if there are no rows to check. Directions that
         float64 cannot resolve are not covered, such as the difference of two features
         that agree in eight digits; a :class:`PrecisionWarning` says if the class means

@@ -82,8 +82,8 @@ REAL_PART = 1e-8
 # by up to 1e-6.)
 BLURRED = 2e-6
 # Variances w'S w are uncertain by this many EPS of sum w_i^2 S_ii. (In 500 pairs with
-# variances down to 1e-17 of the largest, and in 150 with 10 to 100 features, errors were
-# off by at most 0.6 times what one EPS would do, checked with 50 digits.)
+# variances down to 1e-17 of the largest, and in 150 with 10 to 200 features, errors
+# were off by at most 0.7 times what one EPS would do, checked with 50 digits.)
 UNCERTAIN_UNITS = 2.0
 # If that may change the error of a rule by more than this, nothing is certified.
 MOST_UNCERTAIN = 1e-6

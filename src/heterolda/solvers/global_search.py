@@ -53,6 +53,8 @@ class Global:
     The bounds are evaluated in floating point, so the certificate holds up to
     rounding errors: about 1e-12 of the error for well-conditioned covariances, and
     about 1e-16 times their condition number otherwise. Smaller gaps have no meaning.
+    What rounding of the covariances may change of the error is added to ``gap_``,
+    which is NaN if that is more than 1e-6.
 
     References
     ----------
