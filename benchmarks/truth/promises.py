@@ -41,7 +41,8 @@ def parts() -> dict[str, str]:
             "one class hardly varies in a direction, or two features agree to seven "
             "digits",
             "`python -m benchmarks.truth rounding`: [rounding](#rounding)",
-            f"{near['pairs']:,} pairs, {near['claims']:,} claims, {near['wrong']} wrong",
+            f"{near['claims']:,} claims for {near['pairs']:,} pairs, {near['wrong']} "
+            "wrong",
         ),
         (
             "`BoundedErrorClassifier` keeps its bound on new rows, with 95 % "

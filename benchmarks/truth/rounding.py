@@ -7,12 +7,13 @@ or two features agree to seven digits.
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
 from benchmarks.pages import Record
 
-SEED, PAIRS = 0, 2092
+SEEDS, PAIRS = 16, 131
 
 
 def cell(seed: int, n: int) -> Record:
@@ -28,14 +29,19 @@ def cell(seed: int, n: int) -> Record:
 
 
 def measure() -> Record:
-    """Return the counts of all pairs."""
-    return cell(SEED, PAIRS)
+    """Return the sums over the seeds, in as many processes as there are processors."""
+    with ProcessPoolExecutor() as pool:
+        cells = pool.map(cell, range(SEEDS), [PAIRS] * SEEDS)
+        total = Counter(wrong=0)
+        for one in cells:
+            total.update(one)
+        return dict(total)
 
 
 def parts(record: Record) -> dict[str, str]:
     """Return the sentence of the page."""
     text = (
-        "**Of {pairs:,} such pairs, {claims:,} have a certificate; {wrong} of these are "
+        "**Of {pairs:,} such pairs, {claims:,} have a certificate; {wrong} of them are "
         "wrong.** The others have none, and a `PrecisionWarning`."
     )
     return {"rounding": text.format(**record)}
