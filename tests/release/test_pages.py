@@ -17,6 +17,7 @@ from benchmarks.shapes import Shape, gaussian_classes
 from benchmarks.speed.cases import METHODS, NUMPY, all_cases
 from benchmarks.speed.page import parts as speed_parts
 from benchmarks.truth.__main__ import parts as truth_parts
+from benchmarks.truth.error_bound import if_sorted
 from heterolda.experiments import read_results
 
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 15):
@@ -81,6 +82,11 @@ def test_every_part_is_made_by_a_command():
     }
     shown = {(name, part) for name in PAGES for part, _ in PART.findall(read(name))}
     assert shown <= made
+
+
+def test_the_error_bound_was_measured_with_this_draw_of_rows():
+    ordered = read_record("truth")["error bound"]["sorted"]
+    assert if_sorted(ordered["n"]) == pytest.approx(ordered["lowest"])
 
 
 def test_every_timed_call_runs():
