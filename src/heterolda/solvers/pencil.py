@@ -136,20 +136,18 @@ class Pencil:
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
         # Usually no variance is small, and nothing needs to be raised.
-        alpha0, beta0 = alpha, beta
+        alpha0, beta0, used = alpha, beta, basis.any(axis=1)[:, None]
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero = np.stack([alpha, beta], axis=1) <= noise
             alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
             alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
-            used = np.any(basis, axis=1)
-            floored = np.any(zero & used[:, None], axis=2)
+            floored = np.any(zero & used, axis=2)
         if resolution.any():
             smallest = _smallest_resolved(scaled, basis, resolution)
-            used = basis.any(axis=1)
-            blurred |= np.any((alpha < smallest[:, 0]) & used, axis=1)
-            blurred |= np.any((beta < smallest[:, 1]) & used, axis=1)
+            small = np.stack([alpha, beta], axis=1) < smallest
+            blurred |= np.any(small & used, axis=(1, 2))
             alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
             beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0
