@@ -17,8 +17,8 @@ READER ?=
 # Commands that run several processes give each one thread of linear algebra.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test quick check coverage lint fuzz sanitize audit bench bench-scale gpu accuracy held-out hostile docs picture dist
-.PHONY: pages stamp test-oldest mutation clean
+.PHONY: demo test quick check coverage lint fuzz sanitize audit bench bench-quick bench-scale gpu accuracy held-out hostile docs
+.PHONY: picture dist pages stamp test-oldest mutation clean
 
 demo: $(PLOT)
 	$(BIN)/heterolda reproduce --datasets D1,D2,breast_cancer,wine,digits --jobs 1 --out build/demo
@@ -60,6 +60,10 @@ audit: $(CHECK)
 
 bench: $(TEST)
 	$(BIN)/python -m benchmarks.speed
+
+# Compare the speed with that of the commit in benchmarks/base; status 1 if it is worse.
+bench-quick: $(TEST)
+	$(BIN)/python -m benchmarks.quick
 
 bench-scale: $(TEST)
 	$(BIN)/python -m benchmarks.scale

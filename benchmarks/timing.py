@@ -19,7 +19,8 @@ import heterolda
 Call = Callable[[], Any]
 
 THREADS = 2
-# Turns of two calls; seconds after which there is no further turn, but for the least.
+# Turns of two calls; measured seconds after which there is no further turn, but for the
+# least number.
 TURNS, BUDGET, LEAST = 15, 5.0, 3
 
 
@@ -35,18 +36,19 @@ def seconds(call: Call) -> float:
     return float(result) if isinstance(result, Seconds) else passed
 
 
-def in_turns(ours: Call, peer: Call) -> dict[str, Any]:
+def in_turns(
+    ours: Call, peer: Call, budget: float = BUDGET, least: int = LEAST
+) -> dict[str, Any]:
     """Return median times of both calls, and the ratio with its quartiles."""
     times: list[tuple[float, float]] = []
     with warnings.catch_warnings(action="ignore"):
         seconds(ours), seconds(peer)  # loads, fills caches
         gc.collect()
         gc.disable()
-        begin = time.perf_counter()
         try:
             while len(times) < TURNS:
-                late = time.perf_counter() - begin > BUDGET
-                if late and len(times) >= LEAST:
+                late = sum(map(sum, times)) > budget
+                if late and len(times) >= least:
                     break
                 if len(times) % 2:
                     second, first = seconds(peer), seconds(ours)
@@ -65,10 +67,10 @@ def in_turns(ours: Call, peer: Call) -> dict[str, Any]:
     }
 
 
-def child_environment() -> dict[str, str]:
-    """Return the environment of a child process, with as many threads as here."""
+def child_environment(threads: int = THREADS) -> dict[str, str]:
+    """Return the environment of a child process, with this number of threads."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    return os.environ | dict.fromkeys(names, str(THREADS))
+    return os.environ | dict.fromkeys(names, str(threads))
 
 
 def circumstances(*libraries: str) -> str:

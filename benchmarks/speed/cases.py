@@ -188,9 +188,8 @@ def _fit_search(X: Any, y: Any) -> Call:
     return partial(_search(X, y).fit, X, y)
 
 
-def _naive_search(X: Any, y: Any) -> Call:
-    """Compute X @ w for each of the 2 (d + 1) neighbors, for as many iterations."""
-    search = _search(X, y).fit(X, y)
+def naive_search(search: LocalNeighborhoodSearch, X: Any, y: Any) -> Call:
+    """Compute X @ w for each of 2 (d + 1) neighbors, as often as a fitted search."""
     start = search.estimator_.estimator
     first = y == search.classes_[0]
 
@@ -261,7 +260,9 @@ METHODS: dict[str, Method] = {
     GRAM: _gram,
     SCORES: _scores,
     "search": _fit_search,
-    "search, naive NumPy form": _naive_search,
+    "search, naive NumPy form": lambda X, y: naive_search(
+        _search(X, y).fit(X, y), X, y
+    ),
     "import GLD": partial(_fresh, *_OURS, False),
     "import LDA": partial(_fresh, *_LDA, False),
     "import and fit GLD": partial(_fresh, *_OURS, True),
