@@ -141,13 +141,12 @@ class Pencil:
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero = np.stack([alpha, beta], axis=1) <= noise
+            floored = np.any(zero & used, axis=2)
             alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
             alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
-            floored = np.any(zero & used, axis=2)
         if resolution.any():
             smallest = _smallest_resolved(scaled, basis, resolution)
-            small = np.stack([alpha, beta], axis=1) < smallest
-            blurred |= np.any(small & used, axis=(1, 2))
+            blurred |= _any_below(alpha, beta, smallest, used)
             alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
             beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0
@@ -314,6 +313,12 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
     rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
     noise: Array = np.clip(rounding @ basis**2, ZERO_SUM, VARIANCE_FLOOR)
     return noise
+
+
+def _any_below(alpha: Array, beta: Array, limit: Array, used: Mask) -> Mask:
+    """Return a mask of the pairs with a variance in use below its limit."""
+    below: Mask = ((np.stack([alpha, beta], axis=1) < limit) & used).any(axis=(1, 2))
+    return below
 
 
 def _smallest_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
