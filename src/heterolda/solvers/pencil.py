@@ -136,17 +136,17 @@ class Pencil:
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
         # Usually no variance is small, and nothing needs to be raised.
-        alpha0, beta0, used = alpha, beta, basis.any(axis=1)[:, None]
+        alpha0, beta0 = alpha, beta
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero = np.stack([alpha, beta], axis=1) <= noise
-            floored = np.any(zero & used, axis=2)
             alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
             alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
+            floored = np.any(zero & basis.any(axis=1, keepdims=True), axis=2)
         if resolution.any():
             smallest = _smallest_resolved(scaled, basis, resolution)
-            blurred |= _any_below(alpha, beta, smallest, used)
+            blurred |= (np.stack([alpha, beta], axis=1) < smallest).any(axis=(1, 2))
             alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
             beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0
@@ -313,12 +313,6 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
     rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
     noise: Array = np.clip(rounding @ basis**2, ZERO_SUM, VARIANCE_FLOOR)
     return noise
-
-
-def _any_below(alpha: Array, beta: Array, limit: Array, used: Mask) -> Mask:
-    """Return a mask of the pairs with a variance in use below its limit."""
-    below: Mask = ((np.stack([alpha, beta], axis=1) < limit) & used).any(axis=(1, 2))
-    return below
 
 
 def _smallest_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
