@@ -86,7 +86,7 @@ def test_column_names_in_a_later_row_are_no_class(frame, tmp_path, ending):
             if ending != ".parquet":
                 result = invoke(*command, path, "--skip-repeated-header")
                 assert result.exit_code == 0, result.stderr
-                assert "left out 1 line that repeats the column" in result.stderr
+                assert "left out 1 line with the column names" in result.stderr
         if ending == ".csv":
             assert out.read_text("utf-8").count("\n") == len(frame) + 1
 

@@ -22,7 +22,7 @@ from heterolda.data.table import File, Table, errors_naming
 from heterolda.data.text_rows import (
     BLANK,
     complete_rows,
-    count_lines,
+    count_of,
     merged_blanks,
     without_empty_rows,
 )
@@ -87,6 +87,8 @@ def open_text(
     if delimiter == BLANK:
         pieces = (piece.replace(b"\t", b" ") for piece in pieces)
     rows = complete_rows(pieces, delimiter, where, min_bytes)
+    if delimiter == BLANK:
+        rows = map(merged_blanks, rows)
     batches = _batches(rows, table, columns, layout, where)
     detected = replace(layout.format, encoding=encoding)
     return File(where, table, columns, batches, schema, detected, is_text=True)
@@ -175,8 +177,6 @@ def _batches(
     is_typed = not (table.keep or layout.format.grouped)
     n_rows = 0
     for piece in _below_header(pieces, layout, where):
-        if delimiter == BLANK:
-            piece = merged_blanks(piece)
         piece = without_empty_rows(piece, delimiter)
         if not piece.strip(b"\r\n"):
             continue
@@ -194,50 +194,28 @@ def _batches(
 def _below_header(
     pieces: Iterable[bytes], layout: Layout, where: str
 ) -> Iterator[bytes]:
-    """Yield the text below the header; reject copies of the header, or leave them out.
-
-    The lines above and below the names, such as sep=; and units, may be copied, too.
-    """
-    above = rb"(?:%b\s*+)?" % re.escape(layout.above) if layout.above else b""
-    below = rb"(?:[\r\n]\s*+%b[ \t]*+)?" % re.escape(layout.below or b"\0")
-    mark, header = map(re.escape, (codecs.BOM_UTF8, layout.header))
-    copy = re.compile(
-        rb"(?:\A|(?<=[\r\n]))(?:%b)?[ \t]*+%b(%b)[ \t]*+%b(?:\r?\n|\r|\Z)"
-        % (mark, above, header, below)
-    )
+    """Yield the text below the header; reject copies of the header, or empty them."""
+    line = rb"(?<![^\r\n])(?:%b)?[ \t]*%b[ \t]*(?![^\r\n])"
+    copy = re.compile(line % (codecs.BOM_UTF8, re.escape(layout.header)))
     n_lines, n_copies = layout.n_lines, 0
     for number, piece in enumerate(pieces):
         if not number:  # with all lines above
             piece = b"".join(piece.splitlines(keepends=True)[n_lines:])
-        n_piece = count_lines(piece)
-        if layout.header and layout.header in piece:  # quick
+        if layout.header and layout.header in piece and (match := copy.search(piece)):
             if not layout.format.skip_repeated_header:
-                _reject_copy(copy.search(piece), n_lines, layout, where)
+                n_lines += len(piece[: match.start()].splitlines())
+                raise ValueError(
+                    f"{where}: line {n_lines + 1} repeats the column names, as if "
+                    "files had been joined: delete it, or leave such lines out with "
+                    "--skip-repeated-header"
+                )
             piece, n = copy.subn(b"", piece)
             n_copies += n
-        n_lines += n_piece
+        n_lines += count_of(b"\n", piece)
         yield piece
     if n_copies:
-        warn_of_reading(
-            f"{where}: left out {count(n_copies, 'line')} that "
-            f"{'repeats' if n_copies == 1 else 'repeat'} the column names"
-        )
-
-
-def _reject_copy(
-    copy: re.Match[bytes] | None, n_before: int, layout: Layout, where: str
-) -> None:
-    """Raise ValueError if the column names are repeated after `n_before` lines."""
-    if copy is None:
-        return
-    line = n_before + len(copy.string[: copy.start(1) + 1].splitlines())
-    is_row = looks_like_a_row(layout.names)
-    raise ValueError(
-        f"{where}: line {line} repeats the column names, as if files had been joined: "
-        "delete it, or leave such lines out with --skip-repeated-header"
-        + "; if the first line is a row, add --no-header"
-        * is_row
-    )
+        lines = count(n_copies, "line")
+        warn_of_reading(f"{where}: left out {lines} with the column names")
 
 
 def _read(

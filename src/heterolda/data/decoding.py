@@ -158,8 +158,14 @@ def labels_of(batch: Any, file: File, n_before: int) -> tuple[Index, list[Any]]:
     """Return indices into a list of distinct labels, -1 for missing labels."""
     name = str(file.table.target)
     codes, labels = _coded(batch, name, file, "label")
-    if name in labels:
-        _check_names(batch, np.flatnonzero(codes == labels.index(name)), file, n_before)
+    if name in labels:  # in text such lines have been found before
+        names = [{column: column for column in (*file.columns, name)}]
+        for row in np.flatnonzero(codes == labels.index(name)).tolist():
+            if batch.select([*names[0]]).slice(row, 1).to_pylist() == names:
+                raise ValueError(
+                    f"{file.name}: row {n_before + row + 1} repeats the column names: "
+                    "leave it out"
+                )
     for label in labels:
         if isinstance(label, float) and label == label and label % 1:
             raise ValueError(
@@ -168,20 +174,6 @@ def labels_of(batch: Any, file: File, n_before: int) -> tuple[Index, list[Any]]:
                 "if this one is a measurement, or make classes of it"
             )
     return codes, labels
-
-
-def _check_names(batch: Any, rows: Index, file: File, n_before: int) -> None:
-    """Reject a row of column names, as in text files that were joined.
-
-    In text files such lines have been found before.
-    """
-    columns = {name: batch.column(name) for name in file.columns}
-    for row in rows.tolist():
-        if columns and all(c[row].as_py() == name for name, c in columns.items()):
-            raise ValueError(
-                f"{file.name}: row {n_before + row + 1} repeats the column names: "
-                "leave it out"
-            )
 
 
 def _coded(

@@ -7,7 +7,7 @@ import io
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import dropwhile, islice, pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
@@ -44,9 +44,7 @@ class Layout:
     unnamed: list[str]  # those without a name in the text
     n_lines: int  # before the first row
     format: Format  # complete
-    above: bytes  # the text before the names, such as a title
     header: bytes  # the text that names the columns; empty if none does
-    below: bytes  # the text between the names and the first row, such as units
 
 
 class _Row(NamedTuple):
@@ -84,14 +82,12 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
     names, above = [""] * width, len(comments) + n_lines
     if rows and (text.header or rows[0].cells[0].strip() == _FIRST_NAME):
         names, n_lines, *rows = *rows[0], *rows[1:]
-    below = len(comments) + n_lines
+    header = "".join(lines[above : len(comments) + n_lines]).strip().encode()
     body = [row.cells for row in rows]
     if text.header and body[:1] != [names] and _has_units(body, text):
         shown = ", ".join(filter(None, body[0][:_N_SHOWN]))
         warn_of_reading(f"{where}: the row of units ({shown}) was left out")
         n_lines, body = rows[0].n_lines, body[1:]
-    if any(names):  # up to a copy of them, after which row names start again
-        body = list(takewhile(names.__ne__, dropwhile(names.__eq__, body)))
     body = [cells for cells in body if len(cells) == width]
     names = _matched([name.strip() for name in names], body, width, where)
     defaults = [f"column_{k}" for k in range(1, len(names) + 1)]
@@ -112,13 +108,9 @@ def find_layout(head: str, text: Format, usual: str, where: str) -> Layout:
         line_end=lines[0][len(lines[0].rstrip("\r\n")) :] or "\n",
     )
     unnamed = [place for name, place in zip(names, defaults, strict=True) if not name]
-    n_lines += len(comments)
-    parts = lines[:above], lines[above:below], lines[below:n_lines]
-    preamble = ["".join(part).strip() for part in parts]
-    if delimiter == BLANK:
-        preamble = [part.replace("\t", BLANK) for part in preamble]
     unnamed = unnamed if text.header else []
-    return Layout(named, unnamed, n_lines, text, *map(str.encode, preamble))
+    header = merged_blanks(header) if delimiter == BLANK else header
+    return Layout(named, unnamed, len(comments) + n_lines, text, header)
 
 
 def _is_comment(line: str) -> bool:

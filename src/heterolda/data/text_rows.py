@@ -21,7 +21,7 @@ def complete_rows(
     n_open = 0  # bytes of an unfinished row at the last scan
     for piece in chain(pieces, [b""]):  # an empty piece marks the end
         buffer += piece
-        n_quotes += _count(piece, b'"')
+        n_quotes += count_of(b'"', piece)
         may_end = n_quotes % 2 == 0 and len(buffer) <= _PROMPT_BYTES
         # Scanning a long row again after every piece would take quadratic time.
         is_open = not may_end and len(buffer) < min(2 * n_open, _MAX_ROW_BYTES)
@@ -33,7 +33,7 @@ def complete_rows(
             end, is_broken = _end_of_rows(buffer[:stop], delimiter)
         too_long = not end and len(buffer) > _MAX_ROW_BYTES
         if is_broken or (end < stop and (too_long or not piece)):
-            line = n_lines + _count(buffer[:end], b"\n")
+            line = n_lines + count_of(b"\n", buffer[:end])
             raise ValueError(
                 f"{where}: a quote is not closed, or is within quotes, in the row that "
                 f"begins in line {line + 1}: close it, or double it"
@@ -46,17 +46,12 @@ def complete_rows(
         if end:
             rows, buffer = buffer[:end], buffer[end:]
             yield rows
-            n_lines += _count(rows, b"\n")
-            n_quotes = _count(buffer, b'"')
+            n_lines += count_of(b"\n", rows)
+            n_quotes = count_of(b'"', buffer)
         n_open = len(buffer) if end < stop else 0
 
 
-def count_lines(text: bytes) -> int:
-    """Return the number of line feeds."""
-    return _count(text, b"\n")
-
-
-def _count(text: bytes, mark: bytes) -> int:
+def count_of(mark: bytes, text: bytes) -> int:
     """Count a character, ten times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(mark)))
 
