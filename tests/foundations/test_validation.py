@@ -153,7 +153,10 @@ def test_dates_and_times_are_not_numbers():
         (objects, "among its values"),
         (objects.tolist(), "among its values"),
         (pd.DataFrame({"day": days, "x": 1.0, "t": times}), "in 'day', 't'"),
-        (pd.DataFrame({"d": pd.Series(objects[:, 2], dtype=object)}), "in 'd'"),
+        (
+            pd.DataFrame({"d": pd.Series(objects[:, 2], dtype=object)}),
+            "among its values",
+        ),
         (pa.table({"x": X[:, 0], "day": days}), "in 'day'"),
         (pl.DataFrame({"x": X[:, 0], "utc": days}), "in 'utc'"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, timedelta
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
@@ -18,7 +19,6 @@ from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Count, Mask, Priors, on_host, xp_of
-from heterolda.foundations.dates import reject_dates
 from heterolda.foundations.sklearn_private import validate_parameter_constraints
 from heterolda.foundations.wording import listed, named
 
@@ -32,6 +32,9 @@ _NUMERIC = {np.dtype(kind) for kind in NUMERIC_TYPES}
 LARGEST_WEIGHT = 1e100  # sums and squares of weights stay finite
 # Integer labels below this are counted, which is four times as fast as sorting.
 _FEW_LABELS = 1 << 12
+# Dates and times: beginnings of types of data frames, and objects.
+_TIME = ("date", "time", "duration", "period")
+_TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # Remedy for estimators without a parameter for missing values.
 _REMEDY = "GaussianLinearDiscriminant(missing='em')"
 
@@ -48,15 +51,12 @@ def validate_parameters(estimator: Any) -> None:
         if (value := getattr(estimator, name)) is not default
     }
     for name, value in changed.items():
-        if isinstance(value, Real):
-            try:
-                np.isnan(np.asarray(value))
-            except TypeError as error:
-                raise ParameterError(
-                    name,
-                    f"is of type {type(value).__name__} and not a number of 64 bits: "
-                    "pass a float, or an integer below 2**63",
-                ) from error
+        if isinstance(value, Real) and np.asarray(value).dtype.kind == "O":
+            raise ParameterError(
+                name,
+                f"is of type {type(value).__name__} and not a number of 64 bits: "
+                "pass a float, or an integer below 2**63",
+            )
     if changed:
         constraints = estimator._parameter_constraints
         validate_parameter_constraints(constraints, changed, kind.__name__)
@@ -126,7 +126,6 @@ def validate_more_rows(estimator: Any, X: Any, **checks: Any) -> Any:
 def readable_rows(X: Any) -> Iterator[None]:
     """Reject rows that scikit-learn misreads, or that overflow while it checks them."""
     check_unmasked("X", X)
-    reject_dates(X)
     if hasattr(X, "check_format"):
         try:
             X.check_format()  # wrong indices would crash the process
@@ -135,6 +134,7 @@ def readable_rows(X: Any) -> Iterator[None]:
                 "X", f"is a damaged sparse matrix ({error}): build it again"
             ) from error
     try:
+        _check_no_dates(X)
         yield
     except OverflowError as error:
         raise ParameterError(
@@ -142,6 +142,32 @@ def readable_rows(X: Any) -> Iterator[None]:
             f"has numbers beyond the range of float64 ({error}): divide such features "
             "by a constant",
         ) from error
+
+
+def _check_no_dates(X: Any) -> None:
+    """Reject dates and times, which NumPy reads as numbers of days or nanoseconds."""
+    kinds: dict[Any, str] = {}
+    if hasattr(X, "dtypes"):
+        kinds = dict(zip(X.columns, map(str, X.dtypes), strict=True))
+    elif hasattr(X, "schema"):  # an Arrow table
+        kinds = dict(zip(X.schema.names, map(str, X.schema.types), strict=True))
+    times = [name for name, kind in kinds.items() if kind.lower().startswith(_TIME)]
+    where = f"in {named(times)}" if times else ""
+    is_object = isinstance(X, list | tuple) or (
+        not times and "object" in kinds.values()
+    )
+    rows = np.asarray(X) if is_object else X
+    if isinstance(rows, np.ndarray):
+        if rows.dtype.kind in "mM":
+            where = f"(dtype {rows.dtype})"
+        elif rows.dtype.kind == "O" and any(isinstance(x, _TIMES) for x in rows.flat):
+            where = "among its values"
+    if where:
+        raise ParameterError(
+            "X",
+            f"has dates or times {where}: replace them with numbers, such as the days "
+            "since a start, or leave them out",
+        )
 
 
 @contextmanager

@@ -6,17 +6,11 @@ This file imports only the standard library, so that commands print their help a
 from __future__ import annotations
 
 import html as standard_html
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# Characters that are not text in HTML and XML, or change the direction of writing.
-_NOT_TEXT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
 
 # Strings that parameters accept.
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
@@ -45,14 +39,9 @@ class Markup(str):
     __slots__ = ()
 
 
-def visible(text: str) -> str:
-    r"""Return text with what HTML and XML forbid written as in Python: \x07."""
-    return _NOT_TEXT.sub(lambda c: c[0].encode("unicode_escape").decode(), text)
-
-
 def escape(text: str) -> str:
     """Return text as HTML."""
-    return standard_html.escape(visible(text))
+    return standard_html.escape(printable(text))
 
 
 def _escaped(text: str) -> str:
@@ -137,7 +126,7 @@ def count(number: float, noun: str) -> str:
 
 
 def printable(text: str, max_length: int | None = None) -> str:
-    """Return text that is safe for a terminal, with the middle cut if it is too long.
+    """Return text that is safe for a terminal, HTML and XML, cut if it is too long.
 
     Unprintable characters other than line feeds are escaped: they may change colors or
     the direction of writing.

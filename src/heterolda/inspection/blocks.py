@@ -21,8 +21,8 @@ from heterolda.foundations.wording import (
     escape,
     html_table,
     percent,
+    printable,
     text_table,
-    visible,
 )
 from heterolda.inspection.displays.base import pyplot
 
@@ -226,6 +226,6 @@ def _picture(figure: Figure) -> str:
         metadata = {"Date": None, "Creator": None}
         style = {"format": "svg", "dpi": 150, "transparent": True}
         canvas.savefig(buffer, metadata=metadata, **style)
-    image = visible(buffer.getvalue())  # it repeats labels as comments
+    image = printable(buffer.getvalue())  # it repeats labels as comments
     data = base64.b64encode(image.encode()).decode("ascii")
     return f"data:image/svg+xml;base64,{data}"
