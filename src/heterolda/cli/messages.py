@@ -70,7 +70,7 @@ def _problem(error: Any, options: Collection[str]) -> str:
     usable = {k: v for k, v in suggested.items() if k in options}
     if not usable.keys() - {"missing"}:
         return str(error.problem)
-    return f"{error.problem}{error.joint}add {options_text(usable)}"
+    return f"{error.problem}, or add {options_text(usable)}"
 
 
 def _is_usage(error: Exception) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from heterolda.data.formats import number_of
 from heterolda.data.labels import text_of, warn_of_similar_labels
-from heterolda.data.not_numeric import have_a_unit
+from heterolda.data.not_numeric import AMOUNT
 from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.exceptions import MissingRowsWarning, ParameterError
@@ -207,7 +206,7 @@ def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
     numbers = [number_of(label.replace(mark, ".")) for label in labels]
     are_decimals = None not in numbers and any(x % 1 for x in numbers if x is not None)
     if too_many or are_decimals:
-        is_measurement = have_a_unit(Counter(labels))
+        is_measurement = 2 * sum(map(bool, map(AMOUNT.fullmatch, labels))) > n
         looks = "looks like a measurement and not a class: it " * is_measurement
         raise ValueError(
             f"{reading.file.name}: column {reading.table.target!r} {looks}has {n} "

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from heterolda.data.formats import Format, number_pattern
+from heterolda.data.formats import number_pattern
 from heterolda.data.table import File
 from heterolda.foundations.wording import count, named
 
@@ -18,16 +18,12 @@ _WORD = re.compile(r"\D{1,30}")
 _DATE = re.compile(
     r"(\d{1,4}[-/. ](\d{1,2}|[a-z]{3,9})[-/. ]\d{1,4}|\d{1,2}:\d{2})\b.*", re.IGNORECASE
 )
-# A number, and a sign or a unit around it: "<0.1", "5 mm", "$3.95", "1,5".
-_AMOUNT = re.compile(
-    r"([^\w\s.,+-]{0,3})\s?[+-]?\d+([.,]\d+){0,2}(?:e[+-]?\d+)?\s?(\D{0,15})",
-    re.IGNORECASE,
-)
-_UNIT_SHARE = 0.8  # of the cells have the same unit
+# A number, perhaps with signs or a unit around it: "<0.1", "5 mm", "$3.95", "1,5".
+AMOUNT = re.compile(r"[^\w\s]{0,3}\s?\d+([.,]\d+){0,2}\D{0,15}")
 _LENGTH = 100  # characters of a cell that are compared
 _MAX_NA_STRINGS = 5  # of a column
 _MAX_NA_SHARE = 0.1  # of the cells, for ordinary words as NA strings
-_MAX_WRONG_SHARE = 0.5  # of the cells of a column of numbers
+_MAX_WRONG_SHARE = 0.5  # of the cells of a column of amounts
 _MAX_LEVELS, _MIN_ROWS_PER_LEVEL = 50, 3
 _SHOWN = 20  # columns in a message
 TEXT = "string", "large_string", "string_view"  # types, as Arrow calls them
@@ -44,34 +40,25 @@ class NotNumericError(ValueError):
     """Columns that must be numeric are not.
 
     The message states the problem, how to correct the file, and a remedy in Python.
-    `options` are the command-line options that help, with their values; `joint` comes
-    between the correction and them.
+    `options` are the command-line options that help, with their values.
     """
 
     def __init__(
-        self,
-        problem: str,
-        *,
-        exclude: str = "",
-        joint: str = "",
-        options: dict[str, Any] | None = None,
+        self, problem: str, remedy: str = "", options: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(f"{problem}{joint}use {exclude}" if exclude else problem)
-        self.problem, self.joint, self.options = problem, joint, options or {}
+        super().__init__(problem + remedy)
+        self.problem, self.options = problem, options or {}
 
 
 class _Column:
-    """Count the cells of a column and find what helps; None for numbers.
-
-    The remedy is an option, or "mend" if numbers are spoilt by some cells or a unit.
-    """
+    """The cells of a column, and the option that helps, "mend", or None."""
 
     def __init__(self, column: Any, file: File, n_before: int) -> None:
         kind, text = column.type, file.format
         kind = kind.value_type if is_any(kind, "dictionary") else kind
         self.words: Counter[str] = Counter()  # cells that are not numbers
         self.has_missing, self.remedy = column.null_count > 0, None
-        self.is_date, self.has_mark = is_any(kind, "temporal"), False
+        self.is_date = is_any(kind, "temporal")
         if is_any(kind, "floating", "integer", "boolean", "decimal"):
             return
         if not is_any(kind, *TEXT):
@@ -83,14 +70,10 @@ class _Column:
         values = ["" if k is None else words[k] for k in column.indices.to_pylist()]
         cells = Counter(value for value in values if value not in missing)
         self.has_missing = cells.total() < len(values)
-        mark = text.decimal or "."
-        is_number = number_pattern(mark, text.grouped).fullmatch
-        numbers = list(filter(is_number, cells))
-        self.words = Counter(cells)
-        if file.is_text:
-            self.has_mark = any(mark in number for number in numbers)
-            for number in numbers:
-                del self.words[number]
+        is_number = number_pattern(text.decimal or ".", text.grouped).fullmatch
+        self.words = Counter(
+            {w: n for w, n in cells.items() if not (file.is_text and is_number(w))}
+        )
         self.shown = "empty"
         if self.words:
             first = next(iter(self.words))
@@ -112,21 +95,12 @@ def _remedy(cells: Counter[str], words: Counter[str], is_date: bool) -> str:
         return "na"
     if n_words < n and few:
         return "mend"
-    if not is_date:
-        if 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL):
-            return "categorical"
-        if 0 < n_words <= _MAX_WRONG_SHARE * n or have_a_unit(words):
-            return "mend"
-    return "exclude"
-
-
-def have_a_unit(words: Counter[str]) -> bool:
-    """Return whether most cells are a number with the same sign or unit, or none."""
-    units: Counter[tuple[str, str]] = Counter()
-    for word, n in words.items():
-        if amount := _AMOUNT.fullmatch(word):
-            units[amount[1], amount[3]] += n
-    return max(units.values(), default=0) > _UNIT_SHARE * words.total() > 0
+    if is_date or not n:
+        return "exclude"
+    if 1 < len(cells) <= min(_MAX_LEVELS, n // _MIN_ROWS_PER_LEVEL):
+        return "categorical"
+    n_wrong = sum(k for word, k in words.items() if not AMOUNT.fullmatch(word))
+    return "mend" if n_wrong <= _MAX_WRONG_SHARE * n else "exclude"
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
@@ -148,19 +122,16 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
         [name for name, column in wrong.items() if column.remedy == remedy]
         for remedy in ("mend", "categorical", "exclude")
     )
-    options: dict[str, Any] = {}
-    is_start = file.is_text and not n_before
-    if mended and is_start and _have_other_mark(counted, mended, file.format):
-        mended, options["decimal"] = [], "," if file.format.decimal == "." else "."
-    problem += ". Correct the file"
     if mended:
-        problem += f": write plain numbers in {named(mended, _SHOWN)}"
-    if any(wrong[name].is_date for name in dropped):
-        problem += " (in place of dates, days since a start, for instance)"
+        problem += f". Write plain numbers in {named(mended, _SHOWN)}"
     if len(mended) == len(wrong):
         return NotNumericError(problem)
+    problem += ". Correct the others" if mended else ". Correct the file"
+    if any(wrong[name].is_date for name in dropped):
+        problem += " (in place of dates, days since a start, for instance)"
     if len(dropped) == len(counted) and not table.categorical:
         return NotNumericError(f"{problem}, or add columns of numbers")
+    options: dict[str, Any] = {}
     na_strings = {word for c in wrong.values() if c.remedy == "na" for word in c.words}
     if na_strings:
         options["na"] = [*file.format.na, *sorted(na_strings)]
@@ -173,23 +144,8 @@ def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumeri
     )
     if table.advice and (na_strings or has_missing):
         options["missing"] = table.advice
-    excluded = ""  # in Python, which has no option for categories
-    if levels or dropped:
+    remedy = ""
+    if levels or dropped:  # in Python, which has no option for categories
         ((parameter, value),) = table.without([*levels, *dropped]).items()
-        excluded = f"{parameter}={value!r}"
-    joint = "; for the other columns, " if mended else ", or "
-    return NotNumericError(problem, exclude=excluded, joint=joint, options=options)
-
-
-def _have_other_mark(
-    counted: dict[str, _Column], names: list[str], text: Format
-) -> bool:
-    """Return whether these columns have the other decimal mark, and all fit it."""
-    if text.grouped or any(column.has_mark for column in counted.values()):
-        return False
-    words = [word for name in names for word in counted[name].words]
-    other = number_pattern("," if text.decimal == "." else ".").fullmatch
-    are_thousands = all(
-        re.fullmatch(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+", w) for w in words
-    )
-    return all(map(other, words)) and not are_thousands
+        remedy = f", or use {parameter}={value!r}"
+    return NotNumericError(problem, remedy, options)
