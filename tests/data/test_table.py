@@ -234,7 +234,7 @@ def test_a_target_whose_values_mostly_differ_looks_like_a_measurement(frame, tmp
         rejected(path, "or make classes of it, such as low and high")
     rejected(numbered.assign(kind=sizes / 4), r"values such as 0.25.*a measurement")
     numbered["kind"] = [f"row {k}" for k in numbered["kind"]]
-    rejected(numbered, r"'kind' has \d+ different labels in [\d,]+ rows; name another")
+    rejected(numbered, r"'kind' has \d+ different values in [\d,]+ rows; name another")
 
 
 def test_numbers_of_any_type():

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from heterolda.cli import INTERRUPTED
 from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect_export import export, inspect
 from heterolda.cli.messages import (
-    INTERRUPTED,
     errors_in_one_line,
     print_to_stderr,
     warnings_as_notes,
@@ -31,10 +31,7 @@ _KEYWORD = Parameter.KEYWORD_ONLY
 
 
 class OneLineGroup(TyperGroup):
-    """A group of commands that reports wrong usage in one line.
-
-    A reader that closes the pipe early, such as ``head``, ends the program silently.
-    """
+    """A group of commands that reports wrong usage in one line."""
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command and end the program."""
@@ -64,11 +61,7 @@ class OneLineGroup(TyperGroup):
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a function as a typer command.
-
-    A parameter that is a dataclass becomes one option per field. A warning is printed
-    as a note, and an error as one line.
-    """
+    """Wrap a function as a typer command; fields of dataclasses become options."""
     groups: dict[str, Any] = {}
     options: list[Parameter] = []
     for parameter in signature(function, eval_str=True).parameters.values():

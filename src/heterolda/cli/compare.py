@@ -54,7 +54,14 @@ def compare(
         comparison = _compare_rows(table, cv)
     print_result([f"Models for {name_of(rows.data)}:", "", str(comparison)])
     if out is not None:
-        _write_picture(comparison, out)
+        import matplotlib
+
+        from heterolda.foundations.files import atomic_write
+
+        matplotlib.use("agg")  # no window
+        with atomic_write(out) as file:
+            figure = comparison.plot().figure
+            figure.savefig(file, format=out.suffix[1:].lower(), dpi=150)
         print_to_stderr(f"the picture is in {out}")
 
 
@@ -73,14 +80,3 @@ def _compare_rows(table: Any, n_folds: int) -> Any:
             cv=n_folds,
             progress=status.doing("comparing"),
         )
-
-
-def _write_picture(comparison: Any, out: Path) -> None:
-    import matplotlib
-
-    from heterolda.foundations.files import atomic_write
-
-    matplotlib.use("agg")  # no window
-    with atomic_write(out) as file:
-        figure = comparison.plot().figure
-        figure.savefig(file, format=out.suffix[1:].lower(), dpi=150)

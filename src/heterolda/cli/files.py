@@ -95,10 +95,7 @@ def training_table(
 
 @contextmanager
 def _paths(data: list[str]) -> Iterator[tuple[list[str], str | None]]:
-    """Yield paths of data, and a name if it differs from the paths.
-
-    Standard input is copied to a temporary file, which can be read several times.
-    """
+    """Yield paths, of a copy of standard input for instance, and perhaps a name."""
     if data != [STANDARD_STREAM]:
         yield data, None
         return

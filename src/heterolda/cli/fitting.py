@@ -14,7 +14,7 @@ import numpy as np
 from heterolda.cli.messages import StatusLine, note, print_result
 from heterolda.cli.models import labeled
 from heterolda.cli.traps import training_traps
-from heterolda.data.gathering import gather, read_all
+from heterolda.data.gathering import columns_in_errors, gather, read_all
 from heterolda.data.reading import open_files
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
@@ -33,7 +33,6 @@ from heterolda.export import save
 from heterolda.foundations.wording import count
 from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
-from heterolda.statistics.moments import RangeError
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import RowSample, as_frequencies
 
@@ -77,10 +76,7 @@ def estimator_of(settings: Any, missing: str) -> Any:
 def fit_and_report(
     model: Any, table: Table, name: str, out: Path | None, cv: int | None, seed: int
 ) -> None:
-    """Fit a model, save it if `out` is given, and print the result.
-
-    Accuracy is estimated with `cv` folds; by default (None), only if that is quick.
-    """
+    """Fit a model, evaluate it with `cv` folds, perhaps save it, and describe it."""
     is_discriminant = isinstance(model, GaussianLinearDiscriminant)
     judgement, no_accuracy = None, []
     with StatusLine() as status:
@@ -106,7 +102,9 @@ def fit_and_report(
                     f"Held-out accuracy is unknown: {error}. Evaluate the model on "
                     "other rows, or choose the number of folds with --cv."
                 ]
-    model = fitted.model
+    model, n_columns = fitted.model, None
+    if not table.format.header and (file := next(open_files(table))).is_text:
+        n_columns = len(file.schema.names)
     facts = ModelFacts(linear_form(model))
     facts.record = model.fit_record_ = FitRecord(
         target=str(table.target),
@@ -116,7 +114,7 @@ def fit_and_report(
         judgement=judgement,
         categories=table.categories,
         marks=tuple(dict.fromkeys(table.format.na)),
-        n_columns=_n_columns(table),
+        n_columns=n_columns,
     )
     # With fewer rows than features these options give a different LDA.
     options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
@@ -127,14 +125,6 @@ def fit_and_report(
         save(model, out)
         end = f"The model is in {out}."
     print_result([*lines, "", end])
-
-
-def _n_columns(table: Table) -> int | None:
-    """Return the number of columns of text files without a header."""
-    if table.format.header:
-        return None
-    file = next(open_files(table))
-    return len(file.schema.names) if file.is_text else None
 
 
 @dataclass(frozen=True)
@@ -165,11 +155,8 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
         sample = f"{len(rows.codes):,} of {n:,} rows"
         note(f"the model is fitted to a random sample of {sample}")
     model = labeled(model, np.unique(rows.labels))
-    try:
+    with columns_in_errors(reading.file.name, names):
         model.fit(rows.X, rows.labels, sample_weight=weights)
-    except RangeError as error:
-        column = f"column {names[error.feature]!r}"
-        raise ValueError(f"the values of {column} {error.problem}") from error
     for estimator in (model, discriminant_of(model)):
         estimator.feature_names_in_ = names
         if hasattr(estimator, "statistics_"):
@@ -223,11 +210,7 @@ def _compare_with_lda(
 
 
 def _own_estimate(model: Any, rows: Any) -> Judgement:
-    """Return the accuracy from the cross-validation of a fit, and that of LDA.
-
-    The rows predicted correctly are unknown, so the standard error is that of
-    unpaired accuracies: an upper bound, since both tend to misclassify the same rows.
-    """
+    """Return the accuracy from the cross-validation of a fit, and that of LDA."""
     error = model.held_out_error_
     if not np.isfinite(error):
         raise NoAccuracyError("the classes are too small for cross-validation")
@@ -236,6 +219,7 @@ def _own_estimate(model: Any, rows: Any) -> Judgement:
     lda.fit(rows.X, rows.labels, sample_weight=rows.weights)
     lda_accuracy = held_out(lda, rows.X, rows.labels, rows.weights)[0].lda_accuracy
     n = float(rows.frequencies.sum())
+    # Of unpaired accuracies: an upper bound, as both tend to err in the same rows.
     variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
     method = "cross-validation"
     return Judgement(method, n, 1 - error, lda_accuracy, float(np.sqrt(variance)))

@@ -20,7 +20,6 @@ from heterolda.cli.options import join_names
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
-INTERRUPTED = 130  # exit status of a command that was interrupted
 _MAX_LINE = 1000  # characters of a line on stderr
 _PAUSE = 0.1  # seconds between updates of the status line
 _CLEAR = "\r\x1b[K"  # clears a terminal line
@@ -153,10 +152,7 @@ def options_text(options: dict[str, Any]) -> str:
 
 
 def _option(parameter: str, value: Any = None) -> str:
-    """Return a parameter as an option, with its value if there is one.
-
-    Values from messages are Python literals.
-    """
+    """Return a parameter as an option, with its value, which may be a literal."""
     name = "--" + parameter.removeprefix("n_").replace("_", "-")
     if isinstance(value, str) and value[:1] in tuple("'\"[{."):
         with suppress(SyntaxError, ValueError):
@@ -169,11 +165,7 @@ def _option(parameter: str, value: Any = None) -> str:
 
 
 class StatusLine:
-    """Show the status of a command on a line of the terminal, and erase it at the end.
-
-    Call it with a message and the share of the work done or NaN. It shows nothing if it
-    is `quiet` or standard error is not a terminal.
-    """
+    """A line of the terminal that shows the status of a command until its end."""
 
     def __init__(self, quiet: bool = False) -> None:
         from heterolda.foundations.threads import progress_to
@@ -191,7 +183,7 @@ class StatusLine:
         self._context.__exit__(None, None, None)
 
     def __call__(self, text: str, share: float) -> None:
-        """Show the current task and the share done."""
+        """Show the current task, and the share done unless it is NaN."""
         now = time.monotonic()
         if now - self._changed >= _PAUSE:
             self._changed = now

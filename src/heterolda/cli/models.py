@@ -39,11 +39,9 @@ def load_classifier(path: Path) -> Any:
 
 
 def _takes_missing(model: Any) -> bool:
-    """Return whether rows with missing values can be classified.
-
-    A bound holds for rows like those of the fit, which may be incomplete only with EM.
-    """
+    """Return whether rows with missing values can be classified."""
     is_discriminant = isinstance(model, GaussianLinearDiscriminant)
+    # A bound holds for rows like those of the fit.
     as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
     return is_discriminant and as_in_fit and hasattr(model, "statistics_")
 

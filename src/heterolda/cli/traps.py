@@ -69,10 +69,7 @@ def is_measurement(classes: NDArray[Any], codes: Index) -> bool:
 
 
 def row_numbers(first: Array, features: Sequence[str]) -> list[str]:
-    """Return the features of whole numbers that increase from row to row.
-
-    Steps may be larger than one, since rows may have been left out.
-    """
+    """Return the features that increase from row to row by whole numbers."""
     if len(first) < _MIN_ROWS:
         return []
     steps = np.diff(first, axis=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.data.not_numeric import is_any
 from heterolda.data.table import File, Table, errors_naming
 from heterolda.estimators.fit_record import encoded
 
@@ -14,6 +15,7 @@ _PARQUET_BUFFER = 1 << 16
 _TEXT_BYTES = 1 << 24  # maximum of a batch, unless a single row has more
 _BATCH_NUMBERS = 1 << 21  # 16 MB, unless rows are few
 _FEW_ROWS = 1024
+_LONG = "string", "large_string", "binary", "large_binary"  # types of any length
 
 
 def open_parquet(path: str, table: Table) -> File:
@@ -26,7 +28,7 @@ def open_parquet(path: str, table: Table) -> File:
         with pq.ParquetFile(path, **settings) as file:
             schema = file.schema_arrow
         columns = table.feature_columns(schema.names, path, _index_columns(schema))
-        text = [field.name for field in schema if _is_long(field.type)]
+        text = [field.name for field in schema if is_any(field.type, *_LONG)]
         file = pq.ParquetFile(path, **settings, read_dictionary=text)
     needed = None if table.keep else table.read(columns)
     rows = _rows_per_batch(table, columns)
@@ -55,14 +57,6 @@ def _index_columns(schema: Any) -> list[str]:
     return [name for name in columns if isinstance(name, str)]
 
 
-def _is_long(kind: Any) -> bool:
-    """Return whether values of a type can have any length."""
-    from pyarrow import types
-
-    text = types.is_string(kind) or types.is_large_string(kind)
-    return bool(text or types.is_binary(kind) or types.is_large_binary(kind))
-
-
 def _check_text(batch: Any, path: str) -> None:
     """Raise ValueError if text, or the codes of text, are damaged."""
     import pyarrow as pa
@@ -80,17 +74,14 @@ def _check_text(batch: Any, path: str) -> None:
 
 
 def _decoded(batch: Any, schema: Any) -> Iterator[Any]:
-    """Yield a batch with its text decoded, in pieces that fit in memory.
-
-    A long text that is repeated in a million rows is small only while it is encoded.
-    """
+    """Yield a batch with its text decoded, in pieces that fit in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     max_length = 0
     for column in batch.columns:
-        if types.is_dictionary(column.type) and _is_long(column.type.value_type):
+        if types.is_dictionary(column.type) and is_any(column.type.value_type, *_LONG):
             max_length += pc.max(pc.binary_length(column.dictionary)).as_py() or 0
     for piece in _cut([batch], max(1, _TEXT_BYTES // max(1, max_length))):
         columns = [

@@ -27,10 +27,7 @@ _MIN_SHARE = 0.01  # of the rows, for a level of its own
 def with_categories(
     table: Table, names: Iterable[str], progress: Progress = silent
 ) -> Table:
-    """Return the table with categorical columns as features.
-
-    Their levels are counted in a pass over the rows that a fit uses.
-    """
+    """Return the table with categorical columns as features, from a pass over it."""
     names = tuple(names)
     others = {table.target, table.sample_weight, *table.exclude}
     for name in names:
@@ -55,10 +52,7 @@ def with_categories(
 def _counted(
     table: Table, names: tuple[str, ...], progress: Progress
 ) -> list[Category]:
-    """Count the weights of levels, in one pass over the rows that a fit uses.
-
-    Raise one error that names all columns with too many levels; warn of similar levels.
-    """
+    """Return the categories by the weights of levels, or reject those with too many."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     total = n_rows = 0.0
     reading = Pass(replace(table, categories=tuple(map(Category, names))), progress)

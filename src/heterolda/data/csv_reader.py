@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
-from heterolda.data.formats import Encoding, as_utf8, number_pattern, warn_of_reading
+from heterolda.data.formats import Encoding, as_utf8, number_of, warn_of_reading
 from heterolda.data.layout import Layout, find_layout
 from heterolda.data.table import File, Table, errors_naming
 from heterolda.data.text_rows import (
@@ -105,10 +105,7 @@ def _file_pieces(path: str, where: str) -> Iterator[bytes]:
 def _head(
     text: Iterator[bytes], n_bytes: int, min_lines: int, where: str
 ) -> tuple[str, bytes]:
-    """Return the first lines, and everything that was read to get them.
-
-    At least `min_lines` are not comments, unless lines are very long.
-    """
+    """Return some lines, `min_lines` besides comments, and all that was read."""
     buffer, end, n_lines = b"", 0, 0
     for piece in text:
         buffer += piece
@@ -141,7 +138,7 @@ def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
         columns = table.feature_columns(names, where, layout.unnamed)
     except ValueError as error:
         problem = str(error).partition(";")[0]
-        textual = [k for k, name in enumerate(names, 1) if not _is_number(name)]
+        textual = [k for k, name in enumerate(names, 1) if number_of(name) is None]
         if table.target not in (None, *names) and len(textual) == 1:
             option += f" --target column_{textual[0]}"
         raise ValueError(f"{problem}; its {note} {option}{end}") from error
@@ -152,15 +149,11 @@ def _columns(table: Table, layout: Layout, where: str) -> tuple[str, ...]:
 
 def looks_like_a_row(names: Sequence[str]) -> bool:
     """Return whether most names are numbers that are neither a count nor a scale."""
-    numbers = [float(name) for name in names if _is_number(name)]
+    numbers = [n for n in map(number_of, names) if n is not None]
     if len(numbers) < max(2, min(_NUMBER_SHARE * len(names), len(names) - 1)):
         return False
     steps = {b - a for a, b in pairwise(numbers)}
     return steps != {1} and not (len(numbers) >= _SCALE_LENGTH and min(steps) > 0)
-
-
-def _is_number(name: str) -> bool:
-    return number_pattern(".").fullmatch(name) is not None
 
 
 def _batches(

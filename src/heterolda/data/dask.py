@@ -158,12 +158,9 @@ def _checked_rows(X: Any) -> Any:
 
 
 def _tasks(X: Any) -> list[Any]:
-    """Return chunks of rows, each as a task.
-
-    X and y may come from the same files. If Dask optimized each by itself, it would
-    read these twice, or join their partitions in different ways.
-    """
+    """Return chunks of rows, each as a task."""
     X = X.simplify() if _is_frame(X) else X  # reads no other columns
+    # If X and y came from the same files, Dask would read these twice to optimize each.
     return list(np.ravel(X.to_delayed(optimize_graph=False)))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heterolda.data.formats import Format
+from heterolda.data.formats import GROUPED, Format
+from heterolda.data.labels import text_of
 from heterolda.data.not_numeric import TEXT, is_any, not_numeric
 from heterolda.data.table import File
 from heterolda.estimators.fit_record import Category
@@ -26,12 +27,7 @@ class NotNumbersError(ValueError):
 
 
 def features_of(batch: Any, file: File, n_before: int, unseen: Counter[str]) -> Array:
-    """Return the features of a batch, (n_rows, n_features); missing ones are NaN.
-
-    The array is in column-major order, like Arrow's data. `n_before` is the number of
-    rows before this batch, for messages. `unseen` counts the rows with levels that were
-    not in the fit.
-    """
+    """Return the features of a batch, and count rows with levels not in the fit."""
     categories = {category.column: category for category in file.table.categories}
     columns = {
         name: batch.column(name) for name in file.columns if name not in categories
@@ -86,7 +82,7 @@ def parsed_numbers(column: Any, text: Format) -> Any:
     cells = pc.if_else(pc.is_in(cells, pa.array(text.missing_words)), None, cells)
     if text.grouped:
         group = "," if text.decimal == "." else "."
-        grouped = rf"^[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{text.decimal}]\d*)?$"
+        grouped = f"^{GROUPED[text.decimal or '.'].pattern}$"
         digits = pc.replace_substring(cells, group, "")
         cells = pc.if_else(pc.match_substring_regex(cells, grouped), digits, cells)
     if text.decimal == ",":  # a cell with a point is not a number
@@ -145,12 +141,8 @@ def level_of(value: Any) -> str:
     """
     if value is None or value != value:
         return ""
-    if not isinstance(value, str):
-        is_whole = not isinstance(value, bool | int) and value == value // 1
-        value = str(int(value) if is_whole else value)
-    text: str = value.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
+    text = text_of(value).strip()
+    text = text.lower() if text.lower() in ("true", "false") else text
     return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
 
 

@@ -70,7 +70,9 @@ def open_excel(path: str, table: Table) -> File:
     text = replace(text, decimal=decimal, grouped=grouped)
     if text.delimiter in (None, BLANK, text.decimal):
         text = replace(text, delimiter=";" if text.decimal == "," else ",")
-    lines = _lines(chain(head, sheets[name]), _span(head), text)
+    wide = [row for row in head if len(row) > 1] or head  # single cells may be titles
+    span = range(min(map(min, wide)), max(map(max, wide)) + 1)
+    lines = _lines(chain(head, sheets[name]), span, text)
     # Excel should be able to open the results.
     encoding = Encoding(mark=codecs.BOM_UTF8)
     file = open_text(lines, replace(table, format=text), where, encoding)
@@ -85,12 +87,6 @@ def _chosen(first_rows: dict[str, list[Row]], table: Table) -> str:
         if table.format.header and any(needed <= names for names in rows):
             return name
     return next(iter(first_rows))
-
-
-def _span(head: Iterable[Row]) -> range:
-    """Return the range of columns of the first rows."""
-    head = [row for row in head if len(row) > 1] or head  # single cells may be titles
-    return range(min(map(min, head)), max(map(max, head)) + 1)
 
 
 def _lines(rows: Iterable[Row], span: range, text: Format) -> Iterator[bytes]:

@@ -13,6 +13,11 @@ from itertools import chain
 from heterolda.exceptions import ReadingWarning
 
 _MAX_BLANKS = 5  # in a cell that counts as empty
+# Numbers with thousands separators, by decimal mark.
+GROUPED = {
+    mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}([{group}]\d{{3}})+([{mark}]\d*)?")
+    for mark, group in (".,", ",.")
+}
 _WINDOWS = "Windows-1252"
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -104,10 +109,8 @@ def number_of(text: str) -> float | None:
 def number_pattern(decimal: str, grouped: bool | None = False) -> re.Pattern[str]:
     """Return a regular expression for numbers, perhaps with groups of thousands."""
     digits = rf"(\d+[{decimal}]?\d*|[{decimal}]\d+)(e[+-]?\d+)?"
-    if grouped:
-        group = "," if decimal == "." else "."
-        digits += rf"|[1-9]\d{{0,2}}([{group}]\d{{3}})+([{decimal}]\d*)?"
-    number = rf"\s*[+-]?({digits}|inf(inity)?|nan)\s*"
+    thousands = f"|{GROUPED[decimal].pattern}" if grouped else ""
+    number = rf"\s*([+-]?({digits}|inf(inity)?|nan){thousands})\s*"
     return re.compile(number, re.IGNORECASE | re.ASCII)
 
 

@@ -83,7 +83,7 @@ def gather(
             mask = np.isnan(rows.X).any(axis=1)
             incomplete.add(rows.take(mask))
             rows, folds = rows.take(~mask), folds[~mask]
-        with _columns_in_errors(reading.file.name, names):
+        with columns_in_errors(reading.file.name, names):
             chunks = [rows, *(rows.take(folds == k) for k in range(n_folds))]
             for k, chunk in enumerate(chunks):
                 if len(chunk.codes):
@@ -98,7 +98,7 @@ def gather(
             weight = incomplete.weight + (0 if total is None else total.weights.sum())
             factor = frequency_factor(weight, sample.n_rows)
             sample = replace(sample, weight=sample.weight * factor)
-        with _columns_in_errors(reading.file.name, names):
+        with columns_in_errors(reading.file.name, names):
             kept = incomplete.parts or []
             if total is not None:  # a few rows replace all complete ones
                 kept.append(IncompleteRows.from_statistics(total, len(labels)))
@@ -125,7 +125,7 @@ def _with_labels(stats: Any, labels: NDArray[Any]) -> ClassStatistics:
 
 
 @contextmanager
-def _columns_in_errors(where: str, names: NDArray[Any]) -> Iterator[None]:
+def columns_in_errors(where: str, names: NDArray[Any]) -> Iterator[None]:
     """Name the columns in errors about features."""
     try:
         yield
@@ -141,10 +141,7 @@ def read_all(
     max_rows: int | None = None,
     seed: int = 0,
 ) -> tuple[Rows, Pass]:
-    """Read all rows, or a random sample of `max_rows`, and return them with the pass.
-
-    Each row has a random key, and the rows with the smallest keys are kept in order.
-    """
+    """Return all rows, or a random sample of `max_rows`, and the pass over them."""
     reading, draws = Pass(table, progress), RowDraws(seed)
     parts: list[tuple[Array, Rows]] = []
     for rows in reading:
@@ -206,29 +203,24 @@ def _check_classes(reading: Pass, *, is_end: bool = False) -> None:
     numbers = [number_of(label.replace(mark, ".")) for label in labels]
     are_decimals = None not in numbers and any(x % 1 for x in numbers if x is not None)
     if too_many or are_decimals:
-        is_measurement = 2 * sum(map(bool, map(AMOUNT.fullmatch, labels))) > n
-        looks = "looks like a measurement and not a class: it " * is_measurement
-        raise ValueError(
-            f"{reading.file.name}: column {reading.table.target!r} {looks}has {n} "
-            f"different {'values' if is_measurement else 'labels'} in "
-            f"{count(n_rows, 'row')}; name another column with target=..."
-            + ", or make classes of it, such as low and high"
-            * is_measurement
-        )
+        problem = f"has {n} different values in {count(n_rows, 'row')}"
+        remedy = "name another column with target=..."
+        if 2 * sum(map(bool, map(AMOUNT.fullmatch, labels))) > n:
+            problem = f"looks like a measurement and not a class: it {problem}"
+            remedy += ", or make classes of it, such as low and high"
+        where = f"{reading.file.name}: column {reading.table.target!r}"
+        raise ValueError(f"{where} {problem}; {remedy}")
 
 
 # Rows with missing values
 
 
 class _IncompletePool:
-    """Collect incomplete rows; a factor replaces many rows of one pattern.
-
-    `parts` becomes None when they take too much memory.
-    """
+    """Incomplete rows; a factor replaces many rows of one pattern."""
 
     def __init__(self) -> None:
         self.n_rows, self.weight = 0, 0.0
-        self.parts: list[IncompleteRows] | None = []
+        self.parts: list[IncompleteRows] | None = []  # None if they take much memory
         self._n_merged = 0
 
     def add(self, rows: Rows) -> None:

@@ -11,27 +11,16 @@ from itertools import islice, pairwise, takewhile
 from statistics import mean, mode
 from typing import NamedTuple
 
-from heterolda.data.formats import Format, number_pattern, warn_of_reading
+from heterolda.data.formats import GROUPED, Format, number_pattern, warn_of_reading
 from heterolda.data.text_rows import BLANK, merged_blanks
 
 _DELIMITERS = ";\t|,"
-_MISSING = {"na", "nan", "null", "none", "n/a", "#n/a", "nil"}
 _N_ROWS = 200  # rows to examine
 _FEW_ROWS = 5  # fewer rows prove nothing
 _N_SHOWN = 5  # cells in a message
 _MIN_SHARE = 0.8  # of the rows must agree
 _NAMES = {".": "point", ",": "comma"}
 _POINT, _COMMA = (number_pattern(mark, True).fullmatch for mark in ".,")
-# Whole numbers with thousands separators, by decimal mark.
-_THOUSANDS = {
-    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+"),
-    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+"),
-}
-# Decimal numbers with thousands separators.
-_GROUPED = {
-    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
-    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
-}
 _FIRST_NAME = "column_1"  # of the predictions of a file without a header
 _SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # a line for Excel
 
@@ -153,10 +142,7 @@ def _parsed(text: str, given: str | None, usual: str) -> tuple[str, list[_Row]]:
 
 
 def _score(rows: list[_Row]) -> tuple[float, bool, int]:
-    """Return the numeric cells per row, whether columns are named, and the width.
-
-    The number of cells is negative if the rows are not a table.
-    """
+    """Return the numeric cells per row, -1 if no table, if it has names, and width."""
     body = [row.cells for row in rows[1:] or rows]
     width = mode(map(len, body)) if body else 0
     full = [cells for cells in body if len(cells) == width]
@@ -221,7 +207,7 @@ def _has_units(body: list[list[str]], text: Format) -> bool:
         for word, *below in zip(first, *full_rows, strict=True)
         if sum(map(_is_number, below)) > _MIN_SHARE * len(full_rows)
     ]
-    missing = _MISSING.union(map(str.casefold, text.na))
+    missing = set(map(str.casefold, text.missing_words))
     words = {word for word in above if any(map(str.isalpha, word))} - missing
     return len(words) > 1 and not any(map(_is_number, above))
 
@@ -235,12 +221,14 @@ def decimal_mark(
     """
     cells = [cell.strip() for row in body for cell in row]
     commas = [c for c in cells if "," in c and number_pattern(",").fullmatch(c)]
-    are_thousands = all(map(_THOUSANDS["."].fullmatch, commas))
-    for mark, pattern in _GROUPED.items():
-        grouped = list(filter(pattern.fullmatch, cells))
+    are_thousands = all(map(GROUPED["."].fullmatch, commas))
+    for mark, pattern in GROUPED.items():
         are_quoted = mark == "." and delimiter == "," and are_thousands
-        if are_quoted or mark == given:
-            grouped += filter(_THOUSANDS[mark].fullmatch, cells)
+        grouped = [
+            cell
+            for cell in filter(pattern.fullmatch, cells)
+            if mark in cell or are_quoted or mark == given
+        ]
         if grouped and given in (mark, None):
             text = f"numbers such as {grouped[0]!r} have thousands separators"
             warn_of_reading(f"{where}: {text}, and a decimal {_NAMES[mark]}")

@@ -104,10 +104,7 @@ def _remedy(cells: Counter[str], words: Counter[str], is_date: bool) -> str:
 
 
 def not_numeric(columns: dict[str, Any], file: File, n_before: int) -> NotNumericError:
-    """Return the error that names the wrong columns and the options that help.
-
-    `columns` are all columns of a batch that should be numeric.
-    """
+    """Return the error that names the wrong columns and the options that help."""
     table = file.table
     counted = {name: _Column(c, file, n_before) for name, c in columns.items()}
     wrong = {name: column for name, column in counted.items() if column.remedy}

@@ -81,17 +81,6 @@ class Pass:
 
     Iterating yields nonempty `Rows`, batch by batch. Their codes number the labels in
     order of appearance, or are indices of the given classes.
-
-    Attributes
-    ----------
-    n_rows, n_dropped : int
-        Numbers of rows used, and of rows left out for missing values.
-    file : File
-        The file being read; None before the first.
-    first : array of shape (at most 1000, n_features)
-        The first rows.
-    labels : LabelNumbers or ClassFinder
-        Labels by code.
     """
 
     def __init__(
@@ -101,8 +90,8 @@ class Pass:
         classes: NDArray[Any] | None = None,
     ) -> None:
         self.table, self._progress = table, progress
-        self.n_rows = self.n_dropped = 0
-        self.file: Any = None
+        self.n_rows = self.n_dropped = 0  # used, and left out for missing values
+        self.file: Any = None  # being read
         self.first: Array = np.empty((0, 0))
         # By column: rows with levels that were not in the fit.
         self._unseen: Counter[str] = Counter()
@@ -163,10 +152,7 @@ class Pass:
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
-    """Return a mask of the rows to use, or None for all.
-
-    `absent` lists masks of rows without a label or a weight. Infinity is an error.
-    """
+    """Return a mask of rows to use, or None for all; `absent` are without a label."""
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum means that every number is finite.
         if np.isfinite(X.sum()) and not np.any(absent):

@@ -57,12 +57,9 @@ def count_of(mark: bytes, text: bytes) -> int:
 
 
 def _end_of_rows(text: bytes, delimiter: str) -> tuple[int, bool]:
-    """Return the end of the last whole row, and whether the next one is malformed.
-
-    A quote opens a cell only as its first character, and two quotes within a quoted
-    cell mean one. Anywhere else a quote is an ordinary character.
-    """
+    """Return the end of the last whole row, and whether the next one is malformed."""
     marks = re.escape(delimiter.encode()) + rb"\r\n"
+    # A quote opens a cell only as its first character.
     quoted = re.compile(rb'(?<=[%b])"(?:[^"]++|"")*+"' % marks)
     rows = rb'(?:[^"]++|%b(?=[%b]|\Z)|(?<![%b])")*+' % (quoted.pattern, marks, marks)
     text = b"\n" + text  # a quote may open the first cell

@@ -64,15 +64,12 @@ def write_table(
 def _texts(
     batches: Iterator[tuple[Any, Format]], usual: str | None, is_shown: bool = False
 ) -> Iterator[bytes]:
-    """Yield the column names and batches as text, in the format of the first batch.
-
-    `usual` is the delimiter that the file name suggests, if there is a file; it decides
-    whether to use tabs. Terminals get UTF-8. A decimal comma is not a delimiter.
-    """
+    """Yield the column names and batches as text, in the format of the first batch."""
     import pyarrow as pa
 
     first, text = next(batches)
     delimiter = text.delimiter or ","
+    # The usual delimiter of a file name decides whether to use tabs.
     if delimiter == " " or (usual and "\t" in (usual, delimiter)):
         delimiter = ";" if usual == text.decimal else usual or ","
     style = delimiter, text.decimal or ".", text.line_end
@@ -116,10 +113,7 @@ def _write_parquet(batches: Iterator[Any], file: IO[bytes]) -> None:
 def text_of(
     batch: Any, delimiter: str, decimal: str = ".", line_end: str = "\n"
 ) -> bytes:
-    """Return the rows of a batch as lines in UTF-8; quotes only where needed.
-
-    Missing values become empty.
-    """
+    """Return the rows of a batch as lines in UTF-8; quotes only where needed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -262,10 +262,7 @@ def _is_missing(label: object) -> bool:
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Validate sample weights, one finite, non-negative number for each of n rows.
-
-    A single number applies to all rows.
-    """
+    """Return weights, a finite, non-negative number for each of n rows or for all."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):

@@ -40,12 +40,8 @@ class Markup(str):
 
 
 def escape(text: str) -> str:
-    """Return text as HTML."""
-    return standard_html.escape(printable(text))
-
-
-def _escaped(text: str) -> str:
-    return text if isinstance(text, Markup) else escape(text)
+    """Return text as HTML; markup unchanged."""
+    return text if isinstance(text, Markup) else standard_html.escape(printable(text))
 
 
 def html(*parts: str) -> str:
@@ -60,10 +56,10 @@ def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], max_shown: int | None = None
 ) -> Markup:
     """Return an HTML table of the first rows, and the number of others."""
-    heads = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in head)
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     lines = [
-        f'<tr><th scope="row">{_escaped(first)}</th>'
-        + "".join(f"<td>{_escaped(cell)}</td>" for cell in cells)
+        f'<tr><th scope="row">{escape(first)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         + "</tr>"
         for first, *cells in rows[:max_shown]
     ]
