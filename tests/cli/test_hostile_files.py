@@ -76,7 +76,7 @@ TEXT = [
     (FIT, GOOD + '1,2,"north\n', "a quote is not closed"),
     (PREDICT, GOOD + '1,2,"north\n3,4,south\n', "in the row that begins in line 26"),
     (FIT, GOOD + "1.5,\x1b[31m2,north\n", r"(row 25: '\x1b[31m2')"),
-    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz...'). Correct the file"),
+    (FIT, GOOD + f"1.5,{'z' * 5000},north\n", "zzz...'). Write plain numbers"),
     (FIT, f"x0,{'k' * 200_000}\n1,2\n", "a cell of its first row has more than"),
     (FIT, "x0\0,kind\n1,2\n", "it has zero bytes"),
     (FIT, "kind\n1\n2\n", "there is no column besides ['kind']"),

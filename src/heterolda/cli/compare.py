@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import heterolda.cli.options as opt
 from heterolda.cli.files import check_files, name_of, need_matplotlib, training_table
@@ -50,8 +50,21 @@ def compare(
     check_files({"out": out}, data=rows.data)
     if out is not None:
         need_matplotlib()
-    with training_table(rows, missing, reading.format) as table:
-        comparison = _compare_rows(table, cv)
+    text = reading.format
+    from heterolda.cli.traps import training_traps
+    from heterolda.data.gathering import read_all
+    from heterolda.inspection.comparison import compare as compare_models
+
+    with training_table(rows, missing, text) as table, StatusLine() as status:
+        data, used = read_all(table, status.doing("reading the data into memory"))
+        note(*training_traps(used, data))
+        comparison = compare_models(
+            data.X,
+            data.labels,
+            sample_weight=data.weights,
+            cv=cv,
+            progress=status.doing("comparing"),
+        )
     print_result([f"Models for {name_of(rows.data)}:", "", str(comparison)])
     if out is not None:
         import matplotlib
@@ -63,20 +76,3 @@ def compare(
             figure = comparison.plot().figure
             figure.savefig(file, format=out.suffix[1:].lower(), dpi=150)
         print_to_stderr(f"the picture is in {out}")
-
-
-def _compare_rows(table: Any, n_folds: int) -> Any:
-    from heterolda.cli.traps import training_traps
-    from heterolda.data.gathering import read_all
-    from heterolda.inspection.comparison import compare
-
-    with StatusLine() as status:
-        rows, reading = read_all(table, status.doing("reading the data into memory"))
-        note(*training_traps(reading, rows))
-        return compare(
-            rows.X,
-            rows.labels,
-            sample_weight=rows.weights,
-            cv=n_folds,
-            progress=status.doing("comparing"),
-        )

@@ -27,11 +27,7 @@ def check_files(
     *files: str | Path,
     data: Sequence[str] = (),
 ) -> None:
-    """Reject outputs that cannot be written, or that are also inputs.
-
-    Outputs are given by option; those that may go to standard output are strings. Files
-    and data, which may be folders, must exist.
-    """
+    """Reject outputs, by option, that cannot be written or are also inputs."""
     for file in files:
         os.stat(file)
     is_on_disk = data and list(data) != [STANDARD_STREAM]

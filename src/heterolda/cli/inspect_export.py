@@ -125,20 +125,15 @@ def export(
 
     fitted = load(model)
     if form == ".onnx":
-        lines = _write_onnx(fitted, out, kind)
+        from heterolda.export import to_onnx
+
+        to_onnx(fitted, out, kind)
+        predicts = hasattr(fitted, "predict_proba")
+        outputs = "outputs label and probabilities" if predicts else "output components"
+        lines = [f"{out}: input X of {kind}, {outputs}", *_features(fitted)]
     else:
         lines = _write_c(fitted, out, kind, name)
     print_result(line.replace("\n", "\\n") for line in lines)
-
-
-def _write_onnx(model: Any, out: Path, dtype: str) -> list[str]:
-    """Write a graph, and return lines on its use."""
-    from heterolda.export import to_onnx
-
-    to_onnx(model, out, dtype)
-    predicts = hasattr(model, "predict_proba")
-    outputs = "outputs label and probabilities" if predicts else "output components"
-    return [f"{out}: input X of {dtype}, {outputs}", *_features(model)]
 
 
 def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:

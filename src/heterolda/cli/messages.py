@@ -42,10 +42,7 @@ _REJECTED = re.compile(
 
 @contextmanager
 def errors_in_one_line(options: Collection[str], *, debug: bool) -> Iterator[None]:
-    """Print an error as one line and exit: status 2 for wrong usage, otherwise 1.
-
-    Messages recommend only `options`, those of the command.
-    """
+    """Print an error, with advice among `options`, and exit with status 2 or 1."""
     try:
         yield
     except (typer.Exit, BrokenPipeError):

@@ -101,10 +101,15 @@ def reproduce(
         raise ParameterError("data", "and --target belong together: give both")
     from joblib import cpu_count
 
+    from heterolda.experiments.datasets import CATALOG, dataset_source, resolve_datasets
     from heterolda.experiments.study import Study
     from heterolda.experiments.tables import render_table
 
-    names = _catalog_sets(datasets, data_dir) if datasets or not data else []
+    names: list[str] = []
+    if datasets is not None:
+        names = resolve_datasets(opt.split_names(datasets))
+    elif not data:
+        names = [name for name in CATALOG if dataset_source(name, data_dir)]
     models = _methods(methods)
     sets = dict.fromkeys(names) | _own_sets(data or [], target, names)
     study = Study(sets, models, trials, folds, seed, data_dir)
@@ -137,16 +142,6 @@ def _progress(status: StatusLine) -> Callable[[str, float], None]:
         last = text
 
     return show
-
-
-def _catalog_sets(names: str | None, data_dir: Path | None) -> list[str]:
-    """Return the requested sets, or all that need no download."""
-    from heterolda.experiments import datasets
-
-    if names is None:
-        all_sets = list(datasets.CATALOG)
-        return [name for name in all_sets if datasets.dataset_source(name, data_dir)]
-    return datasets.resolve_datasets(opt.split_names(names))
 
 
 def _own_sets(

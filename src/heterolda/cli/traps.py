@@ -111,13 +111,11 @@ def placeholders(X: Array) -> list[tuple[int, float, float]]:
 
 
 def placeholder_note(table: Any, X: Array, features: Sequence[str]) -> str | None:
-    """Return a note on numbers that may stand for missing values, if there are any.
-
-    NA strings apply to all columns, so a number that other columns contain is left out.
-    """
+    """Return a note on numbers that may stand for missing values, if there are any."""
     columns: dict[float, list[tuple[int, float]]] = {}
     for j, value, share in placeholders(X):
         columns.setdefault(value, []).append((j, share))
+    # NA strings apply to all columns, so numbers that other columns have are left out.
     n_columns = {value: np.equal(X, value).any(axis=0).sum() for value in columns}
     columns = {v: c for v, c in columns.items() if n_columns[v] == len(c)}
     shares = [

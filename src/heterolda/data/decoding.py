@@ -135,10 +135,7 @@ def levels_of(batch: Any, name: str, file: File) -> tuple[Index, list[str]]:
 
 
 def level_of(value: Any) -> str:
-    """Return the name of a value's level, empty if the value is missing.
-
-    Surrounding blanks, and the way whole numbers and booleans are written, are ignored.
-    """
+    """Return the name of a value's level, however written; empty if it is missing."""
     if value is None or value != value:
         return ""
     text = text_of(value).strip()

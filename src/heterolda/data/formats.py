@@ -117,11 +117,7 @@ def number_pattern(decimal: str, grouped: bool | None = False) -> re.Pattern[str
 def as_utf8(
     pieces: Iterable[bytes], where: str, encoding: Encoding | None = None
 ) -> Iterator[bytes]:
-    """Yield text in UTF-8, without its byte-order mark.
-
-    UTF-16 is recognized by its byte-order mark. Text that is not UTF-8 is read as
-    Windows-1252, which includes Latin-1. `encoding` is set to the detected encoding.
-    """
+    """Yield text in UTF-8, without its byte-order mark; set `encoding` to its own."""
     encoding = Encoding() if encoding is None else encoding
     text, first = iter(pieces), b""
     for piece in text:

@@ -64,11 +64,7 @@ class LabelNumbers:
 
 
 class ClassFinder:
-    """Match labels of files with the classes of a model.
-
-    Text matches numbers, as text files contain only text, and ``true`` matches
-    ``True``.
-    """
+    """Match labels of files, which may be text, with the classes of a model."""
 
     def __init__(self, classes: NDArray[Any]) -> None:
         self.classes = classes

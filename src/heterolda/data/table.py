@@ -99,10 +99,7 @@ class Table:
     def feature_columns(
         self, names: Sequence[str], where: str, index: Sequence[str] = ()
     ) -> tuple[str, ...]:
-        """Return the feature columns of a file, or raise ValueError.
-
-        Columns in `index` number the rows: they are features only if they are named.
-        """
+        """Return the feature columns of a file; those in `index` must be named."""
         others = {*self.read(()), *self.exclude}
         if self.columns is None:
             columns = tuple(n for n in names if n not in others and n not in index)

@@ -78,12 +78,10 @@ def merged_blanks(text: bytes) -> bytes:
 
 
 def without_empty_rows(text: bytes, delimiter: str) -> bytes:
-    """Remove lines that contain only delimiters, which Excel often writes.
-
-    Text with quotes is returned unchanged, since a quoted cell may have such a line.
-    """
+    """Remove lines that contain only delimiters, which Excel often writes."""
     mark = delimiter.encode()
     row_start = b"\n" + re.escape(mark)  # a search is far faster than `in`
+    # A quoted cell may have such a line.
     if b'"' in text or not (text.startswith(mark) or re.search(row_start, text)):
         return text
     return re.sub(rb"(?m)^(?:%b)+\r?$\n?" % re.escape(mark), b"", text)

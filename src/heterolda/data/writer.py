@@ -25,11 +25,7 @@ def write_table(
     path: str = STANDARD_STREAM,
     progress: Progress = silent,
 ) -> int:
-    """Write batches to a file or to standard output, and return the number of rows.
-
-    Each batch comes with a format, and text is written in that of the first. There is
-    at least one batch, possibly without rows, and all have the same schema.
-    """
+    """Write batches with their formats, at least one, and return the number of rows."""
     n_rows = 0
 
     def counting_rows() -> Iterator[tuple[Any, Format]]:
