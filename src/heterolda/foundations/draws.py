@@ -33,10 +33,9 @@ class RowDraws:
         self._keys, self._rounds = (
             np.random.default_rng([seed, part, purpose]) for purpose in range(2)
         )
-        # Of each class: the number of rows so far, and the order of the folds in the
-        # round that it has begun.
-        self._seen = np.zeros(0, np.intp)
-        self._begun = np.zeros((0, n_folds), np.intp)
+        # Of each class: the folds that are left of the round that it has begun.
+        self._left: dict[int, Index] = {}
+        self._n_folds = n_folds
 
     def keys(self, codes: Index) -> Array:
         """Return uniform keys of the next rows: the smallest are a random sample."""
@@ -50,30 +49,17 @@ class RowDraws:
 
         In each round every fold gets one row of a class, in a random order.
         """
-        folds = np.full(len(codes), -1)
-        kept = np.flatnonzero(codes >= 0)
-        codes = codes[kept]
-        n_new = int(codes.max(initial=-1)) + 1 - len(self._seen)
-        if n_new > 0:
-            self._seen = np.pad(self._seen, (0, n_new))
-            self._begun = np.pad(self._begun, ((0, n_new), (0, 0)))
-        n_classes, n_folds = self._begun.shape
-        order = np.argsort(codes, kind="stable")
-        by_class, counts = codes[order], np.bincount(codes, minlength=n_classes)
-        first = np.cumsum(counts) - counts
-        place = np.arange(len(codes)) + (self._seen - first)[by_class]
-        begins = np.flatnonzero(place % n_folds == 0)
+        folds, begins = np.full(len(codes), -1), np.zeros(len(codes), bool)
+        none = np.zeros(0, np.intp)
+        rows = {k: np.flatnonzero(codes == k) for k in np.unique(codes) if k >= 0}
+        for k, index in rows.items():
+            begins[index[len(self._left.get(k, none)) :: self._n_folds]] = True
         # Rounds are drawn in the order of the rows, so that names do not matter.
-        drawn = self._rounds.random((len(begins), n_folds)).argsort(axis=1)
-        rounds = np.concatenate([self._begun, drawn])
-        round_of = by_class.astype(np.intp)
-        round_of[begins[np.argsort(order[begins])]] = range(n_classes, len(rounds))
-        last, used = np.zeros(len(codes), np.intp), np.flatnonzero(counts)
-        last[first[used]], last[begins] = first[used], begins
-        round_of = round_of[np.maximum.accumulate(last)]
-        folds[kept[order]] = rounds[round_of, place % n_folds]
-        self._seen += counts
-        self._begun[used] = rounds[round_of[(first + counts - 1)[used]]]
+        drawn = self._rounds.random((np.count_nonzero(begins), self._n_folds))
+        rounds, class_of = drawn.argsort(axis=1), codes[begins]
+        for k, index in rows.items():
+            dealt = np.append(self._left.get(k, none), rounds[class_of == k])
+            folds[index], self._left[k] = dealt[: len(index)], dealt[len(index) :]
         return folds
 
 
@@ -92,12 +78,8 @@ def sample_of(codes: Index, max_rows: Any, random_state: Any = 0) -> Index:
     if (counts <= max_rows).all():
         return np.flatnonzero(codes >= 0)
     keys = RowDraws(random_state).keys(codes)
-    kept = [
-        rows if len(rows) <= n else rows[smallest(keys[rows], n)]
-        for rows, n in (
-            (np.flatnonzero(codes == k), max_rows[k]) for k in np.flatnonzero(counts)
-        )
-    ]
+    rows = {k: np.flatnonzero(codes == k) for k in np.flatnonzero(counts)}
+    kept = [index[smallest(keys[index], max_rows[k])] for k, index in rows.items()]
     return np.sort(np.concatenate(kept))
 
 
@@ -105,7 +87,7 @@ def smallest(keys: Array, n: int) -> Index:
     """Return the positions of the n smallest keys, in increasing order."""
     if len(keys) <= n:
         return np.arange(len(keys))
-    return np.sort(np.argpartition(keys, n - 1)[:n]) if n > 0 else np.zeros(0, np.intp)
+    return np.sort(np.argpartition(keys, n - 1)[:n])
 
 
 def drawn_of(n: int, n_drawn: int, random_state: Any = 0) -> Index:
