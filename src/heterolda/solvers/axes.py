@@ -71,7 +71,6 @@ class PrincipalAxes:
     variances: Array  # along the axes, in ascending order, (n_pairs, n_features)
     axes: Array  # eigenvectors, as columns, (n_pairs, n_features, n_features)
     real: Mask  # axes whose variance exceeds rounding errors
-    resolution: Array  # largest variance that may be rounding, (n_pairs, 1)
 
     @classmethod
     def of(cls, total: Array, units: Units, weights: Array) -> PrincipalAxes:
@@ -100,14 +99,14 @@ class PrincipalAxes:
         k -= np.count_nonzero(np.einsum("pii->pi", total) == 0, axis=1, keepdims=True)
         rows = np.sqrt(weights.sum(axis=1, keepdims=True))
         noise = np.maximum(NOISE_UNITS, NOISE_UNITS_OF_ROWS * rows) * np.sqrt(k)
-        resolution: Array = np.minimum(EPS * noise, RANK_TOLERANCE * largest)
+        limit = np.minimum(EPS * noise, RANK_TOLERANCE * largest)
         # Axes along which the rounding of the means exceeds the deviation are unusable.
         position = units.position / units.scale
         blur = 8 * EPS * (position[:, None, :] @ np.abs(axes))[:, 0]
         blurred = weak & (variances <= blur**2)
         # If all doubtful axes are constant features (k = 0), none of them is real.
-        real = ~doubtful | ((variances > resolution) & (k > 0))
-        return cls(units, variances, axes, real & ~blurred, resolution)
+        real = ~doubtful | ((variances > limit) & (k > 0))
+        return cls(units, variances, axes, real & ~blurred)
 
     @property
     def rank(self) -> Index:

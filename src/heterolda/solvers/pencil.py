@@ -109,14 +109,12 @@ class Pencil:
             ill |= units.differs.any(axis=1)
         rank = np.count_nonzero(~constant, axis=1)
         separation, dropped = np.zeros((2, *scale.shape))
-        resolution = np.zeros((len(scale), 1))
         blurred = np.zeros(len(scale), bool)
         if ill.any():
             if axes is None:
                 axes = PrincipalAxes.of(total[ill], units.take(ill), weights[ill])
             blurred[ill] = axes.blurred()
             resolved, rank[ill] = axes.whitening(), axes.rank
-            resolution[ill] = axes.resolution
             separation[ill], dropped[ill] = axes.separation(), axes.dropped()
             # Dropping constant features is the Moore-Penrose inverse in any units.
             redo = rank[ill] < np.count_nonzero(~constant[ill], axis=1)
@@ -136,19 +134,14 @@ class Pencil:
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
         # Usually no variance is small, and nothing needs to be raised.
-        alpha0, beta0 = alpha, beta
+        alpha0, beta0, used = alpha, beta, basis.any(axis=1)[:, None]
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero = np.stack([alpha, beta], axis=1) <= noise
+            floored = np.any(zero & used, axis=2)
             alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
             alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
-            floored = np.any(zero & basis.any(axis=1, keepdims=True), axis=2)
-        if resolution.any():
-            smallest = _smallest_resolved(scaled, basis, resolution)
-            blurred |= (np.stack([alpha, beta], axis=1) < smallest).any(axis=(1, 2))
-            alpha = np.clip(alpha, smallest[:, 0], 1 - smallest[:, 1])
-            beta = np.clip(beta, smallest[:, 1], 1 - smallest[:, 0])
         separation[constant & ~units.differs] = 0.0
         separable = separation.any(axis=1, keepdims=True)
         return cls(
@@ -313,17 +306,6 @@ def rounding_noise(scaled: Array, position: Array, basis: Array) -> Array:
     rounding += np.minimum(4 * EPS * np.abs(position), 1.0) ** 2
     noise: Array = np.clip(rounding @ basis**2, ZERO_SUM, VARIANCE_FLOOR)
     return noise
-
-
-def _smallest_resolved(scaled: Array, basis: Array, resolution: Array) -> Array:
-    """Return the smallest variances that are resolved, where above the floor."""
-    share = np.einsum("pkii->pki", scaled) @ basis**2
-    share *= resolution[:, :, None] / 4
-    # Directions beyond the rank repeat the value of the first.
-    used: Mask = np.any(basis, axis=1)
-    share = np.where(used[:, None], share, share[:, :, :1])
-    smallest: Array = np.where(share > VARIANCE_FLOOR, share, 0.0)
-    return smallest
 
 
 def _along(c: Array, basis: Array) -> Array:
