@@ -32,6 +32,7 @@ from heterolda.statistics.rows import Rows
 MAX_EXCESS = 0.03
 # Share of fits to Gaussian classes that may draw a warning.
 _CHANCE = 0.02
+# Errors are summed over the classes in the order of their labels.
 _ROUNDING = 1e-12
 
 # Weights and scores of left-out rows, by class.
@@ -70,8 +71,7 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
         share = problem.moments.pair_priors / rows.totals[problem.pairs]
         errors = np.einsum("pk,pkr->rp", share, counts[:, :, :2])
         variance = np.einsum("pk,pk->p", share**2, counts[:, :, 2])
-    # Weights may be summed in any order: rounding must not count as an error.
-    errors = np.where(compared & (errors > _ROUNDING), errors, 0.0)
+    errors = np.where(compared, errors, 0.0)
     worse = errors[0] > (1 + MAX_EXCESS) * errors[1]
     if len(problem.priors) > 2 and votes[0] >= max(votes[1] - _ROUNDING, _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from sklearn.base import clone
@@ -42,41 +41,26 @@ def held_out(
     """Refit a classifier and LDA without each fold, and compare them on its rows.
 
     With missing values, LDA uses the moments found by EM. Also return masks of the rows
-    that the model and LDA predict correctly.
-    """
-    fit = partial(_refitted, model)
-    n_folds = min(n_folds, len(y))
-    correct = correct_in_folds(fit, X, y, sample_weight, n_folds, progress)
-    method = f"{n_folds}-fold cross-validation"
-    if has_missing_values(X):
-        method += " (EM for both)"
-    truth = np.ones(len(y), bool)
-    return Judgement.of(method, truth, *correct, sample_weight), correct
-
-
-def correct_in_folds(
-    fit, X, y, sample_weight, n_folds: int, progress: Progress = silent
-) -> Array:
-    """Return masks of the held-out rows that classifiers predict correctly.
-
-    `fit` takes rows, labels and weights and returns the classifiers. A row whose class
-    is absent without its fold counts as wrong.
+    that the model and LDA predict correctly. A row whose class is absent without its
+    fold counts as wrong.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     weight = np.asarray(weight, np.float64)
     codes = np.unique(y, return_inverse=True)[1]
+    n_folds = min(n_folds, len(y))
     folds = folds_of(np.where(weight > 0, codes, -1), n_folds)
-    correct = []
+    correct = np.zeros((2, len(y)), bool)
     for k in np.unique(folds[folds >= 0]).tolist():  # fewer for very few rows
         held = folds == k
         train = np.flatnonzero(~held & (weight > 0))
         with _errors_naming_fold(k), no_warnings():
-            fitted = fit(X[train], y[train], weight[train])
-        if not len(correct):
-            correct = np.zeros((len(fitted), len(y)), bool)
-        correct[:, held] = [model.predict(X[held]) == y[held] for model in fitted]
+            fitted = _refitted(model, X[train], y[train], weight[train])
+        correct[:, held] = [fit.predict(X[held]) == y[held] for fit in fitted]
         progress(f"fold {k + 1} of {n_folds}", (k + 1) / n_folds)
-    return correct
+    method = f"{n_folds}-fold cross-validation"
+    if has_missing_values(X):
+        method += " (EM for both)"
+    return Judgement.of(method, np.ones(len(y), bool), *correct, weight), correct
 
 
 def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Judgement:

@@ -4,10 +4,9 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from heterolda.estimators.base import accepts_lazy
+from heterolda.estimators.base import Estimator, accepts_lazy
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.votes import in_format_of
 from heterolda.foundations.arrays import device_of, to_host
@@ -20,7 +19,7 @@ from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import validate_device_rows
 
 
-class ClassPowerTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ClassPowerTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Yeo and Johnson's powers, which make features symmetric within the classes.
 
     It is the `transformation_` of a :class:`SmoothedLinearDiscriminant`, which has the
@@ -96,14 +95,9 @@ class ClassPowerTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         checks = {"reset": False, "ensure_all_finite": True}
         X = validate_device_rows(device, self, X, **checks)
         if not device.has_float64:
-            X = to_host(X)
-            return device.put(in_format_of(X, self._powers.apply(X)))
+            return device.put(self.transform(to_host(X)))
         rows = device.xp.astype(X, device.xp.float64, copy=False)
         return in_format_of(X, self._powers.apply(rows))
-
-    def _check_ready(self):
-        """Raise an error before `fit`."""
-        check_is_fitted(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

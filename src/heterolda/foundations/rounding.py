@@ -87,8 +87,6 @@ BLURRED = 2e-6
 UNCERTAIN_UNITS = 2.0
 # If that may change the error of a rule by more than this, nothing is certified.
 MOST_UNCERTAIN = 1e-6
-# Smallest variance along a direction that can be resolved, in units of the features.
-MIN_VARIANCE = 1e-15
 # In a class scaled to unit variances, eigenvalues below four EPS per feature are zero,
 # and those from there up to this are nonzero but too small to be resolved.
 UNRESOLVED = 1e-10

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.random import Generator
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Index
 from heterolda.foundations.threads import one_blas_thread, progress_of
-from heterolda.solvers.axes import is_unresolved
 from heterolda.solvers.compiled import is_compiled, solve_compiled
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
@@ -108,8 +106,7 @@ def all_pairs(n_classes: int) -> Index:
 def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     """Return rules for pairs of Gaussian classes, one row per pair.
 
-    Random trials use the same seed for every pair. Pairs in which an unresolved nonzero
-    variance was raised get no certificate.
+    Random trials use the same seed for every pair.
     """
     d = moments.means.shape[1]
 
@@ -129,14 +126,7 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
         )
     else:
         rules = _in_batches(moments, directly)
-    rules = rules.with_rounding(moments)
-    if rules.floored is None:
-        return rules
-    unresolved = np.zeros(len(moments.means), bool)
-    for k in np.unique(moments.pairs[rules.floored]):
-        unresolved[k] = is_unresolved(moments.covariances[k])
-    blurred = (rules.floored & unresolved[moments.pairs]).any(axis=1)
-    return replace(rules, gap=np.where(blurred, np.nan, rules.gap))
+    return rules.with_rounding(moments)
 
 
 def solve_fisher(moments: Moments) -> Rules:

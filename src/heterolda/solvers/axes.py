@@ -11,7 +11,6 @@ from heterolda.foundations.rounding import (
     BLURRED,
     EPS,
     EQUAL_MEANS,
-    MIN_VARIANCE,
     NOISE_UNITS,
     NOISE_UNITS_OF_ROWS,
     RANK_TOLERANCE,
@@ -154,7 +153,7 @@ class PrincipalAxes:
         differences d and variances v, each of which rounding may change by EPS.
         """
         part = ((self.units.delta / self.units.scale)[:, None, :] @ self.axes)[:, 0]
-        variances = np.maximum(self.variances, MIN_VARIANCE)
+        variances = np.maximum(self.variances, EPS)
         distance, change = part**2 / variances, EPS / variances
         blurred: Mask = (distance * change).sum(axis=1) > BLURRED * distance.sum(axis=1)
         return blurred

@@ -134,12 +134,13 @@ class Pencil:
             separation[far] = _along(c[far], basis[far]) / scale[far]
             c[far] = 0.0
         # Usually no variance is small, and nothing needs to be raised.
-        alpha0, beta0, used = alpha, beta, basis.any(axis=1)[:, None]
+        alpha0, beta0 = alpha, beta
         floored = np.zeros((len(c), 2), bool)
         if min(alpha.min(), beta.min()) <= VARIANCE_FLOOR or (rank < len(c.T)).any():
             noise = rounding_noise(scaled, means / scale[:, None], basis)
             zero = np.stack([alpha, beta], axis=1) <= noise
-            floored = np.any(zero & used, axis=2)
+            used: Mask = np.any(basis, axis=1)
+            floored = np.any(zero & used[:, None], axis=2)
             alpha0, beta0 = _raised(alpha, beta, zero, 0.0, rank)
             alpha, beta = _raised(alpha, beta, zero, VARIANCE_FLOOR, rank)
         separation[constant & ~units.differs] = 0.0

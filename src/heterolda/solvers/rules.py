@@ -27,6 +27,7 @@ from heterolda.foundations.rounding import (
     NO_SPREAD,
     UNCERTAIN_UNITS,
 )
+from heterolda.solvers.axes import is_unresolved
 from heterolda.solvers.pencil import Moments, Pencil
 
 
@@ -141,7 +142,8 @@ class Rules:
     def with_rounding(self, moments: Moments) -> Rules:
         """Add what rounding may change of errors to the gaps; NaN where it is much.
 
-        The variance w'S w of a class is uncertain by a few EPS of sum w_i^2 S_ii.
+        The variance w'S w of a class is uncertain by a few EPS of sum w_i^2 S_ii. Pairs
+        in which an unresolved nonzero variance was raised get no certificate.
         """
         ruled = ~self.trivial & (self.status != Status.SEPARABLE)
         deviations = np.where(ruled[:, None], self.deviations, np.inf)
@@ -156,7 +158,13 @@ class Rules:
         smaller = ndtr(-y / np.sqrt(np.maximum(1 - share, EPS)))
         change = np.sum(moments.pair_priors * (larger - smaller), axis=1)
         gap = self.gap + change / np.where(self.error > 0, self.error, np.inf)
-        return replace(self, gap=np.where(change > MOST_UNCERTAIN, np.nan, gap))
+        uncertain = change > MOST_UNCERTAIN
+        if self.floored is not None:
+            unresolved = np.zeros(len(moments.means), bool)
+            for k in np.unique(moments.pairs[self.floored]):
+                unresolved[k] = is_unresolved(moments.covariances[k])
+            uncertain |= (self.floored & unresolved[moments.pairs]).any(axis=1)
+        return replace(self, gap=np.where(uncertain, np.nan, gap))
 
     def minus(self, threshold: float) -> Rules:
         """Subtract a threshold from the scores."""
