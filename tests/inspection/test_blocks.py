@@ -56,7 +56,8 @@ def test_a_page_has_sections_tables_and_pictures():
     assert "<p>A lead &amp; more.</p>\n<p>Second line.</p>" in lead
     assert len(parts) == 2
     assert '<p class="note">Title</p>' in parts[0]
-    assert "&lt;b&gt;" in parts[0]
+    assert '<th scope="col">name</th><th scope="col">share</th>' in parts[0]
+    assert '<tr><th scope="row">&lt;b&gt;</th><td><span>50.0&nbsp;%' in parts[0]
     assert "<b>" not in page
     assert '<i style="width:100.0%">' in parts[0]
     assert '<p class="note">and 1 more name with 25.0&nbsp;%</p>' in parts[0]

@@ -5,7 +5,7 @@ This file imports only the standard library, so that commands print their help a
 
 from __future__ import annotations
 
-import html as standard_html
+import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,36 +40,8 @@ class Markup(str):
 
 
 def escape(text: str) -> str:
-    """Return text as HTML; markup unchanged."""
-    return text if isinstance(text, Markup) else standard_html.escape(printable(text))
-
-
-def html(*parts: str) -> str:
-    """Return HTML for notebooks: each text as a paragraph, and markup unchanged."""
-    items = [
-        part if isinstance(part, Markup) else f"<p>{escape(part)}</p>" for part in parts
-    ]
-    return f"<div>{''.join(items)}</div>"
-
-
-def html_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], max_shown: int | None = None
-) -> Markup:
-    """Return an HTML table of the first rows, and the number of others."""
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = [
-        f'<tr><th scope="row">{escape(first)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        + "</tr>"
-        for first, *cells in rows[:max_shown]
-    ]
-    more = _more(len(rows) - len(lines)).strip()
-    return Markup(
-        f"<table><thead><tr>{heads}</tr></thead><tbody>\n"
-        + "\n".join(lines)
-        + "\n</tbody></table>"
-        + (f"<p>{more}</p>" if more else "")
-    )
+    """Return text as HTML."""
+    return html.escape(printable(text))
 
 
 def named(labels: Sequence[Any] | NDArray[Any], max_shown: int = 5) -> str:
@@ -122,7 +94,7 @@ def count(number: float, noun: str) -> str:
 
 
 def printable(text: str, max_length: int | None = None) -> str:
-    """Return text that is safe for a terminal, HTML and XML, cut if it is too long.
+    """Return text that is safe for a terminal, with the middle cut if it is too long.
 
     Unprintable characters other than line feeds are escaped: they may change colors or
     the direction of writing.

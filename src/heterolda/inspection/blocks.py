@@ -19,7 +19,6 @@ from heterolda.foundations.wording import (
     Markup,
     count,
     escape,
-    html_table,
     percent,
     printable,
     text_table,
@@ -174,9 +173,14 @@ def _block(block: Block) -> str:
         image = f'<img alt="{alt}" src="{_picture(block)}">'
         return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     rows, more = block.shown(on_page=True)
-    head = [_breakable(cell) for cell in block.head]
-    body = [[_breakable(name), *map(_html, cells)] for name, *cells in rows]
-    table = html_table(head, body)
+    head = "".join(f'<th scope="col">{_breakable(cell)}</th>' for cell in block.head)
+    body = "\n".join(
+        f'<tr><th scope="row">{_breakable(name)}</th>'
+        + "".join(f"<td>{_html(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
     shown = f'<div class="scroll" tabindex="0">{table}</div>'
     title = _html(block.title)
     if block.folded:
