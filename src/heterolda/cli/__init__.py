@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 _MESSAGE = "heterolda: interrupted"
-INTERRUPTED = 130  # exit status
+_STATUS = 130
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         print(_MESSAGE, file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        sys.exit(_STATUS)
     finally:
         # After an interrupt within an `exec`, such as that of dataclasses, Python ends
         # with a signal at exit. Another `exec` prevents this.
@@ -46,7 +46,7 @@ def _on_signals(handler: Any) -> None:
 def _stop(number: int, frame: object) -> None:
     """End the program at once."""
     os.write(2, f"{_MESSAGE}\n".encode())
-    os._exit(INTERRUPTED)
+    os._exit(_STATUS)
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from heterolda.cli import INTERRUPTED
 from heterolda.cli.compare import compare
 from heterolda.cli.evaluate import evaluate
 from heterolda.cli.fit import fit
 from heterolda.cli.inspect_export import export, inspect
 from heterolda.cli.messages import (
+    INTERRUPTED,
     errors_in_one_line,
     print_to_stderr,
     warnings_as_notes,

@@ -20,6 +20,7 @@ from heterolda.cli.options import join_names
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.wording import printable
 
+INTERRUPTED = 130  # exit status of a command that was interrupted
 _MAX_LINE = 1000  # characters of a line on stderr
 _PAUSE = 0.1  # seconds between updates of the status line
 _CLEAR = "\r\x1b[K"  # clears a terminal line
