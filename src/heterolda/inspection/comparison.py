@@ -323,9 +323,9 @@ def compare(
           covariance of a class is singular, it is run on standardized features with
           ``reg_param=0.01``, and a note says so.
     cv : int, default=10
-        Number of folds. Each class is spread evenly over them, by the distance of its
-        rows from their mean, and equal rows of a class go to the same fold. Classes too
-        small to keep two rows for training are never held out, and a note names them.
+        Number of folds, over which the rows of each class are dealt at random. Classes
+        too small to keep two rows for training are never held out, and a note names
+        them.
     progress : callable or None, default=None
         Called before each model and after each of its folds, with the name of the model
         and the share of the work done, for example ``progress=print``.
