@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -125,12 +125,12 @@ class Comparison(Shown):
     @property
     def best(self) -> str | None:
         """Return the model with the highest accuracy; the first of several that tie."""
-        return self.names[self._best] if self._finished.any() else None
+        return None if np.isnan(self.accuracy).all() else self.names[self._best]
 
     @property
     def best_by_log_loss(self) -> str | None:
         """Return the model with the lowest log loss, or None."""
-        return self._lowest_log_loss(self._finished)
+        return self._lowest_log_loss(self.names)
 
     @property
     def as_good(self) -> tuple[str, ...]:
@@ -138,12 +138,15 @@ class Comparison(Shown):
 
         The standard error is that of the difference from the best.
         """
-        return tuple(self.names[k] for k in np.flatnonzero(self._as_good))
+        # A single row that only the best gets right is one standard error up to
+        # rounding. The difference is NaN for models that failed.
+        as_good = self.difference >= -self.difference_error * (1 + 1e-9)
+        return tuple(self.names[k] for k in np.flatnonzero(as_good))
 
     @property
     def choice(self) -> str | None:
         """Return the model of `as_good` with the lowest log loss."""
-        return self._lowest_log_loss(self._as_good) or self.best
+        return self._lowest_log_loss(self.as_good) or self.best
 
     @property
     def recommendation(self) -> str:
@@ -171,34 +174,22 @@ class Comparison(Shown):
             text += f"which is right for {100 * largest:.2f} % of the rows."
         return text
 
-    @property
-    def _finished(self) -> NDArray[np.bool_]:
-        """Return a mask of the models that did not fail."""
-        return np.array([name not in self.failures for name in self.names])
-
     @cached_property
     def _right(self) -> Array:
         """Return 1 if a model is right, 0 if wrong, NaN if it failed, by row."""
         right = self.predictions == self.truth
-        return np.where(self._finished[:, None], right, np.nan)
+        return np.where(self.predictions >= 0, right, np.nan)
 
     @property
     def _best(self) -> int:
         """Return the index of the most accurate model."""
-        return int(np.argmax(np.where(self._finished, self.accuracy, -1.0)))
+        return int(np.argmax(np.nan_to_num(self.accuracy, nan=-1.0)))
 
-    @property
-    def _as_good(self) -> NDArray[np.bool_]:
-        """Return a mask of the models within one standard error of the best."""
-        # A single row that only the best gets right is one standard error up to
-        # rounding. The difference is NaN for models that failed.
-        return np.asarray(self.difference >= -self.difference_error * (1 + 1e-9))
-
-    def _lowest_log_loss(self, mask: NDArray[np.bool_]) -> str | None:
-        """Return the model of a mask with the lowest log loss, or None."""
-        loss = np.where(mask & np.isfinite(self.log_loss), self.log_loss, np.inf)
-        k = int(loss.argmin())
-        return self.names[k] if np.isfinite(loss[k]) else None
+    def _lowest_log_loss(self, names: Sequence[str]) -> str | None:
+        """Return the one of these models with the lowest log loss, or None."""
+        losses = dict(zip(self.names, self.log_loss.tolist(), strict=True))
+        known = [name for name in names if np.isfinite(losses[name])]
+        return min(known, key=losses.__getitem__, default=None)
 
     @property
     def _largest_class(self) -> tuple[int, Any, float]:
