@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.rounding import RANK_TOLERANCE
 
 
@@ -47,43 +47,25 @@ class BoxTest:
         return "p < 1e-16" if self.p_value < 1e-16 else f"p = {self.p_value:.2g}"
 
 
-def box_test(covariances: Array, weights: Array, d: int) -> BoxTest:
-    r"""Return Box's M test with the chi-squared approximation.
-
-    .. math::
-        M = (N - g) \ln |S| - \sum_k (n_k - 1) \ln |S_k|, \quad
-        C = \frac{2 d^2 + 3 d - 1}{6 (d + 1) (g - 1)}
-            \Bigl(\sum_k \frac1{n_k - 1} - \frac1{N - g}\Bigr)
-
-    for g covariances S_k of d features, S being the pooled one; M (1 - C) has about a
-    chi-squared distribution with d (d + 1) (g - 1) / 2 degrees of freedom.
-
-    References
-    ----------
-    G. E. P. Box (1949), "A general distribution theory for a class of likelihood
-    criteria", Biometrika 36, 317-346.
-    """
+def box_test(covariances: Array, logs: Array, weights: Array, d: int) -> BoxTest:
+    """Return Box's M test with the chi-squared approximation (Box 1949)."""
     g = len(covariances)
     df = d * (d + 1) * (g - 1) // 2
-    if is_singular(covariances, weights, d).any():
+    if np.isnan(logs).any():
         return BoxTest(np.nan, np.nan, df, np.nan)
     freedom = weights - 1
     total = freedom.sum()
     pooled = np.tensordot(freedom / total, covariances, axes=1)
-    logs = np.array([_log_determinant(cov) for cov in covariances])
     m = total * _log_determinant(pooled) - freedom @ logs
     c = (np.sum(1 / freedom) - 1 / total) * (2 * d * d + 3 * d - 1)
     statistic = m * (1 - c / (6 * (d + 1) * (g - 1)))
     return BoxTest(float(m), float(statistic), df, float(chi2.sf(statistic, df)))
 
 
-def is_singular(covariances: Array, weights: Array, d: int) -> Mask:
-    """Return a mask of the classes with singular covariances, in any units.
-
-    Covariances may be in fewer than d coordinates if no class has more than d rows.
-    """
-    singular = [np.isnan(_log_determinant(cov)) for cov in covariances]
-    return np.asarray((weights <= d) | singular)
+def log_determinants(covariances: Array, weights: Array, d: int) -> Array:
+    """Return log determinants; NaN if singular in any units or by the weight."""
+    logs = [_log_determinant(cov) for cov in covariances]
+    return np.where(weights > d, logs, np.nan)
 
 
 def _log_determinant(cov: Array) -> float:

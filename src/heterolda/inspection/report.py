@@ -29,7 +29,7 @@ from heterolda.foundations.validation import (
 )
 from heterolda.foundations.wording import named, points
 from heterolda.inspection.blocks import Block, Paragraph, Shown, Table, to_text
-from heterolda.inspection.box import BoxTest, box_test, is_singular
+from heterolda.inspection.box import BoxTest, box_test, log_determinants
 from heterolda.inspection.sentences import (
     IF_NORMAL,
     accuracy_sentence,
@@ -269,6 +269,7 @@ def heteroscedasticity_report(
     inner, _ = in_span(stats, shrinkage)
     freedom = np.where(weights > 1, weights - 1, 1.0)
     raw = inner.scatters / freedom[:, None, None]  # without shrinkage
+    logs = log_determinants(raw, weights, d)
     chosen = getattr(model, "shrinkage_", None)
     cov = Shrinkage.of(inner, shrinkage, chosen).covariances(inner)
     pairs = all_pairs(stats.n_classes)
@@ -278,12 +279,12 @@ def heteroscedasticity_report(
     return HeteroscedasticityReport(
         statistics=stats,
         pairs=pairs,
-        box=box_test(raw, weights, d),
-        pair_box=[box_test(raw[pair], weights[pair], d) for pair in pairs],
+        box=box_test(raw, logs, weights, d),
+        pair_box=[box_test(raw[p], logs[p], weights[p], d) for p in pairs],
         ratio=np.array([_ratios(inner.means[p], cov[p], weights[p]) for p in pairs]),
         lda_error=fisher.error,
         best_error=best.error,
-        singular=is_singular(raw, weights, d),
+        singular=np.isnan(logs),
         judgement=judgement,
         guarded=getattr(model, "guarded_", np.zeros(len(pairs), np.bool_)),
     )
