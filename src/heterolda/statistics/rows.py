@@ -100,10 +100,8 @@ class Rows:
 
     def without_empty_classes(self) -> Self:
         """Leave out classes of total weight zero, unless all have weight zero."""
-        if self.weights is None or self.weights.all() or not self.weights.any():
-            return self
         present = self.totals > 0
-        if present.all():
+        if present.all() or not present.any():
             return self
         rows = self.take(present[self.codes])
         codes = (np.cumsum(present) - 1)[rows.codes]
@@ -121,12 +119,7 @@ def validated(
     sums: bool = False,
     sparse: bool = True,
 ) -> Rows:
-    """Check X, y and sample_weight and return them as rows.
-
-    For a fit, weights become frequencies, and classes of weight zero are left out. With
-    `sums`, more chunks may follow: X may be empty, and weights and classes are
-    unchanged. NaN passes if `missing`, here or in the estimator, is "em".
-    """
+    """Return checked rows for a fit or, with `sums`, a chunk, which may be empty."""
     device = device_of(X)
     if device is None:
         checks: dict[str, Any] = {"accept_sparse": "csr" if sparse else False}
@@ -172,11 +165,7 @@ def all_labels(classes: ArrayLike | None, earlier: NDArray[Any] | None) -> NDArr
 
 
 def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """Return validated weights of n rows for a fit, with a mean of at least one.
-
-    Weights with a mean below one, over the rows of positive weight, cannot be
-    frequencies and are scaled to a mean of one, so that their unit does not matter.
-    """
+    """Return validated weights of n rows for a fit, with a mean of at least one."""
     weights = check_sample_weight(sample_weight, n)
     if weights is None:
         return None
@@ -189,7 +178,7 @@ def check_frequencies(sample_weight: ArrayLike | None, n: int) -> Array | None:
 
 
 def frequency_factor(total: float, n_rows: int) -> float:
-    """Return the factor that turns weights of `n_rows` rows into frequencies."""
+    """Return the factor that makes the mean of positive weights at least one."""
     too_small = 0 < total < n_rows * (1 - SAME_SUM)
     return n_rows / total if too_small else 1.0
 
