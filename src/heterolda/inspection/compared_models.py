@@ -97,11 +97,7 @@ def evaluate(
     folds: Index,
     report: Callable[[float], None],
 ) -> HeldOut:
-    """Fit a model without each fold in turn, and predict that fold.
-
-    Rows of fold -1 are never held out. `report` is called with the share of the work
-    done. An exception of the model ends the evaluation as its failure.
-    """
+    """Fit a model without each fold in turn, except -1, and predict that fold."""
     predictions, loss = np.full(len(X), -1), np.full(len(X), np.nan)
     seconds, failure = [], None
     classes, codes = np.unique(labels, return_inverse=True)

@@ -45,12 +45,7 @@ def feature_names(model: Any) -> list[str]:
 
 
 class ModelFacts:
-    """Facts about a fitted classifier that has a rule for each pair of classes.
-
-    `discriminant` is what the model is or starts from, and `statistics` those of its
-    classes; None if the model has none. Lists of pairs and their figures are in the
-    order of the rules.
-    """
+    """Facts about a fitted classifier; those of pairs are in the order of its rules."""
 
     def __init__(self, model: Any) -> None:
         self.model = model = host_of(model)
@@ -197,10 +192,7 @@ class ModelFacts:
         return chosen
 
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
-        """Return the held-out accuracies of the model and LDA, and which one to use.
-
-        The bound comes first, if there is one; `lda` says how to get LDA.
-        """
+        """Return the bound, held-out accuracies, and what to use, perhaps `lda`."""
         lines, bound = [], self.bound
         if bound is not None:
             lines.append(
@@ -246,11 +238,7 @@ class ModelFacts:
 
     @cached_property
     def feature_shares(self) -> Array:
-        """Return the weight of each feature in each rule; weights sum to one.
-
-        Weights are proportional to the absolute coefficient times the deviation, if
-        known. They are zero for a rule that always gives the same answer.
-        """
+        """Return the share of each feature in each rule; zeros if it has no normal."""
         scale = 1.0 if self.deviations is None else self.deviations
         sizes = np.abs(self.coef * scale)
         totals = sizes.sum(axis=1, keepdims=True)

@@ -90,10 +90,7 @@ def write_card(
 def _blocks(
     facts: ModelFacts, pairs: Sequence[int], name: str = "", *, on_page: bool = False
 ) -> Iterator[Block]:
-    """Yield the blocks of a model and of the rules of selected pairs.
-
-    A page also has pictures and the optimal trade-off of each pair.
-    """
+    """Yield the blocks of a model and of the rules of selected pairs."""
     lead = [name + facts.sentence, *facts.search_lines(), *facts.accuracy_lines()]
     record = facts.record
     if record is not None:

@@ -40,10 +40,7 @@ def describe_projection(projection: Any, name: str, target: str) -> list[str]:
 def write_map_page(
     projection: Any, X: Any, y: Any, path: str | os.PathLike[str], name: str
 ) -> None:
-    """Write a self-contained page of a fitted projection.
-
-    X and y are rows and labels to show on the map, or None; `name` is that of the data.
-    """
+    """Write a self-contained page of a projection of the data `name`."""
     with atomic_write(path) as file:  # before the work, to fail early
         picture: Block = Paragraph(["A map needs two components: there is only one."])
         if len(projection.explained_) > 1:
@@ -107,11 +104,7 @@ def _blocks(projection: Any, name: str = "", target: str = "") -> list[Block]:
 
 
 def _features(projection: Any) -> list[Block]:
-    """Return a table of the features with the largest shares for each component.
-
-    Shares are proportional to the absolute scaling times the standard deviation in all
-    rows, which reveals a feature that varies only between classes.
-    """
+    """Return a table of the features with the largest shares for each component."""
     names, deviations = feature_names(projection), _deviations(projection.statistics_)
     n = projection.scalings_.shape[1]
     blocks: list[Block] = []
@@ -131,7 +124,7 @@ def _features(projection: Any) -> list[Block]:
 
 
 def _deviations(stats: ClassStatistics) -> Array:
-    """Return standard deviations of the features in the rows of all classes."""
+    """Return deviations over all rows: some features vary only between classes."""
     weights, means = stats.weights, stats.means
     shifts = means - weights @ means / weights.sum()
     squares = stats.squares.sum(axis=0) + weights @ shifts**2

@@ -64,10 +64,8 @@ class Scores:
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
-        """Return the 95 % confidence interval of the accuracy, by Wilson's score.
-
-        Weights below one on average, which are not frequencies, count as one each.
-        """
+        """Return the 95 % confidence interval of the accuracy, by Wilson's score."""
+        # Weights below one on average, which are not frequencies, count as one each.
         n, z = max(self.weight, self._n_positive), 1.959964
         center = self.accuracy + z * z / (2 * n)
         variance = self.accuracy * (1 - self.accuracy) / n
@@ -77,13 +75,7 @@ class Scores:
         return float(low), float(high)
 
     def record(self) -> dict[str, Any]:
-        """Return all figures as numbers, lists and dictionaries, for JSON.
-
-        Recall is None for classes without rows, and precision for classes that are
-        never predicted; balanced accuracy is the mean of the other recalls. The
-        calibration error is the mean distance, over the bins, between the probability
-        and the share of rows predicted correctly.
-        """
+        """Return all figures for JSON; recall and precision are None without rows."""
         n_right = self.confusion.diagonal()
         recall = _shares(n_right, self.confusion.sum(axis=1))
         reliability = [

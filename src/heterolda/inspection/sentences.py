@@ -35,10 +35,7 @@ def verdict_sentence(
     model: str = "this model",
     lda: str = "LDA",
 ) -> str:
-    """Return which of the two to use, and whether a constant answer is as accurate.
-
-    `stats` are those of the rows; None if the model has none.
-    """
+    """Return which of the two to use, and whether a constant answer is as accurate."""
     by = points(abs(judgement.difference))
     error = f"with a standard error of {points(judgement.standard_error)}"
     neither = ""

@@ -28,14 +28,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows:
-    """Rows grouped by class and by pattern of missing values.
+    """Rows x of weight w by class and by pattern of missing values."""
 
-    A row x of weight w is stored as ``sqrt(w) (1, x)``. EM needs only the sum of the
-    outer products of the rows of a pattern, so the few rows of a triangular factor can
-    replace many rows.
-    """
-
-    Z: Array  # rows, zero where a value is missing, (n, 1 + d)
+    Z: Array  # sqrt(w) (1, x), zero where a value is missing, (n, 1 + d)
     observed: Mask  # observed features of each row, (n, d)
     codes: Index  # class of each row, sorted
     bounds: Index  # where the rows of each pattern begin, (n_patterns + 1,)
@@ -87,6 +82,7 @@ class IncompleteRows:
 
     def compacted(self) -> IncompleteRows:
         """Replace the rows of frequent patterns with triangular factors."""
+        # EM needs only the sum of the outer products of the rows of a pattern.
         sizes, first = np.diff(self.bounds), self.bounds[:-1]
         needed = 1 + self.observed[first].sum(axis=1)
         frequent = np.flatnonzero(sizes > 2 * needed)

@@ -1,31 +1,13 @@
 r"""Means and covariances of classes from rows with missing values, by EM.
 
-With values missing at random, the maximum-likelihood moments given the observed values
-are a fixed point of two steps [1]_:
-
-- for each row, the moments of the missing values :math:`x_m` given the observed ones,
-
-  .. math::
-      \operatorname{E} x_m = \mu_m - Q_{mm}^{-1} Q_{mo} (x_o - \mu_o), \qquad
-      \operatorname{Cov} x_m = Q_{mm}^{-1}, \qquad Q = \Sigma^{-1},
-
-  so that a row costs a product with Q, and a pattern of m missing values O(m^3);
-- the mean and the scatter T of the completed rows, :math:`\Sigma = T / W`.
-
-Every two steps are followed by an extrapolation [2]_, if that raises the likelihood.
+The guide on missing values has the formulas. A row costs a product with the precision
+matrix Q, and a pattern of m missing values O(m^3). Every two steps are followed by an
+extrapolation, if that raises the likelihood.
 
 If at most d + 1 rows of a class have all d features, the likelihood may be largest at a
 singular covariance. Then the covariance of the class is
 :math:`(T + \nu P) / (W + \nu)`, as if there were :math:`\nu = d` more rows with the
 pooled covariance P of all classes, which is also estimated by EM.
-
-References
-----------
-.. [1] R. J. A. Little and D. B. Rubin (2019), "Statistical Analysis with Missing Data",
-   third edition, Wiley, section 11.2.
-.. [2] R. Varadhan and C. Roland (2008), "Simple and globally convergent methods for
-   accelerating the convergence of any EM algorithm", Scandinavian Journal of
-   Statistics 35, 335-353.
 """
 
 from __future__ import annotations
@@ -77,17 +59,14 @@ class Margins(NamedTuple):
 
 
 def margins_of(passes: Passes) -> Margins:
-    """Gather margins; reject too few rows, and features without values.
-
-    A second pass sums squares about the class means, so that a feature that is constant
-    in a class has no variance there, wherever the other classes are.
-    """
+    """Gather margins; reject too few rows, and features without values."""
     centers, weights, sums = _sums(passes)
     origin, (seen, complete) = centers[0], sums[:, :2].T
     n_values, totals, squares = np.split(sums[:, 2:], 3, axis=1)
     _check(weights.sum(), n_values, squares)
     n, overall = np.maximum(n_values, _TINY), totals.sum(axis=0)
     means = np.where(n_values > 0, totals / n, overall / n_values.sum(axis=0))
+    # About class means, no variance is left of a feature that is constant in a class.
     *_, sums = _sums(passes, origin + means)
     _, totals, squares = np.split(sums[:, 2:], 3, axis=1)
     means = means + totals / n
@@ -144,11 +123,7 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return deviations of rows from class means, with missing values predicted.
-
-    Also return, for each class, the sum of the covariances of the missing values, and
-    the log-likelihood of the observed ones without constants or determinants.
-    """
+    """Return completed rows minus means, sums of Cov x_m, and log-likelihoods."""
     k, d = means.shape
     t = rows.Z[:, :1]
     r = rows.Z[:, 1:] - t * origin
@@ -174,7 +149,9 @@ def completed(
         square[members] += np.einsum("ij,ij->i", expected, y[cells])
         r[cells] = expected
     quadratic = np.bincount(rows.codes, square, k)
-    return r, covariances.reshape(k, d, d), -0.5 * (log_det + quadratic)
+    # Of the observed values, without constants or determinants of covariances.
+    log_likelihood = -0.5 * (log_det + quadratic)
+    return r, covariances.reshape(k, d, d), log_likelihood
 
 
 def filled_rows(X: NDArray[Any], stats: Any) -> Array:

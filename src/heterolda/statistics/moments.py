@@ -45,10 +45,7 @@ _UNDERFLOW = (
 
 
 class RangeError(ParameterError):
-    """Error for a feature whose squares are out of the range of float64.
-
-    `feature` is its index; `problem` describes its values.
-    """
+    """Error for a feature whose squares are out of the range of float64."""
 
     def __init__(self, parameter: str, feature: int, problem: str) -> None:
         super().__init__(parameter, f": the values of feature {feature} {problem}")
@@ -59,10 +56,7 @@ class RangeError(ParameterError):
 
 
 def check_range(squares: Array, varies: Mask | bool = False, name: str = "X") -> None:
-    """Reject features whose squares overflow, or underflow where a feature `varies`.
-
-    Features are on the last axis.
-    """
+    """Reject features whose squares overflow, or underflow where a feature `varies`."""
     vanished = varies & (squares < SMALLEST_SQUARE)
     for bad, problem in ((~np.isfinite(squares), _OVERFLOW), (vanished, _UNDERFLOW)):
         if bad.any():

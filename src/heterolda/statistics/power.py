@@ -52,12 +52,7 @@ class PowerTransformation:
     def fit(
         cls, X: NDArray[Any], codes: Index, weight: Array | None = None
     ) -> PowerTransformation:
-        """Estimate the powers that make features Gaussian within classes.
-
-        A power, rounded to two digits, maximizes the likelihood of Gaussian classes
-        with separate means and variances. It is 1, no transformation, if the Bayesian
-        information criterion prefers that, or if the feature has at most two values.
-        """
+        """Estimate the powers that make features Gaussian within classes."""
         weight = np.ones(len(X)) if weight is None else weight
         center, scale = _units(X, weight / weight.sum())
         if len(X) > _MAX_ROWS:
@@ -176,5 +171,6 @@ def _likeliest(z: Array, codes: Index, weight: Array) -> Array:
     spread = np.log(after / before) @ shares
     gain = total * (2 * (lambdas - 1) * tilt - spread)
     ends = z.min(axis=1, keepdims=True), z.max(axis=1, keepdims=True)
+    # The power is 1, no transformation, if the information criterion (BIC) prefers it.
     two_values = ((z == ends[0]) | (z == ends[1])).all(axis=1)
     return np.where(two_values | (gain <= np.log(total)), 1.0, lambdas)

@@ -45,10 +45,7 @@ def sampled(rows: Rows, random_state: Any = 0) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """Rows with the smallest keys, of each class and of all classes together.
-
-    The samples of two parts of the data add up to that of their union (``a + b``).
-    """
+    """Rows with the smallest keys, of each class and of all classes; they add up."""
 
     X: Array
     y: NDArray[Any]  # labels

@@ -1,4 +1,11 @@
-"""Shrinkage of class covariances: by a parameter, or chosen on left-out rows."""
+"""Shrinkage of class covariances: by a parameter, or chosen on left-out rows.
+
+The guide on few rows has the candidates. Leaving out a row changes the scatter T_k of
+its class and the pooled covariance by multiples of one matrix of rank one, so no matrix
+is factored twice; the diagonal is kept. The pooled correlation and its mixtures with
+the identity have the same eigenvectors, so one more eigendecomposition for each class
+and r serves all nu, at a cost of O(n d^2 + K d^3) for each r.
+"""
 
 from __future__ import annotations
 
@@ -102,36 +109,7 @@ def chosen_on_rows(
 
 
 def choose_shrinkage(rows: Rows, statistics: ClassStatistics) -> Shrinkage:
-    r"""Choose the shrinkage that maximizes the likelihood of left-out rows.
-
-    The candidates are the covariances
-
-    .. math::
-        S_k = \frac{T_k + \nu P}{W_k - 1 + \nu}, \qquad
-        P = (1 - r) S_{pooled} + r \operatorname{diag}(S_{pooled}),
-
-    with the scatter :math:`T_k` of a class, as if :math:`\nu` rows with the pooled
-    covariance had been added to the class [2]_. They are compared by the Gaussian
-    log-likelihood of each row under the moments of its class without it [1]_; of a row
-    of weight 3, one of three copies is left out. Of equally good candidates, the one
-    that shrinks least is chosen.
-
-    Leaving out a row changes :math:`T_k` and :math:`S_{pooled}` by multiples of one
-    matrix of rank one, so no matrix is factored twice; the diagonal is kept. With the
-    features in units of their pooled deviations, the pooled correlation and its
-    mixtures with the identity have the same eigenvectors. One more eigendecomposition
-    for each class and r then serves all :math:`\nu`, at a cost of O(n d^2 + K d^3) for
-    each r.
-
-    References
-    ----------
-    .. [1] J. P. Hoffbeck and D. A. Landgrebe (1996), "Covariance matrix estimation and
-       classification with limited training data", IEEE Transactions on Pattern
-       Analysis and Machine Intelligence 18, 763-767.
-    .. [2] T. Greene and W. S. Rayens (1989), "Partially pooled covariance matrix
-       estimation in discriminant analysis", Communications in Statistics: Theory and
-       Methods 18, 3679-3702.
-    """
+    """Choose the shrinkage that maximizes the likelihood of left-out rows."""
     scores = left_out_log_likelihood(rows, statistics)
     # The first of the best candidates, up to rounding, shrinks least.
     is_best = scores >= scores.max() - SAME_SUM * abs(scores.max())

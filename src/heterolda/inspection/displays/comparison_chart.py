@@ -8,11 +8,7 @@ from heterolda.inspection.displays.base import COLORS, GRAY, INK, pyplot
 
 
 def draw_comparison(comparison, ax=None):
-    """Draw a `Comparison`.
-
-    Thin bars extend one standard error of the difference from the best model. A model
-    whose bar reaches the line of the best is equally good on these data.
-    """
+    """Draw a `Comparison`; models whose thin bar reaches the best are as good."""
     from matplotlib.transforms import ScaledTranslation
 
     names = np.array(comparison.names)
