@@ -169,7 +169,7 @@ def _orthonormal(
     if not features.any():  # one coordinate that is always zero
         return np.zeros((len(units), 1)), [np.zeros((len(part), 1)) for part in parts]
     rows = np.concatenate(parts)
-    if not features.all():  # a copy of all rows would take 40 % more memory
+    if not features.all():  # copies take 40 % more memory in a fit
         rows = rows[:, features]
     rows /= units[features]
     Q, R = qr(rows.T, mode="economic", overwrite_a=True, check_finite=False)
