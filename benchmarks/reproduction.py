@@ -21,7 +21,7 @@ from benchmarks.pages import (
     section_table,
 )
 from heterolda.experiments import Results, read_results
-from heterolda.experiments.paper import printed_figure
+from heterolda.experiments.paper import printed_row
 
 FOLDER = DOCS / "reproduction"
 # Methods of the study, and their names on the page.
@@ -41,7 +41,7 @@ def parts(results: Results) -> dict[str, str]:
         cells = [name]
         for method in BOTH:
             ours = results.cells[name, method].accuracies.mean()
-            cells.append(f"{ours:.1f} ({printed_figure(3, name, method):.1f})")
+            cells.append(f"{ours:.1f} ({printed_row(3, name)[method]:.1f})")
         cells += [f"{results.cells[name, m].accuracies.mean():.1f}" for m in OURS_ONLY]
         rows.append(tuple(cells))
     head = "|".join(["set", *BOTH.values(), *OURS_ONLY.values()])
@@ -58,7 +58,7 @@ def agreement(results: Results) -> str:
 
     def apart(name: str, methods: tuple[str, ...]) -> float:
         return max(
-            abs(results.cells[name, m].accuracies.mean() - printed_figure(3, name, m))
+            abs(results.cells[name, m].accuracies.mean() - printed_row(3, name)[m])
             for m in methods
         )
 
@@ -86,13 +86,13 @@ def differences(results: Results) -> str:
     failed = sum(row.bayes_error > 1.02 * least[row.key[2:]] for row in ours.rows)
     printed, measured = [], []
     for name, method in product(results.datasets, ("c-hld", *RANDOM)):
-        lda = printed_figure(4, name, "pairwise-lda")
-        printed.append(printed_figure(4, name, method) / lda)
+        lda = printed_row(4, name)["pairwise-lda"]
+        printed.append(printed_row(4, name)[method] / lda)
         cells = results.cells
         measured.append(cells[name, method].time_ratio(cells[name, "pairwise-lda"]))
     return (
         f"- **D1, Algorithm 1**: {ours.accuracies.mean():.2f} on average. The paper's "
-        f"{printed_figure(3, 'D1', 'algorithm-1'):.2f} is above what any linear rule "
+        f"{printed_row(3, 'D1')['algorithm-1']:.2f} is above what any linear rule "
         f"can reach in expectation ({LIMIT_OF_D1:.2f}), because it is for one fixed "
         "sample, while we draw D1 again in each trial. On "
         f"{failed} of {len(ours.rows)} folds Algorithm 1 ends near LDA's rule, with a "
@@ -123,13 +123,13 @@ def draw(results: Results) -> bytes:
     styles = {"pairwise-lda": (PEER, "s"), "algorithm-1": (OURS, "o")}
     styles["algorithm-2"] = ("#e8a33d", "^")
     for method, (color, mark) in styles.items():
-        printed = [printed_figure(3, name, method) for name in results.datasets]
+        printed = [printed_row(3, name)[method] for name in results.datasets]
         ours = [
             results.cells[name, method].accuracies.mean() for name in results.datasets
         ]
         panel.plot(printed, ours, mark, color=color, label=BOTH[method])
     for name in ("D1", "D2"):
-        place = printed_figure(3, name, "algorithm-1")
+        place = printed_row(3, name)["algorithm-1"]
         ours = results.cells[name, "algorithm-1"].accuracies.mean()
         panel.annotate(name, (place, ours), xytext=(7, -4), textcoords="offset points")
     panel.axline((60, 60), slope=1, color="0.3", linewidth=0.9)

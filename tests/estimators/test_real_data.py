@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.experiments.datasets import load_dataset
-from heterolda.experiments.paper import printed_figure
+from heterolda.experiments.paper import printed_row
 
 START = GaussianLinearDiscriminant(solver="fixed-point", guard=False, shrinkage=0.0)
 MODELS = {
@@ -47,14 +47,15 @@ def test_tables_2_and_3(data_dir, name):
     proven = not np.isnan(MODELS["gld"].gap_).any()
     assert proven or name == "segmentation"  # next to singular
     for method in MODELS:
-        accuracy, printed = 100 * hits[method] / len(X), printed_figure(3, name, method)
+        accuracy = 100 * hits[method] / len(X)
+        printed = printed_row(3, name).get(method)
         if printed is not None:
             within = max(WITHIN[name], method == "algorithm-2")
             assert accuracy == pytest.approx(printed, abs=within), method
         if method == "algorithm-2":
             continue
         entry = 1000 * np.mean(errors[method]) / len(X)
-        printed = printed_figure(2, name, method)
+        printed = printed_row(2, name).get(method)
         if printed is not None:
             assert entry == pytest.approx(printed, abs=1.5e-4), method
         if proven:

@@ -32,8 +32,6 @@ from heterolda.foundations.files import atomic_write
 Data = tuple[NDArray[np.float64], NDArray[Any]]
 DataDir = str | os.PathLike[str] | None
 
-__all__ = ["CATALOG", "DataSet", "load_dataset", "make_d1", "make_d2", "write_sample"]
-
 VARIABLE = "HETEROLDA_DATA"  # the environment variable with the folder of the files
 
 

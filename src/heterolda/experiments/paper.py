@@ -6,8 +6,6 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["METHODS", "TABLES", "printed_figure", "printed_row", "slips"]
-
 _PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 METHODS: list[str] = _PAPER["methods"]
 # Rows by data set, by table number.
@@ -22,11 +20,6 @@ def slips(table: int, datasets: Sequence[str]) -> list[str]:
         return []
     notes = _PAPER["slips"][str(table)] | _PAPER["slips"]["any"]
     return [text for name, text in notes.items() if name in ("all", *datasets)]
-
-
-def printed_figure(table: int, dataset: str, method: str) -> float | None:
-    """Return a figure of Tables 2 to 4 as printed; None where the paper has none."""
-    return printed_row(table, dataset).get(method)
 
 
 def printed_row(table: int, dataset: str) -> dict[str, float]:

@@ -15,8 +15,6 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from heterolda.foundations.arrays import Array
 
-__all__ = ["Comparison", "compare_ranks", "critical_difference"]
-
 
 @dataclass(frozen=True)
 class Comparison:

@@ -18,8 +18,6 @@ from heterolda.inspection.blocks import Block, Figure, Heading, Paragraph, to_pa
 from heterolda.inspection.blocks import Table as TableBlock
 from heterolda.inspection.displays.base import pyplot
 
-__all__ = ["write_report"]
-
 _INTRODUCTION = (
     "Linear classifiers for classes with unequal covariances: Tables 2 to 4 of "
     "K. S. Gyamfi, J. Brusey, A. Hunt and E. Gaura (2017), Linear classifier design "
@@ -78,8 +76,8 @@ def _page(results: Results) -> str:
             Paragraph([table.caption, *table.notes, LEGEND], small=True),
         ]
     blocks += [Heading("Ranks over data sets"), _ranking(results)]
-    name = "The paper's study, reproduced"
-    return to_page(f"heterolda: {name[0].lower()}{name[1:]}", name, blocks)
+    name = "the paper's study, reproduced"
+    return to_page(f"heterolda: {name}", name.capitalize(), blocks)
 
 
 def _facts(results: Results) -> str:

@@ -20,8 +20,6 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array
 
-__all__ = ["Cell", "Results", "Row", "read_results"]
-
 RESULTS, RUN = "results.csv", "run.json"
 Key = tuple[str, str, int, int]
 # Limit on counts and on times and their inverses, so that ratios of times are finite.

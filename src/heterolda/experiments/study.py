@@ -64,8 +64,6 @@ from heterolda.foundations.validation import check_several_classes
 from heterolda.foundations.wording import count
 from heterolda.kernels import in_use
 
-__all__ = ["METHODS", "Study", "Task", "resolve_methods"]
-
 
 def _pure(solver: str) -> Any:
     """Return the discriminant of the paper, without shrinkage or the guard."""

@@ -16,8 +16,6 @@ from heterolda.experiments import paper
 from heterolda.experiments.results import Cell, Results
 from heterolda.foundations.wording import text_table
 
-__all__ = ["FORMATS", "Table", "make_table", "render_table"]
-
 BEST, FEWER, MISSING = "*", "†", "–"
 LEGEND = f"{BEST} best in its row; {MISSING} no result"
 _PEER = "pairwise-lda"  # times are relative to it, if a study has it
