@@ -16,20 +16,15 @@ class BhattacharyyaBound:
     r"""Bound on the errors of all pairs, as a function of a subspace.
 
     In the span of the columns of A, classes i and j are confused with a probability of
-    at most :math:`\sqrt{p_i p_j} \exp(-B_{ij})`,
+    at most :math:`\sqrt{p_i p_j} \exp(-B_{ij})` (Fukunaga 1990, section 3.4),
 
     .. math::
         B_{ij} = \tfrac18 (A'\delta)' S^{-1} A'\delta + \tfrac12 \ln |S|
             - \tfrac14 \ln |A' S_i A| - \tfrac14 \ln |A' S_j A|,
 
     with :math:`S = A' \Sigma A`, :math:`\Sigma = (S_i + S_j) / 2` and
-    :math:`\delta = m_i - m_j` [1]_. Methods return logarithms, because the bound
-    underflows where classes are far apart.
-
-    References
-    ----------
-    .. [1] K. Fukunaga (1990), "Introduction to Statistical Pattern Recognition",
-       second edition, Academic Press, section 3.4.
+    :math:`\delta = m_i - m_j`. Methods return logarithms, because the bound underflows
+    where classes are far apart.
     """
 
     def __init__(self, classes: WhitenedClasses):

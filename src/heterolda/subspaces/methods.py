@@ -35,12 +35,7 @@ def fisher(classes: WhitenedClasses, n_components: int) -> Array:
         B = \sum_k p_k (m_k - m)(m_k - m)', \quad m = \sum_k p_k m_k,
 
     and are eigenvectors of B in whitened coordinates. At most K - 1 of them separate
-    classes.
-
-    References
-    ----------
-    C. R. Rao (1948), "The utilization of multiple measurements in problems of
-    biological classification", Journal of the Royal Statistical Society B 10, 159-203.
+    classes (Rao 1948).
     """
     between = (classes.means.T * classes.priors) @ classes.means
     return leading(between, n_components)
@@ -63,14 +58,8 @@ def chernoff(classes: WhitenedClasses, n_components: int) -> Array:
         + \frac{1}{\pi_i \pi_j} (\ln S_{ij} - \pi_i \ln S_i - \pi_j \ln S_j)\Bigr],
 
     with :math:`\pi_i = p_i / (p_i + p_j)`, :math:`S_{ij} = \pi_i S_i + \pi_j S_j` and
-    :math:`\delta = m_i - m_j`, equation (11) of [1]_. If covariances are equal, this is
-    the matrix of :func:`fisher`.
-
-    References
-    ----------
-    .. [1] M. Loog and R. P. W. Duin (2004), "Linear dimensionality reduction via a
-       heteroscedastic extension of LDA: the Chernoff criterion", IEEE Transactions on
-       Pattern Analysis and Machine Intelligence 26, 732-739.
+    :math:`\delta = m_i - m_j`, equation (11) of Loog and Duin (2004). If covariances
+    are equal, this is the matrix of :func:`fisher`.
     """
     # The classes are whitened by the pooled covariance, which does not use the priors.
     mean = np.tensordot(classes.priors, classes.covariances, axes=1)
@@ -230,16 +219,13 @@ def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
 
 
 def ordered_axes(classes: WhitenedClasses) -> Array:
-    """Return all axes of the space of classes, best first.
-
-    Axes after the third, which are rarely plotted, are eigenvectors of the directed
-    distances of the pairs.
-    """
+    """Return all axes of the space of classes, best first."""
     bound, rank = BhattacharyyaBound(classes), classes.rank
     n_pairs = len(classes.pairs)
     weights = np.exp(bound.pair_terms(np.empty((rank, 0)))[:, 0])
     distances = directed_distances(classes, np.full((n_pairs, 2), 0.5), weights)
     axes = best_axes(bound, leading(distances, rank), min(_BEST_AXES, rank - 1))
     complement = np.linalg.qr(axes, mode="complete")[0][:, axes.shape[1] :]
+    # Axes after the third are rarely plotted, so a closed form is enough.
     last = complement @ leading(complement.T @ distances @ complement, rank)
     return np.column_stack([axes, last])

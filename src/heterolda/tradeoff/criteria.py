@@ -29,15 +29,11 @@ _SIGNS = np.array([1.0, -1.0])
 
 @dataclass(frozen=True, eq=False)
 class RatedRules:
-    """Rules with their error rates and risk.
-
-    The risk of a pair is its expected cost under priors that sum to one, or its error
-    if there are no costs.
-    """
+    """Rules with their error rates and risk."""
 
     planes: Rules  # with errors under the priors
     error_rates: Array  # of both classes under the model, (n_pairs, 2)
-    risk: Array  # (n_pairs,)
+    risk: Array  # expected cost under priors that sum to one, or error; (n_pairs,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +99,7 @@ class Criterion:
         return shares
 
     def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
-        """Return error rates and risk of rules found with the cost-weighted priors.
-
-        If one of the two errors costs nothing, the rule becomes trivial.
-        """
+        """Return error rates and risk of rules found with the cost-weighted priors."""
         if self.costs is None:
             return RatedRules(planes, error_rates(planes), planes.error.copy())
         pair_costs = self.costs[pairs, pairs[:, ::-1]]

@@ -101,9 +101,7 @@ class Minimax:
         x = _roots(difference, np.arange(len(pencil.c)))
         points = arc.evaluate(np.arange(len(x)), x)
         log_e = log_ndtr(-np.sort([points.y1, points.y2], axis=0))
-        gap = 0.0 - np.expm1(log_e[1] - log_e[0])
-        gap[np.exp(log_e[0]) == 0] = 0.0  # an error rate of zero needs no proof
-        return rules_at(pencil, arc, x, gap)
+        return _rules_at(pencil, arc, x, log_e[0], log_e[1])
 
 
 @dataclass(frozen=True)
@@ -112,17 +110,10 @@ class NeymanPearson:
 
     Its gap is that of the other error rate: no rule within the bound has a lower one
     than a point of the arc where the bound is exceeded.
-
-    Parameters
-    ----------
-    k : {0, 1}
-        Class of the pair whose error rate is bounded.
-    q : float in (0, 1)
-        Bound on its error rate.
     """
 
-    k: int
-    q: float
+    k: int  # class of the pair whose error rate is bounded
+    q: float  # bound on its error rate
 
     moore_penrose = False
     draws = False
@@ -142,9 +133,7 @@ class NeymanPearson:
             beyond = arc.evaluate(pair, x + step).table
             proven = (beyond[4 + self.k] <= y) & np.isneginf(lower)
             lower = np.where(proven, log_ndtr(-beyond[other]), lower)
-        gap = 0.0 - np.expm1(np.minimum(lower - log_e, 0.0))
-        gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero needs no proof
-        return rules_at(pencil, arc, x, gap)
+        return _rules_at(pencil, arc, x, log_e, lower)
 
 
 def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
@@ -167,8 +156,10 @@ def _roots(function: Any, index: Index) -> Array:
     return bracketed_roots(function, a, -a, function(index, a), function(index, -a))
 
 
-def rules_at(pencil: Pencil, arc: Arc, x: Array, gap: Array) -> Rules:
-    """Return rules at one position x of each arc, with their proven gaps."""
+def _rules_at(pencil: Pencil, arc: Arc, x: Array, log_e: Array, lower: Array) -> Rules:
+    """Return rules at positions x that minimize `log_e`, proven to be above `lower`."""
+    gap = 0.0 - np.expm1(np.minimum(lower - log_e, 0.0))
+    gap[np.exp(log_e) == 0] = 0.0  # an error rate of zero needs no proof
     pairs = np.arange(len(x))
     u, t = arc.rules(pairs, x)
     error = np.exp(arc.evaluate(pairs, x).log_error)
