@@ -107,9 +107,7 @@ app = typer.Typer(
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
     "an output file that is also an input), 1 if a file or its data are wrong.",
-    context_settings={
-        "help_option_names": ["--help", "-h"],
-    },
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Models": [fit, compare, predict, evaluate, inspect, export, project],

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import heterolda.cli.options as opt
 from heterolda.cli.files import check_files, name_of
 from heterolda.cli.messages import StatusLine, note, print_result
 from heterolda.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from heterolda.inspection.scoring import Scores
 
 
 def evaluate(
@@ -54,8 +51,12 @@ def evaluate(
     """
     check_files({}, model, data=data)
     text = reading.format
+    import numpy as np
+
     import heterolda.cli.models as models
-    from heterolda.inspection.scoring import describe_scores
+    from heterolda.cli.traps import evaluation_traps
+    from heterolda.data.reading import Pass
+    from heterolda.inspection.scoring import Scores, describe_scores
 
     fitted, name = models.load_classifier(model), name_of(data)
     record = getattr(fitted, "fit_record_", None)
@@ -73,35 +74,23 @@ def evaluate(
         sample_weight=sample_weight,
         missing=policy,
     )
+    classes = fitted.classes_
+    scores, n_incomplete = Scores(classes), 0
+    sums = np.zeros((len(classes), fitted.n_features_in_))
     with StatusLine() as status:
-        scores = _scored(fitted, table, status)
+        batches = Pass(table, status.doing("predicting"), classes=classes)
+        for rows in batches:
+            n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
+            scores.add(rows.codes, fitted.predict_proba(rows.X), rows.weights)
+            for k in np.unique(rows.codes):
+                mask = rows.codes == k
+                sums[k] += rows.frequencies[mask] @ rows.X[mask]
+    if not scores.weight:
+        raise ValueError("the data have no rows")
+    note(*batches.unseen_notes(), *models.missing_notes(n_incomplete))
+    note(*evaluation_traps(fitted, scores, sums))
     if as_json:
         print(json.dumps(scores.record(), indent=1, allow_nan=False))
     else:
         bound = getattr(fitted, "bound_", None)
         print_result(describe_scores(scores, name, bound))
-
-
-def _scored(model: Any, table: Any, status: StatusLine) -> Scores:
-    """Return scores from one pass over a table, and print notes."""
-    import numpy as np
-
-    from heterolda.cli.models import missing_notes
-    from heterolda.cli.traps import evaluation_traps
-    from heterolda.data.reading import Pass
-    from heterolda.inspection.scoring import Scores
-
-    scores = Scores(model.classes_)
-    reading = Pass(table, status.doing("predicting"), classes=model.classes_)
-    sums, n_incomplete = np.zeros((len(model.classes_), model.n_features_in_)), 0
-    for rows in reading:
-        n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
-        scores.add(rows.codes, model.predict_proba(rows.X), rows.weights)
-        for k in np.unique(rows.codes):
-            mask = rows.codes == k
-            sums[k] += rows.frequencies[mask] @ rows.X[mask]
-    if not scores.weight:
-        raise ValueError("the data have no rows")
-    note(*reading.unseen_notes(), *missing_notes(n_incomplete))
-    note(*evaluation_traps(model, scores, sums))
-    return scores

@@ -94,9 +94,13 @@ def _project(
     name: str,
 ) -> None:
     """Find the components, write the requested files, and describe the components."""
-    from heterolda.cli.models import labeled
+    import numpy as np
+
+    from heterolda.cli.models import labeled, write_answers
     from heterolda.cli.traps import training_traps
     from heterolda.data.gathering import gather
+    from heterolda.data.reading import Pass
+    from heterolda.estimators.fit_record import raw_columns
     from heterolda.inspection.projection_text import describe_projection, write_map_page
 
     written = []
@@ -108,7 +112,19 @@ def _project(
         projection = labeled(projection, stats.classes)
         projection._fit_sampled(stats, sample, status.doing("finding the components"))
         if out is not None:
-            n_rows = _write_projected(projection, table, out, status)
+            features = map(str, projection.feature_names_in_)
+            names = raw_columns(features, table.categories)
+            n_components = projection.scalings_.shape[1]
+            added = [f"component_{k + 1}" for k in range(n_components)]
+
+            def answer(X: Any) -> Any:
+                empty = np.empty((n_components, 0))
+                return projection.transform(X).T if len(X) else empty
+
+            used = replace(table, columns=names, keep=True)
+            reading = Pass(used, classes=projection.classes_)
+            show = status.doing("projecting")
+            n_rows = write_answers(reading, out, (), names, added, answer, show)
             written.append(f"Wrote {count(n_rows, 'row')} to {out}.")
     if html is not None:
         write_map_page(projection, shown.X, shown.y, html, Path(name).name)
@@ -118,26 +134,3 @@ def _project(
         print_result([*lines, *([""] if written else []), *written])
     elif html is not None:
         print_to_stderr(f"the page is in {html}")
-
-
-def _write_projected(
-    projection: Any, table: Table, out: str, status: StatusLine
-) -> int:
-    """Write the components of the rows of the fit; return the number of rows."""
-    import numpy as np
-
-    from heterolda.cli.models import write_answers
-    from heterolda.data.reading import Pass
-    from heterolda.estimators.fit_record import raw_columns
-
-    names = raw_columns(map(str, projection.feature_names_in_), table.categories)
-    table = replace(table, columns=names, keep=True)
-    n_components = projection.scalings_.shape[1]
-    added = [f"component_{k + 1}" for k in range(n_components)]
-
-    def components_of(X: Any) -> Any:
-        return projection.transform(X).T if len(X) else np.empty((len(added), 0))
-
-    reading = Pass(table, classes=projection.classes_)
-    show = status.doing("projecting")
-    return write_answers(reading, out, (), names, added, components_of, show)
