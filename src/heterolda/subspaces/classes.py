@@ -15,13 +15,9 @@ from heterolda.solvers import all_pairs
 
 @dataclass(frozen=True, eq=False)
 class WhitenedClasses:
-    """Classes whose pooled covariance is the identity.
+    """Classes whose pooled covariance is the identity."""
 
-    Coordinates are (features - mean) @ basis. The rank is the number of directions in
-    which rows vary.
-    """
-
-    basis: Array  # (n_features, rank)
+    basis: Array  # coordinates are (features - mean) @ basis, (n_features, rank)
     priors: Array
     weights: Array
     means: Array  # with an average, by the priors, of zero, (n_classes, rank)
@@ -64,7 +60,7 @@ class WhitenedClasses:
 
     @property
     def rank(self) -> int:
-        """Return the number of coordinates."""
+        """Return the number of coordinates: directions in which rows vary."""
         return int(self.means.shape[1])
 
     @cached_property
@@ -92,15 +88,7 @@ def raised(covariances: Array) -> Array:
 
 
 class QuadraticRule:
-    r"""Rule that chooses the most probable of Gaussian classes.
-
-    This is the class with the largest
-
-    .. math:: \ln p_k - \tfrac12 \ln |S_k| - \tfrac12 (x - m_k)' S_k^{-1} (x - m_k).
-
-    Coordinates are components, in which the pooled covariance is the identity.
-    Vanishing variances are raised.
-    """
+    """Rule that chooses the most probable of Gaussian classes, given components."""
 
     def __init__(self, means: Array, covariances: Array, priors: Array):
         roots = np.linalg.cholesky(raised(covariances))

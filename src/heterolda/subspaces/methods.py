@@ -146,10 +146,7 @@ def descend(
     fixed: Array | None = None,
     max_iter: int = _MAX_ITER,
 ) -> Array:
-    """Return orthonormal directions of a local minimum of the bound.
-
-    They are orthogonal to the `fixed` directions, which are part of the subspace.
-    """
+    """Return orthonormal directions that minimize the bound together with `fixed`."""
     if not max_iter:
         return start
     fixed = np.empty((len(start), 0)) if fixed is None else fixed
@@ -201,10 +198,7 @@ def _starts(classes: WhitenedClasses, n: int) -> list[Array]:
 
 
 def best_axes(bound: BhattacharyyaBound, candidates: Array, n: int) -> Array:
-    """Return n orthonormal axes, each chosen to lower the bound the most.
-
-    Descents start at the columns of `candidates`.
-    """
+    """Return n orthonormal axes, each chosen to lower the bound the most."""
     axes = np.empty((len(candidates), 0))
     for _ in range(n):
         residuals = candidates - axes @ (axes.T @ candidates)

@@ -76,11 +76,9 @@ def find_subspace(
 ) -> Subspace:
     """Return components of Gaussian classes by one of the methods.
 
-    By default there are as many as in linear discriminant analysis, but at least two.
     The method uses covariances with the share `to_pooled` of the pooled one; if it is
-    1, the components of linear discriminant analysis come first. The explained share is
-    that of the unshrunk classes. Given `coordinates`, the moments and the result are in
-    coordinates of a span.
+    1, the components of linear discriminant analysis come first. Given `coordinates`,
+    the moments and the result are in coordinates of a span.
     """
     total = _total_covariance(means, covariances, priors, weights)
     classes = WhitenedClasses.from_moments(means, covariances, priors, weights)

@@ -60,7 +60,23 @@ class Criterion:
         `solver` is for "bayes". With `one_vs_all`, each rule separates one of more than
         two classes from all others.
         """
-        _reject_contradictions(name, costs, max_error, one_vs_all)
+        if name not in CRITERIA:
+            raise ParameterError(
+                "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"
+            )
+        uses = {"max_error": (max_error, "neyman-pearson"), "costs": (costs, "bayes")}
+        for option, (value, criterion) in uses.items():
+            if value is not None and name != criterion:
+                raise ParameterError(
+                    option,
+                    f": only for criterion={criterion!r}, got {name!r}; leave it out",
+                )
+        if one_vs_all and (costs is not None or name != "bayes"):
+            raise ParameterError(
+                "costs",
+                "and criteria other than 'bayes' need pairs of classes: use "
+                "multiclass='ovo'",
+            )
         if name == "bayes":
             matrix = None if costs is None else check_costs(costs, classes)
             return cls(classes, solver, matrix)
@@ -108,29 +124,6 @@ class Criterion:
         parts = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True) * rates
         planes = replace(planes, error=parts.sum(axis=1))
         return RatedRules(planes, rates, (pair_costs * parts).sum(axis=1))
-
-
-def _reject_contradictions(
-    name: str, costs: Any, max_error: Any, one_vs_all: bool
-) -> None:
-    """Reject costs and bounds that the criterion does not use."""
-    if name not in CRITERIA:
-        raise ParameterError(
-            "criterion", f"must be one of {list(CRITERIA)}, got {name!r}"
-        )
-    options = {"max_error": (max_error, "neyman-pearson"), "costs": (costs, "bayes")}
-    for option, (value, criterion) in options.items():
-        if value is not None and name != criterion:
-            raise ParameterError(
-                option,
-                f": only for criterion={criterion!r}, got {name!r}; leave it out",
-            )
-    if one_vs_all and (costs is not None or name != "bayes"):
-        raise ParameterError(
-            "costs",
-            "and criteria other than 'bayes' need pairs of classes: use "
-            "multiclass='ovo'",
-        )
 
 
 def error_rates(planes: Rules) -> Array:

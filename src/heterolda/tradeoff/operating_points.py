@@ -137,10 +137,7 @@ class NeymanPearson:
 
 
 def positions(arc: Arc, pair: Index, k: int, y: Array) -> Array:
-    """Return positions x on the arcs `pair` where the error rate of class k is Phi(-y).
-
-    `pair` and `y` have shape (m,); positions are those of :mod:`heterolda.solvers.arc`.
-    """
+    """Return positions on arcs `pair` where the error rate of class k is Phi(-y)."""
 
     def excess(index: Index, x: Array) -> Array:
         table = arc.evaluate(pair[index], x).table
