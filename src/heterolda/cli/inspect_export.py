@@ -121,12 +121,10 @@ def export(
     if form == ".onnx" and name is not None:
         raise ParameterError("name", "is for C: leave it out for ONNX")
     check_files({"out": out}, model)
-    from heterolda.export import load
+    from heterolda.export import load, to_onnx
 
     fitted = load(model)
     if form == ".onnx":
-        from heterolda.export import to_onnx
-
         to_onnx(fitted, out, kind)
         predicts = hasattr(fitted, "predict_proba")
         outputs = "outputs label and probabilities" if predicts else "output components"

@@ -38,7 +38,6 @@ def statistics_and_sample(
     """Compute class statistics, and a sample of the rows of each class.
 
     Rows are drawn by partition and number, so the sample depends on the partitions.
-    Labels and weights may be arrays in memory if X has known chunk sizes.
     """
     names = None
     if _is_frame(X) and all(isinstance(name, str) for name in X.columns):

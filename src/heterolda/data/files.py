@@ -16,16 +16,13 @@ from heterolda.exceptions import ParameterError
 PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
-TEXT = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT))
 # Text files that can be written, with their usual delimiter.
 WRITTEN = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-ENDINGS = (*PARQUET, *TEXT, *EXCEL)
+_ENDINGS = (*PARQUET, *_TEXT, *EXCEL)
 STANDARD_STREAM = "-"  # standard input or output
 # Endings of tables in a folder, where other files may be notes.
 _IN_FOLDERS = (*PARQUET, ".csv", ".tsv", *EXCEL)
-_LISTED = ", ".join((*PARQUET, *_TEXT, *EXCEL)) + " (or .gz)"
 _LOCK = "~$"  # prefix of Excel's lock files
-HIDDEN = (".", "_", _LOCK)
 
 
 def paths_of(source: Any) -> list[str] | None:
@@ -40,10 +37,10 @@ def paths_of(source: Any) -> list[str] | None:
         problem = ""
         if count > 1:
             problem = "is named more than once"
-        elif not path.lower().endswith(ENDINGS):
+        elif not path.lower().endswith((*_ENDINGS, *(f"{end}.gz" for end in _TEXT))):
             problem = (
                 "is not of a type that can be read: save it as .xlsx or .csv; names "
-                f"must end in {_LISTED}"
+                f"must end in {', '.join(_ENDINGS)} (or .gz)"
             )
         if problem:
             raise ParameterError("source", f": the file {path!r} {problem}")
@@ -73,7 +70,8 @@ def _expand(path: str) -> list[str]:
 
 
 def _is_table(path: Path, folder: str) -> bool:
-    is_hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
+    parts = path.relative_to(folder).parts
+    is_hidden = any(part.startswith((".", "_", _LOCK)) for part in parts)
     is_table = path.name.lower().removesuffix(".gz").endswith(_IN_FOLDERS)
     return is_table and not is_hidden and not path.is_dir()
 

@@ -58,11 +58,7 @@ def gather(
     sampled: bool = True,
     random_state: Any = 0,
 ) -> Gathered:
-    """Gather class statistics, and a sample of each class, in one pass.
-
-    EM's moments are not sums, so there are no folds if rows are incomplete. Incomplete
-    rows that do not fit in memory are read again for each step.
-    """
+    """Gather class statistics, and a sample of each class, in one pass."""
     reading, sample = Pass(table, progress), None
     incomplete = _IncompletePool()
     parts: list[ClassStatistics | None] = []  # of all rows, then of folds
@@ -107,7 +103,7 @@ def gather(
             if incomplete.parts is None:
                 passes = _RereadRows(kept, reading, incomplete.n_rows, factor)
             total = ClassStatistics.from_incomplete(passes, labels, names)
-        fold_parts = []
+        fold_parts = []  # EM's moments are not sums
     stats = _with_labels(total, labels)
     if sample is not None:
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X

@@ -37,11 +37,7 @@ def is_any(kind: Any, *names: str) -> bool:
 
 
 class NotNumericError(ValueError):
-    """Columns that must be numeric are not.
-
-    The message states the problem, how to correct the file, and a remedy in Python.
-    `options` are the command-line options that help, with their values.
-    """
+    """Columns that must be numeric are not; `options` are those that help."""
 
     def __init__(
         self, problem: str, remedy: str = "", options: dict[str, Any] | None = None

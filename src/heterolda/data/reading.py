@@ -20,7 +20,7 @@ from heterolda.data.table import File, Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress, silent
-from heterolda.foundations.validation import check_sample_weight
+from heterolda.foundations.validation import all_finite, check_sample_weight
 from heterolda.foundations.wording import count, listed
 from heterolda.statistics.rows import Rows
 
@@ -28,11 +28,7 @@ _FIRST_ROWS = 1000
 
 
 def open_files(table: Table) -> Iterator[File]:
-    """Open the files or streams of a table in turn.
-
-    All must have the features of the first, and no other columns if features are not
-    named or all columns are kept.
-    """
+    """Open the files or streams of a table in turn."""
     first: File | None = None
     for file in _opened(table):
         first = first or file
@@ -153,10 +149,8 @@ class Pass:
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:
     """Return a mask of rows to use, or None for all; `absent` are without a label."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum means that every number is finite.
-        if np.isfinite(X.sum()) and not np.any(absent):
-            return None
+    if all_finite(X) and not np.any(absent):
+        return None
     infinite = np.isinf(X)
     if infinite.any():
         place = file.place(infinite, n_before)

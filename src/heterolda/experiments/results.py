@@ -78,13 +78,10 @@ def write_rows(rows: list[Row], file: TextIO) -> None:
 
 @dataclass(frozen=True)
 class Cell:
-    """All rows of a method on a data set, by trial and fold.
-
-    `n_folds` is the largest number of rows of any method on any set.
-    """
+    """All rows of a method on a data set, by trial and fold."""
 
     rows: list[Row]
-    n_folds: int
+    n_folds: int  # largest number of rows of any method on any set
 
     @property
     def complete(self) -> bool:

@@ -44,15 +44,12 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a study; a row has a data set, a heading and an entry for each method.
-
-    Only the first row of a data set has its name.
-    """
+    """A table of a study."""
 
     title: str
     caption: str
     methods: list[str]
-    rows: list[list[str]]
+    rows: list[list[str]]  # data set, in its first row; heading; an entry by method
     notes: list[str]
 
 
@@ -125,11 +122,7 @@ _KINDS = {
 
 
 def make_table(results: Results, number: int) -> Table:
-    """Make a table of a study, given its number in the paper.
-
-    Methods without a figure are left out. Figures from fewer folds are marked, and are
-    never marked as best.
-    """
+    """Make a table of a study, given its number in the paper."""
     if number not in _KINDS:
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
     kind = _KINDS[number]
