@@ -171,6 +171,12 @@ def test_dates_and_times_are_not_numbers():
             compare(rows, y, cv=2)
 
 
+def test_a_series_is_no_table_of_columns():
+    """The check for dates read `columns`, which a series lacks."""
+    with pytest.raises(ValueError, match=r"2-dimensional|2D"):
+        GaussianLinearDiscriminant().fit(pd.Series(X[:, 0]), y)
+
+
 def test_numbers_of_more_than_64_bits_are_rejected_by_name():
     beyond = [10**400, -(10**400), Fraction(10**400, 3), Fraction(1, 10**400)]
     for number in beyond:

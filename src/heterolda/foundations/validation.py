@@ -147,7 +147,7 @@ def readable_rows(X: Any) -> Iterator[None]:
 def _check_no_dates(X: Any) -> None:
     """Reject dates and times, which NumPy reads as numbers of days or nanoseconds."""
     kinds: dict[Any, str] = {}
-    if hasattr(X, "dtypes"):
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
         kinds = dict(zip(X.columns, map(str, X.dtypes), strict=True))
     elif hasattr(X, "schema"):  # an Arrow table
         kinds = dict(zip(X.schema.names, map(str, X.schema.types), strict=True))
