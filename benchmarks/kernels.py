@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,8 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     yield "ordered_scores", lambda: ordered_scores(X, *rules)
     few = X[: 131_072 // shape.d // shape.n_classes]  # as a block of `predict`
     if shape.n_classes > 2:
-        yield "votes", lambda: committee.of_rows("winners", few, *rules)
-        yield "coupling", lambda: committee.of_rows("probabilities", few, *rules)
+        for name, method in ("coupling", "probabilities"), ("winners", "winners"):
+            yield name, partial(committee.of_rows, method, few, *rules, few)
     if shape.n_classes <= 3:
         search = LocalNeighborhoodSearch(max_iter=100)
         yield "algorithm2", lambda: search.fit(X, y)

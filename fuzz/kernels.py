@@ -110,8 +110,12 @@ SPECIAL: dict[str, Special] = {
             "X": _drawn("n", "d"),
             "coef": _drawn("p", "d"),
             "intercept": _drawn("p"),
-            "weight": _drawn("p"),
             "most": lambda rng, s: 30.0,
+            "probabilities": _drawn("n", "k"),
+            "n_classes": lambda rng, s: s["k"],
+            "order": _below("n", "n"),
+            "next": _below("k", "n"),
+            "state": lambda rng, s: rng.random((s["n"], 4, s["k"])),
         },
     ),
     "rule_counts": Special(
@@ -142,7 +146,6 @@ SPECIAL: dict[str, Special] = {
             "whitening": _drawn("p", "d", "d", unless=lambda s: s["p"] % 2),
         },
     ),
-    "vote_winners": Special(sizes=_FEW),
 }
 
 

@@ -68,9 +68,9 @@ def check(data):
 def _check_answers(model, X):
     """Reject answers that are not finite; pipelines reject infinite components."""
     holes = np.where(np.arange(X.shape[1]) == 0, np.nan, X)
-    cases = [(method, X) for method in METHODS]
+    cases = [(method, X) for method in METHODS if hasattr(model, method)]
     if get_tags(model).input_tags.allow_nan:  # rules for such rows are solved now
-        cases.append(("predict_proba", holes))
+        cases.append(("predict", holes))
     for method, rows in cases:
         try:
             values = np.asarray(getattr(model, method)(rows))

@@ -87,6 +87,22 @@ def test_only_identifiers_and_probabilities(model, path, data):
     assert_allclose(given, model.predict_proba(pd.read_csv(data)[FEATURES]), rtol=1e-12)
 
 
+def test_votes_predict_but_have_no_probabilities(frame, data, tmp_path):
+    model = GaussianLinearDiscriminant(voting="majority")
+    model.fit(frame[FEATURES], frame["kind"])
+    path = tmp_path / "votes.json"
+    heterolda.save(model, path)
+    result = invoke("predict", path, data)
+    assert [row[-1] for row in rows_of(result.stdout)][1:] == [*expected(model, data)]
+    for command in (
+        ("predict", path, data, "--proba"),
+        ("evaluate", path, data, "--target", "kind"),
+    ):
+        result = invoke(*command)
+        assert result.exit_code != 0
+        assert "decides by votes, which have no probabilities" in result.stderr
+
+
 def test_pipelines_of_projections_predict_too(frame, data, tmp_path):
     steps = HeteroscedasticProjection(2), GaussianLinearDiscriminant()
     for output in ("default", "pandas"):

@@ -1,11 +1,14 @@
 """Probabilities that agree with rows: log-odds of rules, and the temperature."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
-from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from helpers.problems import on_a_line
+from heterolda import ClassStatistics, GaussianLinearDiscriminant, TrivialRuleWarning
 from heterolda.estimators.calibration import (
     Evidence,
     best_temperature,
@@ -112,7 +115,7 @@ def tempered_loss(model, X, y, temperature, weight=None):
     "settings",
     [
         {"multiclass": "ova"},
-        {"voting": "majority", "priors": [0.6, 0.3, 0.1]},
+        {"priors": [0.6, 0.3, 0.1]},
         {"costs": [[0, 4, 4], [1, 0, 1], [2, 2, 0]]},
     ],
 )
@@ -159,11 +162,25 @@ def test_left_out_rows_replace_those_of_their_class(rng):
     assert evidence.weights[evidence.codes == 1][1] == pytest.approx(0.75 * totals[1])
 
 
-def test_without_errors_doubt_keeps_the_temperature_above_zero(rng):
+def test_the_temperature_lies_between_one_and_a_thousand(rng):
     p = rng.dirichlet(np.full(4, 0.2), 200) + 1e-12
-    rows = p, p.argmax(axis=1), np.ones(200)
-    temperatures = [best_temperature(*rows, 0.01, doubt) for doubt in (0.1, 0.01, 0.0)]
-    assert temperatures[0] > temperatures[1] > temperatures[2] == 0.01
+    rows = np.arange(200)
+    assert best_temperature(p, p.argmax(axis=1), np.ones(200)) == 1
+    assert best_temperature(p, p.argmin(axis=1), np.ones(200)) == 1000
+    rare = np.where(rows % 4 == 0, p.argmin(axis=1), p.argmax(axis=1))
+    assert 1 < best_temperature(p, rare, np.ones(200)) < 1000
+
+
+def test_the_temperature_belongs_to_the_rules_in_use(rng):
+    """Trivial rules of one against all are replaced before it is fitted."""
+    X, y = on_a_line(rng, [0, 2, 4, 6], n=400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        model = GLD(multiclass="ova").fit(X, y)
+    assert model.trivial_.any()
+    scores = X @ model.coef_.T + model.intercept_
+    evidence = model._committee.evidence
+    assert np.isin(evidence.scores.round(9), scores.round(9)).all()
 
 
 def test_models_without_rows_or_guard_have_none_and_others_keep_theirs(rng):

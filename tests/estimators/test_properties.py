@@ -276,7 +276,7 @@ ESTIMATORS = {
     "default": (gld(), LINEAR),
     "few rows": (gld(), {"more_features"}, 1e-6, "few"),
     "one against all": (gld(multiclass="ova"), LINEAR),
-    "majority": (gld(voting="majority"), LINEAR),
+    "priors": (gld(priors="equal"), LINEAR),
     "costs": (gld(costs=3 * (1 - np.eye(4)) + np.tri(4, k=-1)), LINEAR - {"names"}),
     "minimax": (gld(criterion="minimax"), LINEAR),
     "shrunk": (gld(shrinkage="auto", guard=False), BY_FEATURE | {"chunks"}),

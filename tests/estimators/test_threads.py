@@ -21,7 +21,7 @@ from heterolda import (
 pytestmark = pytest.mark.no_cover
 METHODS = ("predict", "predict_proba", "decision_function")
 MODELS = {
-    "ten classes": (GaussianLinearDiscriminant(voting="majority"), 10),
+    "ten classes": (GaussianLinearDiscriminant(), 10),
     "paper": (LocalNeighborhoodSearch(max_iter=30, patience=5), 4),
     "smoothed": (SmoothedLinearDiscriminant(), 4),
 }

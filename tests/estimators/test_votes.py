@@ -1,7 +1,8 @@
-"""Votes, ties, coupling and probabilities against naive loops."""
+"""Probabilities of all pairs together, and votes, against naive loops."""
 
 import pickle
-from fractions import Fraction
+import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,18 +12,15 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.isotonic import isotonic_regression
 
-from helpers.problems import on_a_line, winners_of
-from heterolda import GaussianLinearDiscriminant
+from helpers.problems import on_a_line, votes_of, winners_of
+from heterolda import GaussianLinearDiscriminant, TrivialRuleWarning
 from heterolda.estimators.calibration import gaussian_log_odds
 from heterolda.estimators.votes import (
     Binary,
     OneVsOne,
     committee_of,
-    logarithms,
     rounded,
-    swap_largest_to_winner,
     tempered,
-    vote_weights,
 )
 from heterolda.kernels.coupling import couple
 from heterolda.solvers.rules import Rules, Status
@@ -46,29 +44,105 @@ def make_planes(error, means=None, deviations=None, status=None):
 
 
 @pytest.mark.usefixtures("kernels")
+def test_all_pairs_together_give_probabilities(rng):
+    """Equation by equation, for scores, for rows and in both precisions."""
+    y = np.arange(600) % 12
+    X = rng.normal(size=(600, 3)) * (1 + y[:, None] / 6) + rng.normal(size=(12, 3))[y]
+    for temperature in (1.0, 1.7, 1000.0):
+        model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+        committee = replace(model._committee, evidence=temperature)
+        model._committee = committee
+        x = np.zeros((600, 12, 12))
+        log_odds = committee.curve.log_odds(X @ model.coef_.T + model.intercept_)
+        for (i, j), values in zip(model.pairs_, log_odds.T, strict=True):
+            x[:, i, j], x[:, j, i] = -values, values
+        q = 1 / np.exp(-x).sum(axis=2)  # exp(0) of the class itself is the one
+        q /= q.sum(axis=1, keepdims=True)
+        p = (q[:, :, None] + q[:, None]) * expit(x) * (1 - np.eye(12))
+        expected = p.sum(axis=2) ** (1 / temperature)
+        expected /= expected.sum(axis=1, keepdims=True)
+        p = model.predict_proba(X)
+        assert_allclose(p, expected, rtol=1e-9)
+        assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+        assert_array_equal(model.predict(X), p.argmax(axis=1))
+        assert_array_equal(model.decision_function(X), np.log(p))
+        single = X.astype(np.float32)
+        answers = model.predict_proba(single)
+        assert_allclose(answers, model.predict_proba(single.astype(float)), rtol=1e-6)
+        assert_array_equal(model.predict(single), answers.argmax(axis=1))
+
+
+@pytest.mark.check
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predictions_next_to_boundaries_have_the_largest_probability(rng, dtype):
+    y = np.arange(900) % 9
+    X = rng.normal(size=(900, 4)) + 2 * rng.normal(size=(9, 4))[y]
+    model = GaussianLinearDiscriminant().fit(X, y)
+    low, high = X[rng.integers(900, size=(2, 200_000))].astype(dtype)
+    at_low = model.predict(low)
+    for _ in range(12):
+        middle = (low + high) / 2
+        same = (model.predict(middle) == at_low)[:, None]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    assert_array_equal(model.predict(low), model.predict_proba(low).argmax(axis=1))
+    scores, rows = model.decision_function(low), np.arange(len(low))
+    assert_array_equal(scores[rows, model.predict(low)], scores.max(axis=1))
+
+
+def test_equal_classes_go_to_the_first():
+    rng = np.random.default_rng(0)
+    X, y = np.tile(rng.normal(size=(50, 3)), (4, 1)), np.repeat(np.arange(4), 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrivialRuleWarning)
+        model = GaussianLinearDiscriminant().fit(X, y)
+    assert_allclose(model.predict_proba(X), 0.25, rtol=1e-12)
+    assert not model.predict(X).any()
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("voting", ["weighted", "majority"])
-def test_winner_equals_exact_arithmetic(rng, voting):
+def test_votes_equal_exact_arithmetic(rng, voting):
     def weights_of(error):
         return 1 - error if voting == "weighted" else np.ones(len(error))
 
     for k, equal in product((3, 4, 9), (False, True)):
         n_pairs = k * (k - 1) // 2
-        error = np.full(n_pairs, 0.3) if equal else rng.uniform(0, 0.5, n_pairs)
+        error = np.full(n_pairs, 0.25) if equal else rng.uniform(0, 0.5, n_pairs)
         scores = rng.normal(size=(120, n_pairs))
         scores[:60] = np.sign(scores[:60])  # many exact ties
         committee = OneVsOne(make_planes(error), k, voting)
         expected = winners_of(scores, weights_of(error), k)
-        assert_array_equal(committee.winners(scores), expected)
-        p = committee.probabilities(scores)
-        assert_array_equal(p.argmax(axis=1), expected)
-        assert_array_equal(logarithms(p).argmax(axis=1), expected)
+        winners = committee.winners(scores, scores)
+        assert_array_equal(winners, expected)
+        values = committee.decisions(scores, scores)
+        largest = values.max(axis=1)
+        assert_allclose(values[np.arange(120), winners], largest, rtol=1e-15)
+        exact = [row for row, _ in votes_of(scores, committee.vote_weights, k)]
+        unit = 1 if voting == "majority" else 2.0**-26
+        assert np.abs(values - np.array(exact, float)).max() <= unit / 3
     y = np.arange(600) % 6
     X = rng.normal(size=(600, 3)) * (1 + y[:, None]) + y[:, None]
     model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
     expected = winners_of(scores, weights_of(model.bayes_error_), 6)
     assert_array_equal(model.predict(X), expected)
-    assert_array_equal(model.predict_proba(X).argmax(axis=1), expected)
+    assert_array_equal(model.decision_function(X).argmax(axis=1), expected)
+    assert_allclose(vote_weights_of(model), weights_of(model.bayes_error_), atol=1e-8)
+
+
+def vote_weights_of(model):
+    return model._committee.vote_weights
+
+
+def test_votes_have_no_probabilities_except_of_two_classes(make_classes):
+    for k in (2, 4):
+        model = GaussianLinearDiscriminant(voting="majority").fit(*make_classes(k))
+        for method in ("predict_proba", "predict_log_proba"):
+            assert hasattr(model, method) == (k == 2)
+    with pytest.raises(AttributeError) as error:
+        _ = model.predict_proba
+    assert "voting='probability', the default" in str(error.value.__cause__)
 
 
 def test_committees_of_one_rule_and_of_one_against_all(rng):
@@ -80,25 +154,17 @@ def test_committees_of_one_rule_and_of_one_against_all(rng):
     committee = pickle.loads(pickle.dumps(committee_of(planes, all_others, "", 2.0)))
     expected = np.sqrt(expit(odds))
     expected /= expected.sum(axis=1, keepdims=True)
-    assert_allclose(committee.probabilities(scores), expected, rtol=1e-12)
-    assert_array_equal(committee.winners(scores), odds.argmax(axis=1))
+    assert_allclose(committee.probabilities(scores, scores), expected, rtol=1e-12)
+    assert_array_equal(committee.winners(scores, scores), odds.argmax(axis=1))
     one, scores = (
         committee_of(planes.take([0]), np.array([[0, 1]]), "", 2.0),
         scores[:, :1],
     )
-    assert_allclose(one.probabilities(scores)[:, 1], expit(odds[:, 0] / 2), rtol=1e-12)
-    assert_array_equal(one.winners(scores), scores[:, 0] > 0)
-    assert_array_equal(one.decisions(scores), scores[:, 0])
+    p = one.probabilities(scores, scores)
+    assert_allclose(p[:, 1], expit(odds[:, 0] / 2), rtol=1e-12)
+    assert_array_equal(one.winners(scores, scores), scores[:, 0] > 0)
+    assert_array_equal(one.decisions(scores, scores), scores[:, 0])
     assert committee_of(planes, np.array([[0, 1], [0, 2], [1, 2]]), "").n_classes == 3
-
-
-def test_vote_sums_are_exact_in_any_order(rng):
-    for k in (3, 26, 300):
-        weights = vote_weights(rng.uniform(0, 0.5, 200), k, "weighted")
-        exact = sum(map(Fraction, weights[:k]))
-        order = rng.permutation(min(k, 200))
-        assert Fraction(float(np.sum(weights[order]))) == exact
-        assert_allclose(vote_weights(np.array([0.25]), k, "weighted"), 0.75, rtol=1e-12)
 
 
 def test_probabilities_equal_isotonic_regression():
@@ -144,7 +210,7 @@ def test_scores_of_all_sizes_have_distinct_probabilities():
         ([0.1, 0.2], [1.0, 30.0]),  # not worth its threshold
     ]:
         committee = Binary(make_planes([0.3], [means], [deviations]))
-        p = committee.probabilities(s)
+        p = committee.probabilities(s, s)
         assert np.all(np.diff(p[:, 0]) <= 0)
         rises = np.diff(p[:, 1]) > 0
         assert np.all(rises | (p[1:, 1] > 1 - 1e-15) | (np.abs(s[1:, 0]) < 1e-9))
@@ -164,34 +230,25 @@ def test_one_vs_all_finds_the_inner_classes(rng):
     assert_allclose(model.intercept_[1:3], fisher.intercept_[1:3])
 
 
-def test_probabilities_keep_their_winner(rng):
+def test_temperatures_and_single_precision(rng):
     p = rng.dirichlet(np.ones(4), size=300)
-    p[:100] = np.round(p[:100], 1) + 0.1  # ties
-    p[100, 1:] = 1e-300
-    winner = rng.integers(0, 4, len(p))
-    expected = p.copy()
-    for row, k in zip(expected, winner, strict=True):
-        largest = row.argmax()
-        row[[largest, k]] = row[[k, largest]]
-    swapped = swap_largest_to_winner(p.copy(), winner)
-    assert_allclose(swapped, expected, rtol=1e-15)
-    assert_array_equal(swapped.argmax(axis=1), winner)
-
     assert tempered(p, 1.0) is p
     powers = p ** (1 / 3)
     cooled = tempered(p, 3.0)
     assert_allclose(cooled, powers / powers.sum(axis=1, keepdims=True), rtol=1e-14)
-    assert (tempered(p, 0.1) >= np.finfo(float).smallest_normal / 4).all()
 
     single = np.ones((1, 2), np.float32)
     assert rounded(p, np.ones((1, 2))) is p
-    close = p + 1e-12 * np.arange(4)  # differ by less than single precision can show
-    for values in (close, 1e-60 * close):
-        answers = rounded(values, single)
-        assert answers.dtype == np.float32
-        assert (answers > 0).all()
-        assert_array_equal(answers.argmax(axis=1), values.argmax(axis=1))
+    answers = rounded(1e-60 * p, single)
+    assert answers.dtype == np.float32
+    assert (answers > 0).all()
     scores = np.array([1e300, -1e300, 1e-60, -1e-60, 0.0, 1.5, -1.5])
     answers, limits = rounded(scores, single), np.finfo(np.float32)
     least = limits.smallest_normal
     assert_array_equal(answers, [limits.max, limits.min, least, 0, 0, 1.5, -1.5])
+    # A positive score of two classes has the larger probability, at any temperature.
+    s = np.array([[-1e-30], [0.0], [1e-30], [1e-3]])
+    for temperature in (1.0, 1000.0):
+        committee = Binary(make_planes([0.3]), evidence=temperature)
+        p = committee.probabilities(s, single)
+        assert_array_equal(p.argmax(axis=1), [0, 0, 1, 1])

@@ -55,7 +55,7 @@ METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 PRIORS = {2: 0.1, 0: 0.25, 3: 0.25, 1: 0.4}
 MODELS = {
     "global": GLD(solver=Global(gap=1e-5), priors=[0.1, 0.2, 0.3, 0.4]),
-    "FixedPoint": GLD(solver=FixedPoint(max_iter=7, keep="last"), voting="majority"),
+    "FixedPoint": GLD(solver=FixedPoint(max_iter=7, keep="last")),
     "Grid": GLD(solver=Grid(0.01), priors="equal", shrinkage="auto"),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=[0.25, 0.5]),
@@ -175,9 +175,20 @@ def test_parameters_are_plain_when_loaded(make_classes, path):
         assert getattr(loaded, name) == plain[name]
 
 
+def test_votes_stay_votes(make_classes, path):
+    X, y = make_classes(4)
+    for voting in ("weighted", "majority"):
+        model = GLD(voting=voting).fit(X, y)
+        loaded = copy_of(model, path)
+        for method in ("predict", "decision_function"):
+            answers = (getattr(m, method)(X) for m in (model, loaded))
+            np.testing.assert_array_equal(*answers)
+        assert not hasattr(loaded, "predict_proba")
+
+
 def test_the_fit_is_kept_apart_from_what_was_set_later(make_classes, path):
     X, y = make_classes(4)
-    model = GLD(voting="majority", shrinkage=0.3).fit(X, y)
+    model = GLD(shrinkage=0.3).fit(X, y)
     model.set_params(voting="weighted", shrinkage=None, multiclass="ova", priors=[1])
     model.coef_, model.intercept_ = 2 * model.coef_, model.intercept_ + 0.1
     loaded = copy_of(model, path)
@@ -396,7 +407,7 @@ EDITS = {
         ("rules.deviations.0.0", 0, "no probabilities"),
         ("guarded_.0", 1, "true or false only"),
         ("votes.voting", None, "not those of 4 classes"),
-        ("votes.temperature", 0, "temperature must be"),
+        ("votes.temperature", 0.9, "temperature must be"),
         ("votes.log_odds", ODDS, "slope"),
         ("statistics_", "AAAA*AAA", "statistics_: "),
         ("statistics_", OTHER, "other classes or features"),

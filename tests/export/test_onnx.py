@@ -46,6 +46,10 @@ def graph_of(name, dtype):
 def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
     model = fitted(name)
     X = random_rows(model, 2000, rng)
+    if name == "digits-majority":  # sums of votes
+        votes = run_graph(graph_of(name, "float64"), X)[1]
+        np.testing.assert_array_equal(votes, np.rint(model.decision_function(X)))
+        return
     expected = model.predict_proba(X)
     clear = certain(model, X, ERRORS["float64"](model, X))
     p = run_graph(graph_of(name, "float64"), X)[1]
@@ -54,7 +58,8 @@ def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
     label, p = run_graph(graph_of(name, "float32"), X.astype(np.float32))
     assert p.dtype == np.float32
     np.testing.assert_allclose(p[clear], expected[clear], atol=1e-5)
-    np.testing.assert_array_equal(label, model.classes_[p.argmax(axis=1)])
+    places = np.searchsorted(model.classes_, label)
+    np.testing.assert_array_equal(p[np.arange(len(p)), places], p.max(axis=1))
     label, p = ReferenceEvaluator(graph_of(name, "float64")).run(None, {"X": X[:20]})
     np.testing.assert_array_equal(label, model.predict(X[:20]))
     np.testing.assert_allclose(p, expected[:20], rtol=1e-9, atol=1e-300)
@@ -74,7 +79,7 @@ def test_log_odds_have_their_limits(name, factor, rng):
     np.testing.assert_allclose(p[clear], expected[clear], rtol=rtol, atol=0)
 
 
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
+@pytest.mark.parametrize("name", ["d1", "digits"])
 def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, rng):
     """Single precision makes many probabilities equal that are not."""
     model = fitted(name)

@@ -22,6 +22,8 @@ from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.experiments import make_d1
 from heterolda.export import export_c, to_onnx
 from heterolda.export.rules import describe
+from heterolda.kernels.coupling import couple
+from heterolda.kernels.votes import count_votes
 from heterolda.solvers import all_pairs
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative errors of one rounding
@@ -253,7 +255,13 @@ def certain(model, X, errors, unit=DOUBLE):
         return low[rows, winner] > high.max(axis=1)
     if not isinstance(committee, OneVsOne):
         return sure
-    votes = committee.votes(scores)
+    if committee.voting == "probability":
+        low, high = _log_odds(committee, scores, errors, unit)
+        # Sums of probabilities are exponentials of up to three log-odds.
+        slack = 6 * (high - low).max(axis=1) + 1e3 * unit
+        last, first = np.sort(couple(scores, committee.curve))[:, -2:].T
+        return first > last * np.exp(slack)
+    votes = count_votes(scores, committee.vote_weights)
     sums = np.zeros_like(votes)
     for (i, j), s in zip(all_pairs(committee.n_classes), scores.T, strict=True):
         sums[:, i] -= s

@@ -89,9 +89,19 @@ BAD = {
     "couple": [
         now(scores=None, X=None),
         now(scores=None, coef=None),
-        lambda a: {"weight": None, "votes": a["probabilities"] + 0.0},
+        now(winners=None, probabilities=None),
+        *[
+            lambda a, name=name: {name: None, "winners": np.zeros(len(a["X"]), int)}
+            for name in ("order", "next")
+        ],
+        lambda a: {
+            "state": np.ones((len(a["X"]), 4, 1)),
+            "winners": np.zeros(len(a["X"]), int),
+        },
+        lambda a: {"next": a["next"] + 99, "winners": np.zeros(len(a["X"]), int)},
+        lambda a: {"order": a["order"] - 99, "winners": np.zeros(len(a["X"]), int)},
         *[now(most=most) for most in (800.0, np.nan)],
-        lambda a: {"votes": None, "probabilities": a["probabilities"][:, 1:].copy()},
+        lambda a: {"probabilities": a["probabilities"][:, 1:].copy()},
     ],
     "rule_counts": [
         all_are("order", 0, "X"),
@@ -110,12 +120,6 @@ BAD = {
         all_are("pairs", 0, "means"),
         all_are("pairs", -1),
         *[now(gap=gap) for gap in (1e-9, np.nan)],
-    ],
-    "vote_winners": [
-        lambda a: {
-            "guess_coef": np.ones((len(a["total"]) + 1, a["X"].shape[1])),
-            **longer("total", "guess_intercept")(a),
-        }
     ],
 }
 

@@ -1,6 +1,7 @@
 """Coupled probabilities: compiled and in NumPy, against their formula."""
 
-from itertools import product
+import warnings
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -14,9 +15,9 @@ from heterolda.kernels.coupling import (
     couple,
     couple_log_odds,
     couple_rows,
+    pair_winners,
 )
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.votes import count_votes
 
 
 def make_curve(rng, n_pairs, sided=False):
@@ -54,16 +55,17 @@ def naive_log_odds(curve, scores):
 
 
 def naive_probabilities(log_odds, n_classes):
-    odds, p = np.ones((len(log_odds), n_classes, n_classes)), 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            odds[:, i, j], odds[:, j, i] = (
-                np.exp(log_odds[:, p]),
-                np.exp(-log_odds[:, p]),
-            )
-            p += 1
-    shares = 1 / odds.sum(axis=2)
-    return shares / shares.sum(axis=1, keepdims=True)
+    """Loops over the formula, in long double precision."""
+    x = np.zeros((len(log_odds), n_classes, n_classes), np.longdouble)
+    for p, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        x[:, j, i], x[:, i, j] = log_odds[:, p], -log_odds[:, p]
+    x[:, np.arange(n_classes), np.arange(n_classes)] = 0
+    q = 1 / np.exp(-x).sum(axis=2)
+    q /= q.sum(axis=1, keepdims=True)
+    p = np.zeros_like(q)
+    for i, j in permutations(range(n_classes), 2):
+        p[:, i] += (q[:, i] + q[:, j]) / (1 + np.exp(-x[:, i, j]))
+    return np.asarray(p / p.sum(axis=1, keepdims=True), float)
 
 
 @pytest.mark.usefixtures("kernels")
@@ -80,25 +82,111 @@ def test_probabilities_are_those_of_the_formula(rng, sided):
         if n:
             assert_allclose(curve.log_odds(scores), log_odds, rtol=1e-13)
             assert_allclose(couple_log_odds(log_odds), expected, rtol=1e-12)
-        for extreme in (1e300, -1e300, 0.0):
-            p = couple(np.full((2, n_pairs), extreme), curve)
-            assert np.all(p > 0)
-            assert_allclose(p.sum(axis=1), 1)
+            assert_allclose(couple(scores, curve).sum(axis=1), 1, rtol=1e-12)
 
 
-@pytest.mark.skipif(package.compiled is None, reason="nothing was compiled")
+@pytest.mark.usefixtures("kernels")
+def test_extreme_odds_have_finite_probabilities(rng):
+    """Log-odds of 700, consistent or in a circle, equal classes and infinite scores."""
+    for k in (2, 3, 4, 100):
+        pairs = np.array(list(combinations(range(k), 2)))
+        one, zero = np.ones((2, len(pairs))), np.zeros(len(pairs))
+        limits = zero - 1e300, zero + 1e300
+        curve = Curve(0 * one, one, zero, *limits, 0 * one)
+        circle = np.where((pairs[:, 1] - pairs[:, 0]) % 2, 1e9, -1e9)
+        signs = np.sign(rng.normal(size=len(pairs)))
+        scores = [circle, 1e300 + zero, zero - np.inf, zero, np.inf * signs]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            p = couple(np.array(scores), curve)
+        assert np.all(p > 0)
+        assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+        assert_array_equal(p[1:3].argmax(axis=1), [k - 1, 0])
+        assert_allclose(p[3], 1 / k, rtol=1e-12)
+        if k == 3:
+            assert_allclose(p[0], 1 / 3, rtol=1e-12)
+
+
+compiled = pytest.mark.skipif(package.compiled is None, reason="nothing was compiled")
+
+
+@compiled
 def test_rows_and_their_scores_have_the_same_probabilities(rng):
     for n_pairs in (1, 3, 15):
-        curve, weight = make_curve(rng, n_pairs), rng.integers(1, 8, n_pairs) / 8
+        curve = make_curve(rng, n_pairs)
         coef, intercept = rng.normal(size=(n_pairs, 4)), rng.normal(size=n_pairs)
         X = rng.normal(size=(30, 4))
         X[:3] *= 1e307
-        p, votes = couple_rows(X, coef, intercept, weight, curve)
-        scores = ordered_scores(X, coef, intercept)
-        assert_array_equal(p, couple(scores, curve))
-        assert_array_equal(votes, count_votes(scores, weight))
+        p = couple_rows(X, coef, intercept, curve)
+        assert_array_equal(p, couple(ordered_scores(X, coef, intercept), curve))
         for r in (0, 7, 29):  # alone as among others
-            assert_array_equal(couple(scores[[r]], curve)[0], p[r])
+            assert_array_equal(couple_rows(X[[r]], coef, intercept, curve)[0], p[r])
+
+
+def make_rules(rng, n_classes, d, sided=False):
+    """Draw rules that agree with each other more or less."""
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    centers = 2 * rng.normal(size=(n_classes, d))
+    coef = centers[pairs[:, 1]] - centers[pairs[:, 0]]
+    intercept = -np.sum(coef * centers[pairs].mean(axis=1), axis=1)
+    coef += 0.5 * rng.normal(size=coef.shape)
+    return coef, intercept, make_curve(rng, len(pairs), sided)
+
+
+def check_winners(rng, X, coef, intercept, curve, margin):
+    """Winners have the largest probability; others are within the margin."""
+    p = couple_rows(X, coef, intercept, curve)
+    guess = rng.integers(p.shape[1], size=len(X))  # which is for speed only
+    winner = pair_winners(X, coef, intercept, curve, guess, margin)
+    known = winner >= 0
+    assert_array_equal(winner[known], p[known].argmax(axis=1))
+    second, first = np.sort(p, axis=1)[:, -2:].T
+    assert np.all(first[~known] <= margin * (1 + 1e-9) * second[~known])
+    return known | (first == second)
+
+
+@pytest.fixture
+def _patient(monkeypatch):
+    """Evaluate class by class to the end."""
+    monkeypatch.setattr("heterolda.kernels.coupling._SHARE", 1)
+
+
+@compiled
+@pytest.mark.usefixtures("_patient")
+@pytest.mark.parametrize("sided", [False, True])
+def test_rules_that_are_left_out_do_not_change_the_winner(rng, sided):
+    sizes = (2, 3, 4, 5, 9, 26, 60), ((0, 2), (1, 2), (9, 3), (300, 2), (300, 20))
+    for k, (n, d) in product(*sizes):
+        rules = make_rules(rng, k, d, sided)
+        X = 2 * rng.normal(size=(n, d))
+        X[: n // 2] = np.round(X[: n // 2])
+        for margin in (1 + 1e-9, 1.01, 2.0, np.inf):
+            known = check_winners(rng, X, *rules, margin)
+            assert known.all() or n == 1 or margin > 1.001
+    X = rng.normal(size=(500, d)) * 10.0 ** rng.uniform(-320, 308, size=(500, 1))
+    check_winners(rng, X, *rules, 1 + 1e-9)
+    undefined = pair_winners(np.nan * X[:9], *rules, np.zeros(9, int), 1.0)
+    assert np.all((undefined >= -1) & (undefined < k))
+
+
+@compiled
+@pytest.mark.usefixtures("_patient")
+def test_winners_next_to_boundaries(rng):
+    """Rows between two classes, found by bisection: nearly equal probabilities."""
+    rules = make_rules(rng, 12, 4)
+    low, high = 2 * rng.normal(size=(2, 2000, 4))
+    at_low = couple_rows(low, *rules).argmax(axis=1)
+    for step in range(50):
+        middle = (low + high) / 2
+        same = couple_rows(middle, *rules).argmax(axis=1) == at_low
+        low, high = (
+            np.where(same[:, None], middle, low),
+            np.where(same[:, None], high, middle),
+        )
+        if step % 7 == 0:
+            check_winners(rng, low, *rules, 1 + 1e-9)
+    known = check_winners(rng, low, *rules, 1 + 1e-9)
+    assert not known.all()
 
 
 @pytest.mark.usefixtures("kernels")

@@ -58,7 +58,7 @@ def evaluate(
     from heterolda.data.reading import Pass
     from heterolda.inspection.scoring import Scores, describe_scores
 
-    fitted, name = models.load_classifier(model), name_of(data)
+    fitted, name = models.load_classifier(model, proba=True), name_of(data)
     record = getattr(fitted, "fit_record_", None)
     target = target or (record and record.target)
     if target is None:

@@ -106,9 +106,13 @@ class Settings:
         ),
     ] = "ovo"
     voting: Annotated[
-        Literal["weighted", "majority"],
-        opt.expert(None, "Weights of the votes of pairs: by accuracy, or all equal."),
-    ] = "weighted"
+        Literal["probability", "weighted", "majority"],
+        opt.expert(
+            None,
+            "How pairs of classes decide: all together, by probability; or by votes, "
+            "weighted by accuracy or all equal, which give no probabilities.",
+        ),
+    ] = "probability"
     refine: Annotated[
         bool,
         opt.expert(

@@ -126,7 +126,7 @@ def export(
     fitted = load(model)
     if form == ".onnx":
         to_onnx(fitted, out, kind)
-        predicts = hasattr(fitted, "predict_proba")
+        predicts = hasattr(fitted, "predict")
         outputs = "outputs label and probabilities" if predicts else "output components"
         lines = [f"{out}: input X of {kind}, {outputs}", *_features(fitted)]
     else:

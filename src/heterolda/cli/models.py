@@ -27,13 +27,18 @@ from heterolda.foundations.threads import Progress
 from heterolda.foundations.wording import count, named
 
 
-def load_classifier(path: Path) -> Any:
+def load_classifier(path: Path, *, proba: bool = False) -> Any:
     """Load a classifier or a pipeline that ends in one; reject a projection."""
     model = linear_form(load(path))
-    if not hasattr(model, "predict_proba"):
+    if not hasattr(model, "predict"):
         raise ValueError(
             f"{path} holds a projection, which does not predict classes: save a "
             "classifier, or a pipeline of the projection and a classifier"
+        )
+    if proba and not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{path} decides by votes, which have no probabilities for more than two "
+            "classes: fit without --voting"
         )
     return model
 

@@ -76,7 +76,7 @@ def predict(
     import heterolda.cli.models as models
     from heterolda.data.reading import Pass
 
-    fitted = models.load_classifier(model)
+    fitted = models.load_classifier(model, proba=proba)
     policy = models.missing_for(fitted, missing)
     table = models.model_table(
         fitted,

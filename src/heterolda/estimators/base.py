@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.missing import predict_incomplete
-from heterolda.estimators.votes import logarithms, rounded
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import (
     Array,
@@ -195,13 +195,11 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             if powers is not None:
                 rows = powers.apply(rows)
             if on_host:
-                result = committee.of_rows(method, rows, coef, intercept)
-            else:
-                scores = ordered_scores(rows, coef, intercept)
-                if not all_finite(scores[:, 0]):  # rows that are not finite
-                    self._reject(rows)
-                result = getattr(committee, method)(scores)
-            return result if method == "winners" else rounded(result, X)
+                return committee.of_rows(method, rows, coef, intercept, X)
+            scores = ordered_scores(rows, coef, intercept)
+            if not all_finite(scores[:, 0]):  # rows that are not finite
+                self._reject(rows)
+            return getattr(committee, method)(scores, X)
 
         if n <= step:
             return block(0, n)
@@ -236,8 +234,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         check_array(
             incomplete, input_name="X", estimator=self, ensure_all_finite="allow-nan"
         )
-        answers = predict_incomplete(self, incomplete, method)
-        answers = answers if method == "winners" else rounded(answers, X)
+        answers = predict_incomplete(self, incomplete, method, X)
         result = np.empty((len(X), *answers.shape[1:]), answers.dtype)
         result[mask] = answers
         if not mask.all():
@@ -259,12 +256,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             For two classes, ``X @ coef_[0] + intercept_[0]``, positive for the second
             class; if features are transformed, ``transformation_.transform(X) @
             transformed_coef_[0] + transformed_intercept_[0]``. For more, the output of
-            `predict_log_proba`. Computed in float64; float32 if X is.
+            `predict_log_proba`; with votes, their sums, plus less than a third of their
+            smallest difference, to break ties. Computed in float64; float32 if X is.
         """
         self._check_ready()
-        if self.classes_.shape[0] == 2:
+        if self.classes_.shape[0] == 2 or self._votes():
             return self._blockwise(X, "decisions", "decision_function")
-        return logarithms(self._blockwise(X, "probabilities", "decision_function"))
+        return self.predict_log_proba(X)
 
     @accepts_lazy
     def predict(self, X):
@@ -278,13 +276,29 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            For each row, the label with the largest decision value and probability.
+            For each row, the label with the largest probability, the first if several
+            tie; or the one with most votes.
         """
         winners = self._blockwise(X, "winners", "predict")
         if is_numpy(self.classes_):  # text stays in NumPy
             return self.classes_.take(to_host(winners))
         return self.classes_[winners]
 
+    def _votes(self):
+        """Return whether votes decide, which have no probabilities."""
+        decides = getattr(self, "_committee", self)  # before the fit, the parameter
+        return getattr(decides, "voting", "probability") != "probability"
+
+    def _has_probabilities(self):
+        """Raise AttributeError if votes decide among more than two classes."""
+        if self._votes():
+            raise AttributeError(
+                "votes have no probabilities for more than two classes: fit with "
+                "voting='probability', the default"
+            )
+        return True
+
+    @available_if(_has_probabilities)
     @accepts_lazy
     def predict_proba(self, X):
         """Predict class probabilities.
@@ -298,12 +312,13 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples, n_classes)
             For two classes, the probability of each class given the score, which ranks
-            rows as the score does. For more, the pairwise probabilities, coupled
-            (one-vs-one) or scaled (one-vs-all), with the largest swapped to the class
-            that `predict` returns. Computed in float64; float32 if X is.
+            rows as the score does. For more, those of all pairs together, or scaled
+            (one-vs-all); not available with votes. Computed in float64; float32 if X
+            is, in which one-vs-all probabilities near 1 may be equal.
         """
         return self._blockwise(X, "probabilities", "predict_proba")
 
+    @available_if(_has_probabilities)
     @accepts_lazy
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`, finite everywhere.
@@ -316,9 +331,10 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Log probabilities; the largest is that of the class that `predict` returns.
+            Log probabilities.
         """
-        return logarithms(self._blockwise(X, "probabilities", "predict_log_proba"))
+        p = self._blockwise(X, "probabilities", "predict_log_proba")
+        return xp_of(p).log(p)
 
     def score(self, X, y, sample_weight=None):
         """Return the accuracy on the given data and labels.

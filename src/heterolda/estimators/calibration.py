@@ -42,7 +42,8 @@ _GROWTH = 1e-6
 # grow by at most _MAX_STEP, at most 2,000 times.
 _LARGE = 20.0
 _MAX_STEP = 0.1
-_MIN_LIMIT = 1e-307  # its inverse is finite
+# Limits are finite, and so are their inverses.
+_MIN_LIMIT, _MAX_LIMIT = 1e-307, 1e300
 
 # Weight of the wrong row that is added on each side of a rule.
 _WRONG = 0.5
@@ -161,13 +162,13 @@ def _growing(
 
     Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
     """
-    low, high = np.minimum(low, -_MIN_LIMIT), np.maximum(high, _MIN_LIMIT)
-    s = np.array([low, high])
-    s[~np.isfinite(s)] = 0.0
+    low, high = (np.clip(s, _MIN_LIMIT, _MAX_LIMIT) for s in (-low, high))
+    s = np.array([-low, high])
+    s[np.abs(s) == _MAX_LIMIT] = 0.0
     size = offset + np.abs(s * (bend * s + slope))
     odds = np.cosh(np.minimum(size, MAX_LOG_ODDS))
     step = np.minimum(_GROWTH * (2 + 2 * odds), _MAX_STEP)
-    return Curve(offset, slope, bend, low, high, step)
+    return Curve(offset, slope, bend, -low, high, step)
 
 
 def fitted_log_odds(scores: Array, codes: Index, weight: Array, pairs: Index) -> Curve:
@@ -301,30 +302,26 @@ def best_temperature(
     probabilities: Array,
     codes: Index,
     weights: Array,
-    lowest: float,
-    smoothing: float = 0.0,
 ) -> float:
     """Return the temperature of positive probabilities under which rows are likeliest.
 
-    It lies between `lowest` and `HIGHEST_TEMPERATURE`. The derivative of the log
-    likelihood by the inverse temperature b is the mean of ``log p_y - E log p``,
-    with the expectation under the probabilities at b, and falls with b. A share
-    `smoothing` of each row counts for all classes equally, so that b stays bounded if
-    no row is wrong.
+    It lies between 1, as lower ones are worse for small data sets, and
+    `HIGHEST_TEMPERATURE`. The derivative of the log likelihood by the inverse
+    temperature b is the mean of ``log p_y - E log p``, with the expectation under the
+    probabilities at b, and falls with b.
     """
     log_p = np.log(probabilities)
-    true = (1 - smoothing) * log_p[np.arange(len(log_p)), codes]
-    true += smoothing * log_p.mean(axis=1)
+    true = log_p[np.arange(len(log_p)), codes]
 
     def slope(b: float) -> float:
         q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
         expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
         return float(weights @ (true - expected))
 
-    low, high = 1 / HIGHEST_TEMPERATURE, 1 / lowest
-    if slope(high) >= 0:
-        return lowest
-    return 1 / float(brentq(slope, low, high)) if slope(low) > 0 else 1 / low
+    low = 1 / HIGHEST_TEMPERATURE
+    if slope(1.0) >= 0:
+        return 1.0
+    return 1 / float(brentq(slope, low, 1.0)) if slope(low) > 0 else 1 / low
 
 
 def _subsample(rows: Rows, classes: Mask, max_rows: int) -> Rows:

@@ -131,9 +131,12 @@ class GaussianLinearDiscriminant(LinearClassifier):
         of the rarest are completed by their conditional means.
     multiclass : {"ovo", "ova"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
-    voting : {"weighted", "majority"}, default="weighted"
-        For "ovo" only: the weight of a pair's vote, :math:`1 - p_e` or one. Exact ties
-        are broken by the sums of the pairs' scores, then by the order of `classes_`.
+    voting : {"probability", "weighted", "majority"}, default="probability"
+        For "ovo" only: how the pairs decide among more than two classes. By default the
+        class of largest probability wins, given the log-odds of all pairs together.
+        Otherwise each pair votes for a class with weight :math:`1 - p_e` ("weighted",
+        as in [1]_) or one ("majority"); exact ties are broken by the sums of the pairs'
+        scores. There are then no probabilities.
     criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
         What each pair's rule minimizes: the error (or expected cost); the larger of the
         two error rates; or the error rate of one class while the other's stays within
@@ -232,7 +235,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
     covariance (divisor n - 2).
 
     `predict_proba` uses the Gaussian model along each hyperplane's normal. For two
-    classes it is therefore the probability given the *score*, not given all of x. With
+    classes it is therefore the probability given the *score*, not given all of x. For
+    more, those of all pairs are combined, as the guide's page on theory says. With
     `costs` or another criterion it refers to the priors for which the threshold is
     optimal along that normal, so that `predict` is still its argmax.
 
@@ -281,7 +285,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         covariance_estimator=None,
         missing="error",
         multiclass="ovo",
-        voting="weighted",
+        voting="probability",
         criterion="bayes",
         costs=None,
         max_error=None,
@@ -424,11 +428,11 @@ class GaussianLinearDiscriminant(LinearClassifier):
             rules = problem.solve()
             if sample is not None and problem.is_guarded:
                 rules, guarded, left_out = guarded_rules(rules, problem, sample)
+        rated = problem.rate(rules)
         # Values filled in by regression make the class of a row look too certain.
         complete = stats.estimated_by != "EM"
         if sample is not None and problem.follows_optimum and complete:
-            evidence = Evidence.of(rules, problem, sample, left_out)
-        rated = problem.rate(rules)
+            evidence = Evidence.of(rated.planes, problem, sample, left_out)
         warn_of_fit(problem, rated.planes, rows)
         return self._keep(problem, rated, guarded, evidence, thresholds)
 
@@ -460,8 +464,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.gap_ = rules.gap
         self.trivial_ = rules.trivial
         self.n_iter_ = rules.n_iter
-        arguments = rules.without_pair_facts(), self.pairs_, self.voting
-        self._committee = committee_of(*arguments, evidence)
+        self._committee = committee_of(rules, self.pairs_, self.voting, evidence)
         self._by_pattern = {}  # rules of incomplete rows, once solved
 
     def _check_ready(self):

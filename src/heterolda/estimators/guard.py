@@ -14,14 +14,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from heterolda.estimators.pair_problem import ROWS_PER_FEATURE, PairProblem
-from heterolda.estimators.votes import vote_weights
+from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import leading_features, warn
 from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
-from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.solvers import Moments, solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
 from heterolda.solvers.rules import Rules, Status, bayes_error
@@ -59,21 +58,24 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
     compared = rules.status != Status.SEPARABLE
     compared &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
     few, rivals = _small_classes(rules, problem), _rivals(rules, problem)
-    votes, left_out = np.zeros(2), {}
+    together, left_out = np.zeros(2), {}
     if problem.one_vs_all:
         errors, variance = _errors_of_one_vs_all(rules, rivals, problem, rows)
     else:
         given = rows.X, rows.weights, *rows.by_class, ~few, problem.pairs, compared
         counts = rule_counts(RowsOfPairs(*given), (rules.coef, rules.intercept), rivals)
         if few.any():
-            left_out = _left_out(rules, rivals, problem, rows, few, compared)
-            votes = _count_left_out(left_out, rules, problem, compared, counts)
+            small = compared & few[problem.pairs].any(axis=1)
+            left_out = _left_out(rules, rivals, problem, rows, few, small)
+            rules_of_both = rules, with_rivals(rules, problem, small)
+            parts = left_out, rules_of_both, problem, compared, counts
+            together = _count_left_out(*parts)
         share = problem.moments.pair_priors / rows.totals[problem.pairs]
         errors = np.einsum("pk,pkr->rp", share, counts[:, :, :2])
         variance = np.einsum("pk,pk->p", share**2, counts[:, :, 2])
     errors = np.where(compared, errors, 0.0)
     worse = errors[0] > (1 + MAX_EXCESS) * errors[1]
-    if len(problem.priors) > 2 and votes[0] >= max(votes[1] - _ROUNDING, _ROUNDING):
+    if together[0] >= max(together[1] - _ROUNDING, _ROUNDING):
         # Few rows say little about one pair, but more about all classes together.
         worse |= compared & few[problem.pairs].any(axis=1)
     scores = {k: (w, np.where(worse, *both)) for k, (w, *both) in left_out.items()}
@@ -222,15 +224,14 @@ def _left_out(
     problem: PairProblem,
     rows: Rows,
     few: Mask,
-    compared: Mask,
+    pooled: Mask,
 ) -> dict[int, tuple[Array, Array, Array]]:
     """Return weights of left-out rows of small classes, and scores by rivals and rules.
 
-    Pairs that are not compared have the scores of their rule for both.
+    Only `pooled` pairs have rivals; others have the scores of their rule for both.
     """
     pairs, small = problem.pairs, few[problem.pairs]
     left_out = problem.left_out(rows.take(np.flatnonzero(few[rows.codes])))
-    pooled = compared & small.any(axis=1)
     records = left_out.of_arcs(rules, small)
     by_rules = scores_by_class(records, rules.coef, rules.intercept, pairs)
     by_rivals = scores_by_class(left_out.of_lda(small), *rivals, pairs)
@@ -242,24 +243,29 @@ def _left_out(
 
 def _count_left_out(
     left_out: dict[int, tuple[Array, Array, Array]],
-    rules: Rules,
+    rules_of_both: tuple[Rules, Rules],
     problem: PairProblem,
     compared: Mask,
     counts: Array,
 ) -> Array:
-    """Add left-out errors to counts; return errors of the votes of rules and rivals."""
-    pairs, n_classes = problem.pairs, len(problem.priors)
-    votes = vote_weights(rules.error, n_classes, problem.settings.voting)
-    errors = np.zeros(2)
+    """Add left-out errors to counts; return those of all pairs together.
+
+    These are the errors of the rules and of their rivals, zero for two classes.
+    """
+    pairs, errors = problem.pairs, np.zeros(2)
+    committees = [
+        committee_of(rules, pairs, problem.settings.voting) for rules in rules_of_both
+    ]
     for k, (weights, by_rivals, by_rules) in left_out.items():
         both = by_rules, by_rivals
         pair, position = np.nonzero((pairs == k) & compared[:, None])
         wrong, rival_wrong = ((s[:, pair] > 0) != (position == 1) for s in both)
         sums = weights @ wrong, weights @ rival_wrong, weights @ (wrong != rival_wrong)
         counts[pair, position] = np.transpose(sums)
-        share = problem.priors[k] * weights / max(weights.sum(), 1.0)
-        wrong_by_votes = [winners_of_votes(count_votes(s, votes), s) != k for s in both]
-        errors += np.array(wrong_by_votes) @ share
+        if len(pairs) > 1:
+            share = problem.priors[k] * weights / max(weights.sum(), 1.0)
+            answers = zip(committees, both, strict=True)
+            errors += [share @ (each.winners(s, s) != k) for each, s in answers]
     return errors
 
 

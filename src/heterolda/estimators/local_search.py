@@ -55,10 +55,9 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         Maximum number of iterations; the first evaluates the initial rule.
     patience : int, default=100
         Maximum number of iterations without a new lowest error count.
-    voting : {"auto", "weighted", "majority"}, default="auto"
-        With more than two classes: a pair's vote has the weight :math:`1 - p_e`
-        ("weighted") or one ("majority"). "auto" uses the `voting` of the initial
-        estimator, or "weighted" if it has none.
+    voting : {"probability", "weighted", "majority"}, default="probability"
+        How the pairs decide among more than two classes, as in
+        :class:`GaussianLinearDiscriminant`, whatever the initial estimator does.
     class_weight : dict, "balanced" or None, default=None
         Cost of an error in each class, ``{label: weight}``, 1 for labels that are left
         out. With "balanced" all classes have the same total cost. The weights multiply
@@ -100,8 +99,9 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
 
     Notes
     -----
-    The vote of a pair has the weight :math:`1 - p_e` of the initial estimator if that
-    is a `GaussianLinearDiscriminant`, and otherwise its accuracy on the training rows.
+    A weighted vote of a pair has the weight :math:`1 - p_e` of the initial estimator if
+    that is a `GaussianLinearDiscriminant`, and otherwise its accuracy on the training
+    rows.
     `predict_proba` models the scores of each class along each normal as Gaussian, with
     the priors that put the threshold where the search put it.
 
@@ -129,7 +129,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         "step": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "voting": [StrOptions({"auto", *VOTINGS})],
+        "voting": [StrOptions(set(VOTINGS))],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "n_jobs": [Integral, None],
     }
@@ -141,7 +141,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         step=0.1,
         max_iter=1000,
         patience=100,
-        voting="auto",
+        voting="probability",
         class_weight=None,
         n_jobs=None,
     ):
@@ -206,10 +206,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
         committee = getattr(fitted, "_committee", None)
         temperature = 1.0 if committee is None else committee.temperature
-        voting = self.voting
-        if voting == "auto":
-            voting = getattr(estimator, "voting", "weighted")
-        self._committee = committee_of(rules, pairs, voting, temperature)
+        self._committee = committee_of(rules, pairs, self.voting, temperature)
         if isinstance(start, GaussianLinearDiscriminant):
             put_on(start, device_of(X))
         return put_on(self, device_of(X))

@@ -91,8 +91,8 @@ def feature_mask(features, n_features: int, names) -> Mask:
     return mask
 
 
-def predict_incomplete(model, X: Array, method: str):
-    """Apply a method of a model's committee to incomplete rows.
+def predict_incomplete(model, X: Array, method: str, like: Array):
+    """Apply a method of a model's committee to rows, in the format of `like`.
 
     The optimum is solved for the most frequent patterns, or for all if the threshold of
     the model bounds an error rate: its scores must not depend on the batch.
@@ -123,29 +123,28 @@ def predict_incomplete(model, X: Array, method: str):
         chosen = rows[ends[start] : ends[stop]]
         for part in np.array_split(chosen, -(-len(chosen) // step)):
             values = np.nan_to_num(X[part], nan=0.0)
-            decisions = _decisions(model, rules, values, of_row[part] - start, method)
-            results.append(decisions)
+            scores, committee = _scores(model, rules, values, of_row[part] - start)
+            results.append(getattr(committee, method)(scores, like))
     joined = np.concatenate(results)
     result = np.empty_like(joined)
     result[rows] = joined
     return result
 
 
-def _decisions(model, rules: Rules, X: Array, of_row: Index, method: str):
-    """Return the decisions of a committee by the rules of each row's pattern."""
+def _scores(model, rules: Rules, X: Array, of_row: Index):
+    """Return scores by the rules of each row's pattern, and their committee."""
     n_pairs, d = model.coef_.shape
     places = of_row[:, None] * n_pairs + np.arange(n_pairs)
     coef = rules.coef.reshape(-1, n_pairs, d)[of_row]
     scores = linear_scores(X, coef.mT, rules.intercept[places])
     curve = gaussian_log_odds(rules)
     # With given log-odds, a committee uses only the errors of its rules.
-    committee = replace(
+    return scores, replace(
         model._committee,
         planes=replace(rules, error=rules.error[places]),
         log_odds=Curve(*(values[..., places] for values in curve)),
         evidence=model._committee.temperature,
     )
-    return getattr(committee, method)(scores)
 
 
 def _solved_rules(model, patterns: Mask) -> Rules:

@@ -177,7 +177,7 @@ def _criterion_of(model, classes: NDArray[Any]) -> Criterion:
     solver = resolve_solver(model.solver)
     request = model.criterion, model.costs, model.max_error, classes, solver
     one_vs_all = model.multiclass == "ova" and len(classes) > 2
-    if one_vs_all and model.voting != "weighted":
+    if one_vs_all and model.voting != "probability":
         raise ParameterError(
             "voting", "is for pairs of classes: use multiclass='ovo', or leave it out"
         )

@@ -8,7 +8,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from heterolda.estimators.base import Estimator, accepts_lazy
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
-from heterolda.estimators.votes import in_format_of
+from heterolda.estimators.votes import rounded
 from heterolda.foundations.arrays import device_of, to_host
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
@@ -91,13 +91,13 @@ class ClassPowerTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if device is None:
             with missing_values_as(None, remedy=""):
                 X = validate_more_rows(self, X, dtype=NUMERIC_TYPES)
-            return in_format_of(X, self._powers.apply(X))
+            return rounded(self._powers.apply(X), X)
         checks = {"reset": False, "ensure_all_finite": True}
         X = validate_device_rows(device, self, X, **checks)
         if not device.has_float64:
             return device.put(self.transform(to_host(X)))
         rows = device.xp.astype(X, device.xp.float64, copy=False)
-        return in_format_of(X, self._powers.apply(rows))
+        return rounded(self._powers.apply(rows), X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

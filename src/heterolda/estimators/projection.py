@@ -22,7 +22,7 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_chunk,
 )
-from heterolda.estimators.votes import in_format_of
+from heterolda.estimators.votes import rounded
 from heterolda.estimators.warn import warn_of_coarse_features, warn_of_small_classes
 from heterolda.foundations.arrays import blocks, dense, device_of, same_device, xp_of
 from heterolda.foundations.collections import lazy_backend
@@ -345,7 +345,7 @@ class HeteroscedasticProjection(
                 row = not_finite_row(block)
                 if row is not None:
                     _complete_rows(self, row)  # raises the error
-        return in_format_of(X, xp.concat(parts))
+        return rounded(xp.concat(parts), X)
 
     def inverse_transform(self, X):
         """Reconstruct rows from their components.
@@ -376,7 +376,7 @@ class HeteroscedasticProjection(
                 "output of transform"
             )
         rows = xp_of(X).astype(X, self.loadings_.dtype, copy=False)
-        return in_format_of(X, rows @ self.loadings_ + self.mean_)
+        return rounded(rows @ self.loadings_ + self.mean_, X)
 
     def _check_ready(self):
         """Raise an error before `fit`, or before all classes have rows."""

@@ -33,8 +33,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     classes has the smallest error under these mixtures. With ``width=1`` that is the
     optimum for two Gaussians, :class:`GaussianLinearDiscriminant`, with its
     certificate; as the width goes to 0, the error becomes the share of training errors,
-    which :class:`LocalNeighborhoodSearch` reduces. More than two classes vote pair by
-    pair.
+    which :class:`LocalNeighborhoodSearch` reduces. With more than two classes, the
+    log-odds of all pairs together give their probabilities.
 
     Parameters
     ----------
@@ -70,10 +70,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         candidates that the other folds would choose. NaN if no row can be held out.
     smoothed_error_ : ndarray of shape (n_pairs,)
         Smoothed error of the rule of each pair, averaged over the widths in the mean.
-        A vote has the weight of one minus this error.
     temperature_ : float
-        Number that divides the logarithms of coupled probabilities, to fit the held-out
-        rows; 1 with two classes.
+        Number, at least 1, that divides the logarithms of probabilities, to fit the
+        held-out rows; 1 with two classes.
     transformation_ : ClassPowerTransformer or None
         Fitted transformer of the features, with the `center_`, `scale_` and power
         (`lambdas_`) of each; None if features are left as they are. All methods take
@@ -251,7 +250,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.width_ = best["width"]  # the largest if several tie
         self.held_out_error_ = choice.estimate
         calibration = 1.0 if trivial.all() else choice.temperature, log_odds
-        self._committee = committee_of(rules, pairs, "weighted", *calibration)
+        self._committee = committee_of(rules, pairs, "probability", *calibration)
         put_on(initial, device_of(X))
         return put_on(self, device_of(X))
 

@@ -11,13 +11,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from heterolda.estimators.calibration import best_temperature, fitted_log_odds
 from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.votes import swap_largest_to_winner, vote_weights
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.draws import folds_of
 from heterolda.foundations.threads import no_warnings, one_blas_thread
 from heterolda.kernels.coupling import Curve, couple
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.kernels.votes import count_votes, winners_of_votes
 from heterolda.search.smoothed import Path, ridge_rules, smoothed_rules
 from heterolda.solvers import all_pairs
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -36,9 +34,7 @@ _MANY_ROWS, _MANY_ROWS_PER_COEFFICIENT, _VERY_MANY_ROWS = 2000, 20, 8000
 _MAX_SIGMAS = 1.0
 _MIN_GAIN = 0.5
 _ROUNDING = 1e-12
-# Lowest temperature, and weight of a row of unknown class added to the held-out rows.
-_MIN_TEMPERATURE = 0.1
-_EXTRA_WEIGHT = 0.5
+_ALL = slice(None)
 
 Powers = PowerTransformation | None  # None leaves features as they are
 
@@ -108,7 +104,7 @@ class Choice(NamedTuple):
     deviations: Array  # their standard errors
     estimate: float = np.nan  # expected error on new rows
     log_odds: Curve | None = None  # of pairs; None if no row can be held out
-    temperature: float = 1.0  # of coupled probabilities
+    temperature: float = 1.0
 
 
 def choose(
@@ -154,7 +150,8 @@ def choose(
         """Return the choice made on the other folds, and the errors of its rule."""
         counted = fold != f if (fold != f).any() else fold == f
         chosen = [contest.near_best(counted) for contest in contests]
-        wrong = [one.wrong(c) for one, c in zip(contests, chosen, strict=True)]
+        both = zip(contests, chosen, strict=True)
+        wrong = [contest.wrong(c, counted) for contest, c in both]
         untransformed_wins = contests[0].is_clearly_better(wrong[0], wrong[-1], counted)
         k = 0 if untransformed_wins else len(contests) - 1
         return k, chosen[k], wrong[k]
@@ -237,22 +234,38 @@ class _Contest:
                 X[fold == f] = powers.apply(rows.X[fold == f])
         return cls(replace(rows, X=X), fold, cost, paths)
 
-    def predict(self, chosen: Index) -> tuple[Array, Index]:
-        """Return scores and winners of rows by the mean rules of chosen candidates."""
-        k = len(self.rows.classes)
-        scores = np.empty((len(self.fold), len(all_pairs(k))))
-        winners = np.empty(len(self.fold), np.intp)
+    @cached_property
+    def weight(self) -> Array:
+        """Return the weights of the rows, times the costs of errors."""
+        counts = self.rows.frequencies
+        weight: Array = counts * self.cost
+        return weight * float(counts.sum() / weight.sum())
+
+    def scores(self, chosen: Index) -> Array:
+        """Return scores of rows by the mean rules of chosen candidates."""
+        scores = np.empty((len(self.fold), len(all_pairs(len(self.rows.classes)))))
         for f, path in enumerate(self.paths):
             rows = self.fold == f
-            coef, intercept, error = path.mean(chosen)
-            values = linear_scores(self.rows.X[rows], coef.T, intercept)
-            votes = count_votes(values, vote_weights(error, k, "weighted"))
-            scores[rows], winners[rows] = values, winners_of_votes(votes, values)
-        return scores, winners
+            coef, intercept, _ = path.mean(chosen)
+            scores[rows] = linear_scores(self.rows.X[rows], coef.T, intercept)
+        return scores
 
-    def wrong(self, chosen: Index) -> Mask:
-        """Return a mask of the rows that the mean of chosen candidates gets wrong."""
-        wrong: Mask = self.predict(chosen)[1] != self.rows.codes
+    def log_odds(self, scores: Array, counted: Mask | slice = _ALL) -> Curve:
+        """Return log-odds fitted to the scores of some rows."""
+        codes, weight = self.rows.codes[counted], self.weight[counted]
+        pairs = all_pairs(len(self.rows.classes))
+        return fitted_log_odds(scores[counted], codes, weight, pairs)
+
+    def wrong(self, chosen: Index, counted: Mask | slice = _ALL) -> Mask:
+        """Return a mask of the rows that the mean of chosen candidates gets wrong.
+
+        Log-odds are those of the counted rows.
+        """
+        scores = self.scores(chosen)
+        winners = scores[:, 0] > 0
+        if scores.shape[1] > 1:
+            winners = couple(scores, self.log_odds(scores, counted)).argmax(axis=1)
+        wrong: Mask = winners != self.rows.codes
         return wrong
 
     @cached_property
@@ -281,15 +294,9 @@ class _Contest:
 
     def calibrated(self, chosen: Index) -> tuple[Curve, float]:
         """Return the log-odds and the temperature that fit the rows best."""
-        codes, counts = self.rows.codes, self.rows.frequencies
-        weight = counts * self.cost
-        weight *= counts.sum() / weight.sum()
-        scores, winners = self.predict(chosen)
-        pairs = all_pairs(len(self.rows.classes))
-        log_odds = fitted_log_odds(scores, codes, weight, pairs)
-        if len(pairs) == 1:
+        scores = self.scores(chosen)
+        log_odds = self.log_odds(scores)
+        if scores.shape[1] == 1:
             return log_odds, 1.0
-        p = swap_largest_to_winner(couple(scores, log_odds), winners)
-        smoothing = _EXTRA_WEIGHT / (weight.sum() + _EXTRA_WEIGHT)
-        temperature = best_temperature(p, codes, weight, _MIN_TEMPERATURE, smoothing)
-        return log_odds, temperature
+        p = couple(scores, log_odds)
+        return log_odds, best_temperature(p, self.rows.codes, self.weight)

@@ -67,12 +67,14 @@ from heterolda.kernels import in_use
 
 def _pure(solver: str) -> Any:
     """Return the discriminant of the paper, without shrinkage or the guard."""
-    return GaussianLinearDiscriminant(solver=solver, guard=False, shrinkage=0.0)
+    return GaussianLinearDiscriminant(
+        solver=solver, guard=False, shrinkage=0.0, voting="weighted"
+    )
 
 
 def _search(solver: str) -> Any:
     initial = _pure(solver)
-    return LocalNeighborhoodSearch(initial)  # type: ignore[no-untyped-call]
+    return LocalNeighborhoodSearch(initial, voting="weighted")  # type: ignore[no-untyped-call]
 
 
 def _scaled(model: Any) -> Any:

@@ -27,13 +27,16 @@ from heterolda.statistics.power import FARTHEST, PowerTransformation
 _IDENTIFIER = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*", re.ASCII)
 _MAX_NAME = 40
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
-_REALS = {"most": MAX_LOG_ODDS, "least": MIN_LOG_ODDS, "far": FARTHEST}
+_REALS = {"least": MIN_LOG_ODDS, "far": FARTHEST}
+# Largest log-odds: exponentials of these, and sums of them, are finite.
+_MOST = {"float": 80.0, "double": MAX_LOG_ODDS}
 _TOO_LARGE = (
     "model has scores or log-odds beyond the range of single precision: use "
     "dtype='double'"
 )
 _DECISIONS = {
     "binary": "the sign of one score",
+    "pairs": "one-vs-one, probabilities of all pairs together",
     "votes": "one-vs-one, sums of votes",
     "one-vs-all": "one-vs-all, log-odds",
 }
@@ -56,8 +59,9 @@ class CHeader:
     constant_bytes : int
         Size of the constants that a prediction needs, without labels.
     multiplications : int
-        Maximum number of multiplications and divisions per prediction. A model that
-        transforms features also needs a logarithm and an exponential for each.
+        Maximum number of multiplications and divisions per prediction. More than two
+        classes also need an exponential for each pair, unless votes decide, and a model
+        that transforms features a logarithm and an exponential for each feature.
     """
 
     path: Path
@@ -96,7 +100,8 @@ def export_c(
     The header defines ``int <name>_predict(const T *x)``, which returns the index of
     the class in ``<name>_classes``, or -1 if a feature or a score is not finite. It is
     valid C99 and C++11, includes only ``<stdint.h>`` and allocates no memory. A model
-    that transforms features also includes ``<math.h>`` and is linked with ``-lm``.
+    of more than two classes whose pairs do not vote, or one that transforms features,
+    also includes ``<math.h>`` and is linked with ``-lm``.
 
     Parameters
     ----------
@@ -131,7 +136,7 @@ def export_c(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> header = export_c(model, folder / "iris.h")
     >>> header.constant_bytes, header.multiplications
-    (100, 12)
+    (184, 48)
     >>> "int iris_predict(const float *x)" in header.path.read_text()
     True
     """
@@ -202,19 +207,22 @@ class _Source:
             "feature": "x[j]",
             "decide": "decide" if rules.powers else "predict",
             "weight": "1",
+            "suffix": "f" if dtype == "float" else "",
+            "most": number(_TYPES[dtype](_MOST[dtype])),
             **{key: number(_TYPES[dtype](value)) for key, value in _REALS.items()},
         }
 
     def code(self) -> str:
         """Return labels, constants and functions, between guards."""
         rules, exact = self.rules, self.dtype == "double"
-        self._add("begin", *["begin-transformed"] * bool(rules.powers))
+        needs_math = bool(rules.powers) or rules.kind == "pairs"
+        self._add("begin", *["begin-math"] * needs_math)
         self._add(*["begin-exact"] * exact, "sizes")
         self.blocks.append(label_table(f"{self.words['name']}_classes", rules.classes))
         self._add_scores()
         if rules.kind == "votes":
             self._add_vote_weights()
-        elif rules.kind == "one-vs-all":
+        elif rules.kind != "binary":
             self._add_log_odds()
         self._add(rules.kind)
         if rules.powers:
@@ -277,7 +285,7 @@ class _Source:
 
     def _add_powers(self, powers: PowerTransformation) -> None:
         center, scale = powers.center, powers.scale
-        suffix = "f" if self.dtype == "float" else ""
+        suffix = self.words["suffix"]
         if suffix and (scale < np.finfo(np.float32).tiny).any():
             raise ValueError(_TOO_LARGE)
         names = self._add_table("center", center), self._add_table("scale", scale)
@@ -288,7 +296,7 @@ class _Source:
                 rounded = center.astype(np.float32).astype(np.float64)
             shift = self._add_table("shift", (rounded - center) / scale)
             unit = f"{unit} + {shift}[j]"
-        self.words |= {"unit": unit, "suffix": suffix}
+        self.words["unit"] = unit
         self._add("transformed")
         self.multiplications += 3 * len(center)
 
@@ -311,3 +319,5 @@ class _Source:
         self._add_table("posterior", values)
         self._add("log-odds")
         self.multiplications += 5 * len(values)
+        if self.rules.kind == "pairs":
+            self.multiplications += 5 * len(values) + 2 * len(self.rules.classes)

@@ -23,7 +23,7 @@ Features, x[0] to x[$last]:
 
 #include <stdint.h>
 
-//// begin-transformed
+//// begin-math
 #include <math.h>
 
 //// begin-exact
@@ -85,6 +85,40 @@ static inline int ${name}_$decide(const $real *x)
     if (!(s - s == 0))
         return -1;
     return s > 0;
+}
+
+//// pairs
+// The sums of `kernels.coupling.couple`, which are proportional to probabilities.
+static inline int ${name}_$decide(const $real *x)
+{
+    $real odds[$p], q[$k], sums[$k] = {0}, total = 0;
+    int i, j, rule = 0, best = 0;
+
+    for (i = 0; i < $k; i++)
+        q[i] = 1;
+    for (i = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $real s = ${name}_score(x, rule);
+            if (!(s - s == 0))
+                return -1;
+            odds[rule] = exp${suffix}(${name}_log_odds(s, rule));
+            q[i] += odds[rule];
+            q[j] += 1 / odds[rule];
+        }
+    for (i = 0; i < $k; i++)
+        total += q[i] = 1 / q[i];
+    for (i = 0; i < $k; i++)
+        q[i] /= total;
+    for (i = rule = 0; i < $k; i++)
+        for (j = i + 1; j < $k; j++, rule++) {
+            const $real both = q[i] + q[j], share = 1 / (1 + odds[rule]);
+            sums[i] += both * share;
+            sums[j] += both * (odds[rule] * share);
+        }
+    for (i = 1; i < $k; i++)
+        if (sums[i] > sums[best])
+            best = i;
+    return best;
 }
 
 //// votes

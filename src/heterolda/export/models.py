@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
-from heterolda.estimators.calibration import sided_log_odds
+from heterolda.estimators.calibration import HIGHEST_TEMPERATURE, sided_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import Category, FitRecord, Judgement
@@ -43,6 +43,7 @@ from heterolda.export.schema import (
     statistics,
     text,
 )
+from heterolda.foundations.wording import VOTINGS
 from heterolda.solvers import all_pairs
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.power import MAX_POWER, MIN_POWER, PowerTransformation
@@ -117,9 +118,9 @@ _RULES = {
 }
 _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
-    # Null for two classes or one-vs-all rules, which do not vote.
-    "voting": optional(choice("weighted", "majority")),
-    "temperature": number(0.1, 1e9),
+    # Null for two classes or one-vs-all rules.
+    "voting": optional(choice(*VOTINGS)),
+    "temperature": number(1, HIGHEST_TEMPERATURE),
     "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}

@@ -3,7 +3,7 @@
 Graphs have standard operators of opset 13 or newer. Scores and components have the
 precision of the input, except that scores of transformed features are in double.
 Probabilities and votes are also in double, by the formulas of
-:mod:`heterolda.estimators.calibration` and :mod:`heterolda.estimators.votes`.
+:mod:`heterolda.estimators.votes` and :mod:`heterolda.kernels.coupling`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def to_onnx(
     """Convert a fitted classifier, projection or pipeline to ONNX.
 
     This calls skl2onnx with settings that suit most uses: the input is ``X`` with any
-    number of rows, and the outputs are the labels and one array of probabilities, or
-    the components of a projection. If the columns of ``X`` have names, the graph's
-    metadata describe them under "features", as a list in JSON. For other settings, call
+    number of rows, and the outputs are the labels and one array of probabilities (sums
+    of votes for more than two classes that vote), or the components of a projection. If
+    the columns of ``X`` have names, the graph's metadata describe them under
+    "features", as a list in JSON. For other settings, call
     `heterolda.export.onnx.register` and then skl2onnx itself.
 
     For a row with NaN or infinity, the probabilities are NaN and the label is not a
@@ -228,12 +229,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     # Zero, or NaN if a score of the row is not finite: the row then has no class.
     zero = (scores * 0.0).sum()
     invalid = graph("IsNaN", zero)
-    winner, p = _decide(graph, rules, graph("Where", invalid, 0.0, scores))
+    winner, p = _decide(graph, rules, graph("Where", invalid, 0.0, scores), kind)
     label, probabilities = (output.full_name for output in operator.outputs)
     winners = graph("Gather", labels, graph("Squeeze", winner, _COLUMNS))
     none = np.array(["" if labels.dtype == object else -(2**63)], labels.dtype)
     graph("Where", graph("Squeeze", invalid, _COLUMNS), none, winners, output=label)
-    p = _with_largest_at(graph, p.astype(kind), winner, kind)
     graph("Add", p, zero.astype(kind), output=probabilities)
 
 
@@ -301,16 +301,23 @@ def _transformed(graph: _Graph, given: PowerTransformation, x: _Node) -> _Node:
     return bent + x * 0.0  # not finite if x is not
 
 
-def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _Node]:
+def _decide(
+    graph: _Graph, rules: Description, scores: _Node, kind: np.dtype[Any]
+) -> tuple[_Node, _Node]:
     """Return the columns of the winning classes, and probabilities, from scores."""
     positive = graph("Greater", scores, 0.0)
     log_odds = _log_odds(graph, rules, scores, positive)
+    odds = log_odds.exp()
     if rules.kind == "one-vs-all":
-        winner = log_odds.largest()[1]
-        return winner, _probabilities(graph, rules, (-log_odds).exp())
+        p = graph("Reciprocal", (-log_odds).exp() + 1.0)
+        return log_odds.largest()[1], _tempered(graph, rules, p / p.sum()).astype(kind)
+    if rules.kind == "binary":
+        both = graph("Concat", odds, (-log_odds).exp(), axis=1)
+        return positive.astype(np.int64), graph("Reciprocal", both + 1.0).astype(kind)
     # For each class, its columns among the first, then second, classes of the pairs.
     n = len(rules.classes)
-    columns = np.concatenate(np.triu_indices(n, 1))
+    first, second = np.triu_indices(n, 1)
+    columns = np.concatenate([first, second])
     members = np.array([np.flatnonzero(columns == k) for k in range(n)])
 
     def by_class(first: _Node, second: _Node) -> _Node:
@@ -318,17 +325,21 @@ def _decide(graph: _Graph, rules: Description, scores: _Node) -> tuple[_Node, _N
         each = graph("Gather", graph("Concat", first, second, axis=1), members, axis=1)
         return each.sum(axis=2, keepdims=0)
 
-    against = by_class(log_odds.exp(), (-log_odds).exp())
-    p = _probabilities(graph, rules, against)
-    if rules.kind == "binary":
-        return positive.astype(np.int64), p
-    # The class with the most votes wins; exact ties go to the larger sum of scores.
-    weights = rules.vote_weights
-    first = graph("Where", positive, 0.0, weights)
-    votes = by_class(first, graph("Where", positive, weights, 0.0))
-    tied = graph("Equal", votes, votes.largest()[0])
-    sums = graph("Where", tied, by_class(-scores, scores), -np.inf)
-    return sums.largest()[1], p
+    if rules.kind == "votes":
+        # Exact ties go to the larger sum of scores.
+        weights = rules.vote_weights
+        lost = graph("Where", positive, 0.0, weights)
+        votes = by_class(lost, graph("Where", positive, weights, 0.0))
+        tied = graph("Equal", votes, votes.largest()[0])
+        sums = graph("Where", tied, by_class(-scores, scores), -np.inf)
+        return sums.largest()[1], votes.astype(kind)
+    q = graph("Reciprocal", by_class(odds, (-log_odds).exp()) + 1.0)
+    q = q / q.sum()
+    both = graph("Gather", q, first, axis=1) + graph("Gather", q, second, axis=1)
+    share = graph("Reciprocal", odds + 1.0)
+    p = by_class(both * share, both * (odds * share))
+    p = _tempered(graph, rules, p / p.sum()).astype(kind)
+    return p.largest()[1], p
 
 
 def _log_odds(
@@ -352,27 +363,9 @@ def _log_odds(
     return graph("Where", positive, above, below.clip(-MAX_LOG_ODDS, 0.0))
 
 
-def _probabilities(graph: _Graph, rules: Description, against: _Node) -> _Node:
-    """Return probabilities from odds against, by `votes.tempered`."""
-    p = graph("Reciprocal", against + 1.0)
-    if rules.temperature != 1:
-        raised = graph("Pow", p / p.largest()[0], 1 / rules.temperature)
-        p = graph("Max", raised, float(np.finfo(np.float64).tiny))
-    return p / p.sum()
-
-
-def _with_largest_at(graph: _Graph, p: _Node, winner: _Node, kind: Any) -> _Node:
-    """Move the largest probability to the winner of the votes.
-
-    In single precision this also breaks ties that are due to rounding.
-    """
-
-    def put(p: _Node, column: _Node, values: _Node) -> _Node:
-        return graph("ScatterElements", p, column, values, axis=1)
-
-    highest, leader = p.largest()
-    p = put(p, leader, graph("GatherElements", p, winner, axis=1))
-    held = graph("Equal", leader, winner)
-    # 0.75 eps times a number, added to it, gives the next larger number.
-    step = np.array([0.75 * np.finfo(kind).eps], dtype=kind)
-    return put(p, winner, graph("Where", held, highest, highest + highest * step))
+def _tempered(graph: _Graph, rules: Description, p: _Node) -> _Node:
+    """Return probabilities with a temperature, as by `votes.tempered`."""
+    if rules.temperature == 1:
+        return p
+    raised = graph("Pow", p / p.largest()[0], 1 / rules.temperature)
+    return raised / raised.sum()

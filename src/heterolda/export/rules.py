@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
-from heterolda.estimators.votes import OneVsAll, OneVsOne, vote_weights
+from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
@@ -28,13 +28,15 @@ EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
 class Description:
     """Linear rules, how they decide together, and facts about them."""
 
-    kind: str  # "binary", "votes" or "one-vs-all"
+    kind: str  # "binary", "pairs", "votes" or "one-vs-all"
     classes: NDArray[Any]
     coef: Array  # a positive score means the second class of a pair
     intercept: Array
-    vote_weights: Array  # of the pairs
+    vote_weights: Array  # of the pairs; empty if they do not vote
     curve: Curve  # log-odds of each rule as a function of its score
-    temperature: float  # divides the logarithms of probabilities
+    temperature: (
+        float  # divides the logarithms of probabilities, of two classes in curve
+    )
     powers: PowerTransformation | None  # of the features that the rules take
     center: Array  # mean of the features, or zero
     features: list[str] | None  # names and categories
@@ -81,13 +83,13 @@ def describe(model: Any) -> Description:
         )
     fitted._check_ready()
     committee, (coef, intercept, powers) = fitted._committee, fitted._rules
-    weights, kind = np.ones(len(coef)), "binary"
+    weights, kind = np.ones(0), "binary"
     if isinstance(committee, OneVsAll):
         kind = "one-vs-all"
+    elif fitted._votes():
+        kind, weights = "votes", committee.vote_weights
     elif isinstance(committee, OneVsOne):
-        kind = "votes"
-        error = committee.planes.error
-        weights = vote_weights(error, committee.n_classes, committee.voting)
+        kind = "pairs"
     return Description(
         kind=kind,
         classes=fitted.classes_,

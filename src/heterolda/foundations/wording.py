@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Strings that parameters accept.
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
 MULTICLASS = ("ovo", "ova")
-VOTINGS = ("weighted", "majority")
+VOTINGS = ("probability", "weighted", "majority")
 MISSING = ("error", "em")
 MISSING_IN_FILES = ("error", "drop", "em")
 PROJECTIONS = ("error", "chernoff", "fisher")

@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, clip, is_numpy, put_like, xp_of
+from heterolda.foundations.arrays import Array, Index, clip, is_numpy, put_like, xp_of
 from heterolda.kernels.votes import n_classes_of, pair_sums
 
 # Log-odds are clipped to this size, where exp is finite and positive.
 MAX_LOG_ODDS = 700.0
 # Log-odds at a positive score are at least this plus half of the curve's value, so
-# that argmax agrees with the sign of the score.
-MIN_LOG_ODDS = 1e-9
+# that argmax agrees with the sign of the score, in single precision, too.
+MIN_LOG_ODDS = 1e-6
 _LARGEST_RATIO = 1e307
+# Share of the classes, at most 1, whose rules are evaluated before all others are.
+_SHARE = 1 / 3
 
 
 class Curve(NamedTuple):
@@ -36,6 +38,14 @@ class Curve(NamedTuple):
     low: Array  # may be infinite, like high
     high: Array
     step: Array  # change per doubling of the score on each side, (2, n_pairs)
+
+    def over(self, temperature: float) -> Curve:
+        """Return the curve of the log-odds divided by a temperature."""
+        offset, slope, bend, step = (
+            values / temperature
+            for values in (self.offset, self.slope, self.bend, self.step)
+        )
+        return Curve(offset, slope, bend, self.low, self.high, step)
 
     def log_odds(self, scores: Any) -> Any:
         """Return log-odds at scores of shape (n_samples, n_pairs), with equal signs.
@@ -76,34 +86,93 @@ def _doublings(ratio: Any) -> Any:
 
 
 def couple(scores: Any, curve: Curve) -> Any:
-    """Return class probabilities from the scores of all pairs.
+    r"""Return class probabilities from the scores of all pairs.
 
-    p_i is proportional to 1 / (1 + sum over j of p_j / p_i), with the odds of the
-    pairs. This is exact if the pairs are consistent (Price, Knerr, Personnaz and
-    Dreyfus 1995).
+    With the log-odds :math:`x_{ij}` of class i over class j and the logistic function
+    :math:`\sigma`,
+
+    .. math::
+        q_i \propto \frac{1}{1 + \sum_{j \ne i} e^{-x_{ij}}}, \qquad
+        p_i \propto \sum_{j \ne i} (q_i + q_j)\, \sigma(x_{ij}),
+
+    where q sums to one, and is exact if the pairs are consistent (Price, Knerr,
+    Personnaz and Dreyfus 1995). A pair counts as much as its classes are plausible.
     """
     compiled = kernels.compiled is not None and is_numpy(scores)
     if not compiled or curve.bend.ndim > 1:
         return couple_log_odds(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(scores)))
-    inputs = kernels.ready(scores), None, None, None, None
-    kernels.compiled.couple(*inputs, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS, p, None)
+    _call(curve, p.shape[1], scores=scores, probabilities=p)
     return p
 
 
 def couple_log_odds(log_odds: Any) -> Any:
     """Return class probabilities from the log-odds of the second class of each pair."""
-    odds = xp_of(log_odds).exp(log_odds)
-    p = 1 / (1 + pair_sums(1 / odds, odds))
-    return p / xp_of(p).sum(p, axis=1, keepdims=True)
+    xp = xp_of(log_odds)
+    odds = xp.exp(log_odds)
+    q = 1 / (1 + pair_sums(1 / odds, odds))
+    q = q / xp.sum(q, axis=1, keepdims=True)
+    first, second = np.triu_indices(q.shape[1], 1)
+    both = xp.take(q, put_like(first, q), axis=1)
+    both = both + xp.take(q, put_like(second, q), axis=1)
+    share = 1 / (1 + odds)
+    p = pair_sums(both * (odds * share), both * share)
+    return p / xp.sum(p, axis=1, keepdims=True)
 
 
-def couple_rows(
-    X: Array, coef: Array, intercept: Array, weight: Array, curve: Curve
-) -> tuple[Array, Array]:
-    """Return class probabilities and votes of rows; needs the compiled kernels."""
-    p = np.empty((len(X), n_classes_of(weight)))
-    votes = np.empty_like(p)
-    inputs = None, kernels.ready(X), coef, intercept, weight
-    kernels.compiled.couple(*inputs, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS, p, votes)
-    return p, votes
+def couple_rows(X: Array, coef: Array, intercept: Array, curve: Curve) -> Array:
+    """Return class probabilities of rows; needs the compiled kernels."""
+    p = np.empty((len(X), n_classes_of(intercept)))
+    _call(curve, p.shape[1], coef, intercept, X=X, probabilities=p)
+    return p
+
+
+def pair_winners(
+    X: Array, coef: Array, intercept: Array, curve: Curve, guess: Array, margin: float
+) -> Index:
+    """Return the class of largest probability for each row, in C.
+
+    It is -1 where the next is within a factor `margin`, and where it takes all rules to
+    tell. Rules are evaluated class by class, beginning with a guess, until bounds for
+    all classes tell the winner.
+    """
+    k = n_classes_of(intercept)
+
+    def evaluate_next(winners: Index, **rows: Array) -> bool:
+        """Evaluate a class for each row without a winner; neighbors need equal ones."""
+        is_open = winners < 0
+        keys = np.where(is_open, rows["next"], k).astype(np.int16)
+        rows["order"], n_open = (
+            np.argsort(keys, kind="stable"),
+            np.count_nonzero(is_open),
+        )
+        search = margin, n_open
+        _call(curve, k, coef, intercept, search, winners=winners, **rows)
+        return n_open > 0
+
+    winners = np.full(len(X), -1)
+    evaluate_next(winners, X=X, next=guess)
+    left = np.flatnonzero(winners < 0)
+    state = np.tile([[1.0], [k - 1.0], [0.0], [1.0]], (len(left), 1, k))
+    rows = {"X": X[left], "next": guess[left], "state": state}
+    found = winners[left]
+    for _ in range(int(k * _SHARE)):
+        if not evaluate_next(found, **rows):
+            break
+    winners[left] = found
+    return winners
+
+
+def _call(
+    curve: Curve,
+    n_classes: int,
+    coef: Array | None = None,
+    intercept: Array | None = None,
+    search: tuple[float, int] = (1.0, 0),
+    **arrays: Array,
+) -> None:
+    """Call the kernel; `search` has the margin and the number of rows."""
+    names = "scores", "X", "probabilities", "order", "next", "state", "winners"
+    scores, X, p, *rest = (kernels.ready(arrays.get(name)) for name in names)
+    rules = coef, intercept, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS
+    kernels.compiled.couple(*rules, scores, X, p, n_classes, *search, *rest)

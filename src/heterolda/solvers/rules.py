@@ -171,11 +171,6 @@ class Rules:
         intercept, means = self.intercept - threshold, self.means - threshold
         return replace(self, intercept=intercept, means=means)
 
-    def without_pair_facts(self) -> Rules:
-        """Return the rules without the properties of the pairs."""
-        none: dict[str, Any] = {f.name: None for f in fields(self) if f.default is None}
-        return replace(self, **none)
-
     def take(self, pairs: Index | Mask) -> Rules:
         """Select pairs by index or mask."""
         return self._each(lambda column: column[pairs], self)

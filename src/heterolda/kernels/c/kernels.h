@@ -12,8 +12,7 @@
     ENTRY(ordered_scores) \
     ENTRY(rule_counts) \
     ENTRY(smoothed_path) \
-    ENTRY(solve_pairs) \
-    ENTRY(vote_winners)
+    ENTRY(solve_pairs)
 
 #define DECLARED(name) \
     PyObject *py_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
