@@ -2,8 +2,8 @@
 A classifier in C
 =================
 
-Export a fitted model to a C header that needs no library, and no memory except for its
-constants, so it runs on a microcontroller.
+Export a fitted model to a C header that needs only ``expf`` of the library of C, and
+little memory except for its constants, so it runs on a microcontroller.
 """
 
 import shutil
@@ -52,7 +52,7 @@ def decide(rows):
     if compiler is None:
         return model.predict(rows)
     (folder / "main.c").write_text(program)
-    command = [compiler, "-O2", "-o", "main", "main.c"]
+    command = [compiler, "-O2", "-o", "main", "main.c", "-lm"]
     subprocess.run(command, cwd=folder, check=True)
     floats = rows.astype(np.float32).tobytes()
     run = subprocess.run([folder / "main"], input=floats, capture_output=True)

@@ -16,13 +16,15 @@ from heterolda import GaussianLinearDiscriminant, LocalNeighborhoodSearch
 from heterolda.experiments.datasets import load_dataset
 from heterolda.experiments.paper import printed_row
 
-START = GaussianLinearDiscriminant(solver="fixed-point", guard=False, shrinkage=0.0)
+START = GaussianLinearDiscriminant(
+    solver="fixed-point", guard=False, shrinkage=0.0, voting="weighted"
+)
 MODELS = {
     "pairwise-lda": clone(START).set_params(solver="fisher"),
     "c-hld": clone(START).set_params(solver="c-hld"),
     "algorithm-1": START,
     "gld": clone(START).set_params(solver="global"),
-    "algorithm-2": LocalNeighborhoodSearch(START),
+    "algorithm-2": LocalNeighborhoodSearch(START, voting="weighted"),
 }
 # By how many per cent the accuracies of one trial may differ.
 WITHIN = {"vowels": 1.6, "zernike": 1.6, "spambase": 0.6, "wine_white": 0.6}
