@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import astuple
 
 import numpy as np
@@ -17,8 +18,10 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda.cli import fitting
+from heterolda.cli.messages import StatusLine
 from heterolda.estimators.held_out import held_out
 from heterolda.foundations.draws import RowDraws
+from heterolda.foundations.threads import stages
 from heterolda.statistics import samples
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -117,8 +120,10 @@ SETTINGS = {
 def test_options_are_the_parameters_of_the_estimator(frame, tmp_path, options):
     model = fitted(frame, tmp_path, *options.split())
     assert_same(model, SETTINGS[options].fit(frame[FEATURES], frame["kind"]), frame)
-    inner = getattr(model, "estimator_", model)
-    assert inner.statistics_.feature_names.tolist() == FEATURES
+    assert model.feature_names_in_.tolist() == FEATURES
+    if "--recommended" not in options:
+        inner = getattr(model, "estimator_", model)
+        assert inner.statistics_.feature_names.tolist() == FEATURES
 
 
 def test_a_bound_of_one_class(rng, tmp_path):
@@ -202,25 +207,22 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert succeed("evaluate", path, "-", "--target", "sort", stdin=other) == shown
 
 
-def test_the_recommended_model_is_compared_with_lda(rng, tmp_path):
-    model = fitted(make_frame(rng, 80, KINDS[:2]), tmp_path, "--recommended")
-    judgement = model.fit_record_.judgement
-    assert judgement.accuracy == pytest.approx(1 - model.held_out_error_)
-    assert 0.5 < judgement.lda_accuracy <= 1
-    assert judgement.n_rows == 80
-
-
-@pytest.mark.parametrize("refine", [False, True])
-def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, refine):
+@pytest.mark.parametrize("option", ["--cv=4", "--refine", "--recommended"])
+def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, option):
     frame = frame.assign(times=rng.integers(1, 3, len(frame)))
     data = write(frame, tmp_path / "data.parquet")
-    arguments = [*CHOSEN, "--sample-weight", "times", "--cv", "4"]
-    arguments += ["--refine"] if refine else []
+    arguments = [*CHOSEN, "--sample-weight", "times", "--cv", "4", option]
     shown = succeed("fit", data, *arguments, "-o", tmp_path / "m.json")
-    model = LocalNeighborhoodSearch() if refine else plain()
+    model = {
+        "--cv=4": plain(),
+        "--refine": LocalNeighborhoodSearch(),
+        "--recommended": heterolda.recommended(),
+    }[option]
     X, y, w = (frame[part].to_numpy() for part in (FEATURES, "kind", "times"))
     expected = held_out(model.fit(X, y, w), X, y, w, n_folds=4)[0]
-    record = heterolda.load(tmp_path / "m.json").fit_record_.judgement
+    fit_record = heterolda.load(tmp_path / "m.json").fit_record_
+    assert fit_record.n_rows == w.sum()
+    record = fit_record.judgement
     assert record.method == expected.method
     assert_allclose(astuple(record)[1:], astuple(expected)[1:], rtol=1e-9)
     assert f"{w.sum()} rows): {100 * expected.accuracy:.2f} %; LDA on the same" in shown
@@ -256,15 +258,26 @@ def test_of_many_rows_the_recommended_model_takes_a_sample(
 ):
     data, path = write(frame, tmp_path / "data.csv"), tmp_path / "m.json"
     monkeypatch.setattr(fitting, "MAX_ROWS", 100)
-    means = []
+    rules = []
     for seed in "001":
         options = *CHOSEN, "--recommended", "--seed", seed, "--out", path
         result = invoke("fit", data, *options)
         assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
-        stats = heterolda.load(path).estimator_.statistics_
-        assert stats.weights.sum() == 100
-        means.append(stats.means.tolist())
-    assert means[0] == means[1] != means[2]
+        model = heterolda.load(path)
+        assert model.fit_record_.n_rows == 100
+        rules.append(model.coef_.tolist())
+    assert rules[0] == rules[1] != rules[2]
+
+
+def test_a_terminal_shows_each_stage_of_a_fit(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with StatusLine() as status:
+        status.doing("reading")("3 rows", np.nan)
+        stages()("descending")  # at once, as it may take long
+        status("cross-validating", 0.5)
+        stages()("descending again")
+    shown = capsys.readouterr().err.split("\r\x1b[K")
+    assert [text for text in shown if text] == ["reading: 3 rows", "descending"]
 
 
 def test_warnings_are_plain_notes_and_said_once(rng, tmp_path):

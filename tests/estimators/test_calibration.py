@@ -26,8 +26,7 @@ GLD = GaussianLinearDiscriminant
 
 def log_odds_of(scores, second, weight=None):
     weight = np.ones(len(scores)) if weight is None else weight
-    codes = second.astype(np.intp)
-    odds = fitted_log_odds(scores[:, None], codes, weight, np.array([[0, 1]]))
+    odds = fitted_log_odds([(scores, second, weight)])
     return odds.offset[:, 0], odds.slope[:, 0]
 
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
+from heterolda import SmoothedLinearDiscriminant as SLD
 from heterolda.estimators.held_out import NoAccuracyError, held_out, held_out_parts
 from heterolda.foundations.draws import RowDraws, folds_of
 from heterolda.solvers.fisher import PooledLDA
@@ -70,6 +71,8 @@ def test_small_classes_count_as_wrong_or_cannot_be_judged(make_classes):
         assert right[:, y[few] == 0].mean() > 0.5
         # The priors are those given in the fold without the third class, too.
         assert right[:, y[few] == 1].any() == (not settings)
+    _, right = held_out(SLD(priors=[0.4, 0.4, 0.2]).fit(X[few], y[few]), X[few], y[few])
+    assert right[0].mean() > 0.5
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])
     model = GLD(shrinkage=0).fit(X[few], y[few])

@@ -1,7 +1,8 @@
-"""The discriminant of smoothed rows, and what it chooses on held-out rows."""
+"""The discriminant of smoothed rows: one fit, its odds and its attributes."""
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,8 @@ from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
-from heterolda.estimators import smoothed
-from heterolda.estimators.width_choice import _Contest, held_out_folds
+from heterolda.estimators import one_fit
 from heterolda.statistics.power import FARTHEST
-from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.SmallClassWarning", "ignore::heterolda.TrivialRuleWarning"
@@ -29,20 +28,13 @@ def four(make_classes):
     return np.sign(X) * np.abs(X) ** 1.5, np.array(["a", "b", "c", "dd"])[y]
 
 
-@pytest.fixture
-def pair(make_classes):
-    """Two classes that are neither normal nor separable."""
-    X, y = make_classes(n_classes=2, n=80, d=3, spread=0.7)
-    return np.sign(X) * np.abs(X) ** 1.5, y
-
-
 def unit(model):
     """Return rules whose normals have length one."""
     size = np.linalg.norm(model.coef_, axis=1)
     return np.column_stack([model.coef_, model.intercept_]) / size[:, None]
 
 
-@pytest.mark.parametrize("shrinkage", ["cv", (0.4, 0.2)])
+@pytest.mark.parametrize("shrinkage", [None, "cv", (0.4, 0.2)])
 def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     model = SmoothedLinearDiscriminant(1, transformation=None, shrinkage=shrinkage)
     other = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)
@@ -50,101 +42,102 @@ def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     other.fit(*four)
     assert_allclose(unit(model), unit(other), rtol=0, atol=1e-9)
     assert_allclose(model.smoothed_error_, other.bayes_error_)
-    assert model.width_ == 1
+    assert_array_equal(model.widths_, 1)
+    assert_allclose(model.gap_, other.gap_)
+    assert np.isfinite(model.gap_).all()
+    assert not model.ridge_weights_.any()
+    assert np.isnan(model.set_params(width=0.9).fit(*four).gap_).all()
 
 
-def test_the_path_has_all_candidates_and_rules_are_means_of_the_best(pair, monkeypatch):
-    model = SmoothedLinearDiscriminant().fit(*pair)
-    widths = [row["width"] for row in model.path_ if row["width"]]
-    assert (widths[0], widths[-1]) == (1, 0.002)
-    assert widths == sorted(widths, reverse=True)
-    assert_allclose(sum(row["weight"] for row in model.path_), 1)
-    best = min(row["error"] for row in model.path_)
-    assert best in [row["error"] for row in model.path_ if row["weight"]]
-    of_width = next(row for row in model.path_ if row["width"] == model.width_)
-    assert of_width["error"] == min(r["error"] for r in model.path_ if r["width"])
-    apart = SmoothedLinearDiscriminant().fit(pair[0] + 99 * pair[1][:, None], pair[1])
-    assert apart.width_ == 1  # the largest of equally good ones
-    monkeypatch.setattr(smoothed, "RIDGES", ())
-    model = SmoothedLinearDiscriminant(transformation=None).fit(*pair)
-    chosen = [row["width"] for row in model.path_ if row["weight"]]
-    single = [
-        SmoothedLinearDiscriminant(width, transformation=None).fit(*pair).coef_
-        for width in chosen
-    ]
-    assert_allclose(model.coef_, np.mean(single, axis=0), rtol=1e-3, atol=1e-4)
+def test_auto_follows_the_rows_per_coefficient_and_a_number_is_the_width(four, rng):
+    X, y = four
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert_allclose(model.widths_, 1.75 * np.sqrt(4 / 100))
+    few = SmoothedLinearDiscriminant().fit(X[::8], y[::8])
+    assert_allclose(few.widths_, np.minimum(1.75 * np.sqrt(4 / 13), 0.85), atol=0.1)
+    assert_allclose(few.ridge_weights_, 0.5)
+    assert few.n_iter_.any()
+    model.set_params(width=0.3).fit(X, y)
+    assert_array_equal(model.widths_, 0.3)
+    assert not model.ridge_weights_.any()
+    # Weights count as copies for widths; a wide table has as many coefficients as rows.
+    weights = rng.integers(1, 4, len(y))
+    weighted = SmoothedLinearDiscriminant().fit(X, y, sample_weight=weights)
+    copies = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    assert_allclose(weighted.widths_, SmoothedLinearDiscriminant().fit(*copies).widths_)
+    wide = SmoothedLinearDiscriminant().fit(rng.normal(size=(40, 90)), y[:40] == y[0])
+    assert_allclose((wide.widths_, wide.ridge_weights_), [[0.85], [0.5]])
 
 
-def test_candidates_within_a_standard_error_are_averaged():
-    rows = Rows(np.zeros((100, 1)), np.zeros(100, int), None, np.arange(2))
-    contest = _Contest(rows, np.zeros(100, int), np.ones(100), [])
-    best = np.arange(100) < 10
-    near, far = best.copy(), best.copy()  # both differ in 16 rows, by 4 deviations
-    near[[*range(3, 10), *range(20, 29)]] ^= True
-    far[[*range(5), *range(20, 31)]] ^= True
-    vars(contest)["each_wrong"] = np.array([far, best, near])
-    every = np.ones(100, bool)
-    assert contest.near_best(every).tolist() == [1, 2]
-    assert contest.is_clearly_better(best, far, every)
-    assert not contest.is_clearly_better(best, near, every)
-    tied, more = best[::-1], best | (np.arange(100) // 4 == 5)
-    vars(contest)["each_wrong"] = np.array([tied, best, more])
-    contest.cost[best] -= 1e-15  # rounding does not decide which of two is the best
-    assert contest.near_best(every).tolist() == [0, 1, 2]
+def test_left_out_errors_are_near_those_of_new_rows(rng):
+    """Of the rule with a ridge, from 4 to 16 rows per feature; below, optimistic."""
+    gaps, gains = [], []
+    for n in (40, 80, 160) * 10:
+        y = np.arange(n + 1000) % 2
+        X = rng.standard_t(4, size=(len(y), 10)) + 0.4 * y[:, None]
+        model = SmoothedLinearDiscriminant(transformation=None).fit(X[:n], y[:n])
+        truth = 1 - model.score(X[n:], y[n:])
+        gaps.append(model.left_out_error_[0] - truth)
+        gains.append(model.left_out_error_[0] - (1 - model.score(X[:n], y[:n])))
+    assert np.mean(gains) > 0.02
+    assert abs(np.mean(gaps)) < 0.03
 
 
-def test_each_fold_is_predicted_by_what_the_others_choose(pair, monkeypatch):
-    counted, near_best = [], _Contest.near_best
-
-    def watched(contest, mask):
-        counted.append(mask)
-        return near_best(contest, mask)
-
-    monkeypatch.setattr(_Contest, "near_best", watched)
-    SmoothedLinearDiscriminant(transformation=None).fit(*pair)
-    assert_allclose(sorted(np.mean(counted, axis=1)), [0.8] * 5 + [1], atol=0.02)
-    assert np.sum(counted[:5], axis=0).tolist() == [4] * len(pair[1])
-
-
-@pytest.mark.check
-def test_the_estimate_is_the_truth(rng):
-    """Also of noise: the fewest errors of all candidates would be too good."""
-    off, deviations = [], []
-    for apart in (0.0, 0.7):
-        for _ in range(20):
-            y = rng.permutation(np.arange(2200) % 2)
-            X = rng.standard_t(3, size=(2200, 4)) * [1, 2, 1, 1] + apart * y[:, None]
-            model = SmoothedLinearDiscriminant().fit(X[:200], y[:200])
-            truth = 1 - model.score(X[200:], y[200:])
-            off.append(model.held_out_error_ - truth)
-            deviations.append(np.sqrt(truth * (1 - truth) * (1 / 200 + 1 / 2000)))
-        assert np.abs(off).max() < 4 * np.max(deviations)
-        assert abs(np.mean(off)) < 3 * np.mean(deviations) / np.sqrt(len(off)) + 0.01
+def test_few_rows_decide_whether_features_keep_their_powers(rng):
+    # A lone feature that is skewed, and one whose power would hide a tail that tells.
+    y = np.arange(60) % 2
+    skewed = np.exp(2 * rng.normal(size=(60, 3)) + y[:, None])
+    assert SmoothedLinearDiscriminant().fit(skewed, y).transformation_ is not None
+    plain = rng.normal(size=(60, 3)) + 0.8 * y[:, None]
+    plain[:, 0] *= np.where(rng.random(60) < 0.1, 30, 1)
+    both = [SmoothedLinearDiscriminant(transformation=t) for t in ("auto", None)]
+    one = both[0].fit(plain, y)
+    if one.transformation_ is None:
+        assert_array_equal(one.coef_, both[1].fit(plain, y).coef_)
 
 
-def test_classes_too_small_to_hold_out(rng):
-    for sizes in ((40, 30, 1, 1), (50, 1), (1, 1, 30)):
+def test_a_sample_of_very_many_rows_takes_part(rng, monkeypatch):
+    y = np.arange(9000) % 3
+    X = rng.exponential(size=(9000, 3)) + 0.8 * y[:, None] * [1, 0, -1]
+    settings = {"width": 0.1, "transformation": None}
+    every = SmoothedLinearDiscriminant(**settings).fit(X, y)
+    monkeypatch.setattr(one_fit, "_MAX_ROWS", 400)
+    some = SmoothedLinearDiscriminant(**settings).fit(X, y)
+    assert not np.array_equal(some.coef_, every.coef_)
+    assert_allclose(unit(some), unit(every), atol=0.3)
+    assert_allclose(some.score(X, y), every.score(X, y), atol=0.01)
+
+
+def test_classes_features_and_weights_of_all_kinds(rng):
+    """Probabilities are finite, without a warning of NumPy."""
+    kinds = []
+    for sizes in ((40, 30, 1, 1), (50, 1), (1, 1, 30), (2, 2), (30, 30)):
         y = np.repeat(np.arange(len(sizes)), sizes)
         X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
-        model = SmoothedLinearDiscriminant().fit(X, y)
-        assert np.isfinite(model.predict_proba(X)).all()
-        assert np.isfinite(model.held_out_error_)
-    # No row at all can be held out.
-    X, y = rng.normal(size=(4, 2)), np.array([0, 0, 1, 1])
-    model = SmoothedLinearDiscriminant().fit(X, y)
-    assert np.isnan(model.held_out_error_)
-    assert model.width_ == 1
-    assert np.isfinite(model.predict_proba(X)).all()
+        kinds += [(X, y), (X[:, :1], y), (X + 1e3 * y[:, None], y)]
+        kinds += [(np.hstack([X, X, X[:, :1] * 0 + 3]), y)]
+        kinds += [(rng.normal(size=(len(y), len(y))), y)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for X, y in kinds:
+            for width in ("auto", 1, 0.02):
+                model = SmoothedLinearDiscriminant(width).fit(X, y)
+                p = model.predict_proba(np.vstack([X, 50 * X]))
+                assert np.isfinite(p).all()
+                assert_allclose(p.sum(axis=1), 1)
+                assert np.isfinite(model.smoothed_error_).all()
+                assert np.all(
+                    (model.left_out_error_ >= 0) & (model.left_out_error_ <= 1)
+                )
 
 
-def test_many_rows_are_held_out_in_fewer_folds(rng):
-    for n, n_folds, n_parts in ((300, 5, 5), (2400, 3, 3), (9000, 2, 3)):
-        rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None, np.arange(2))
-        fold = held_out_folds(rows)
-        for f in range(n_folds):
-            own = np.bincount(rows.codes[fold == f])
-            assert_allclose(own, n / n_parts / 2, atol=1)
-        assert fold.max() == n_folds - 1
+def test_stages_are_printed(four, capsys):
+    SmoothedLinearDiscriminant().fit(*four)
+    assert not capsys.readouterr().out
+    SmoothedLinearDiscriminant(verbose=1).fit(*four)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "estimating powers of the features"
+    assert lines[-1] == "fitting log-odds to left-out rows"
 
 
 def test_features_stay_as_they_are_where_more_of_them_vary_than_there_are_rows(rng):
@@ -165,7 +158,7 @@ def test_priors_weigh_the_errors_and_probabilities_are_calibrated(rng):
     X, y = X[1000:], y[1000:]
     assert equal.score(X[y], y[y]) > plain.score(X[y], y[y]) + 0.1
     missed = [1 - equal.score(X[part], y[part]) for part in (y, ~y)]
-    assert_allclose(equal.held_out_error_, np.mean(missed), atol=0.1)
+    assert_allclose(equal.left_out_error_, np.mean(missed), atol=0.1)
     assert_allclose(equal.priors_, 0.5)
     p = plain.predict_proba(X)[:, 1]
     for low in np.arange(0.1, 0.9, 0.2):
@@ -264,5 +257,6 @@ def test_an_outlier_is_brought_closer(rng):
     model = SmoothedLinearDiscriminant().fit(broken, y)
     assert model.transformation_._powers.has_outliers(broken)
     assert model.score(X, y) > SmoothedLinearDiscriminant().fit(X, y).score(X, y) - 0.02
-    plain = model.transformation_._powers.without_powers().apply(broken)
-    assert_allclose(np.abs(plain).max(), FARTHEST)
+    powers = model.transformation_
+    powers.lambdas_ = np.ones(2)
+    assert_allclose(np.abs(powers.transform(broken)).max(), FARTHEST)

@@ -235,7 +235,7 @@ def test_files_hold_no_rows_of_the_data(path, rng):
         assert not np.isin(np.round(rows, 9), held).any()
 
 
-@pytest.mark.parametrize("name", ["recommended", "missing", "bound, missing", "frames"])
+@pytest.mark.parametrize("name", ["search", "missing", "bound, missing", "frames"])
 def test_without_statistics_a_model_predicts_and_says_what_it_lacks(
     name, make_classes, path
 ):
@@ -417,7 +417,12 @@ EDITS = {
         ("estimator_.estimator", "LocalNeighborhoodSearch", "must be one of"),
         ("history_", [], "one entry or more"),
     ],
-    "powers": [("transformation_.scale.1", 0.0, "finite numbers above 0")],
+    "powers": [
+        ("transformation_.scale.1", 0.0, "finite numbers above 0"),
+        ("widths_.0", 0.0, "above 0 to 1"),
+        ("ridge_weights_.0", 0.6, "from 0 to 0.5"),
+        ("left_out_error_", [0.5], "must have 6 entries"),
+    ],
     "bound on the model": [("votes.voting", "weighted", "not those of 2 classes")],
     "bound": [
         ("bound_.label", "third", "label must be"),

@@ -45,7 +45,7 @@ def graph_of(name, dtype):
 @pytest.mark.parametrize("name", MODELS)
 def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
     model = fitted(name)
-    X = random_rows(model, 2000, rng)
+    X = random_rows(name, 2000, rng)
     if name == "digits-majority":  # sums of votes
         votes = run_graph(graph_of(name, "float64"), X)[1]
         np.testing.assert_array_equal(votes, np.rint(model.decision_function(X)))
@@ -70,7 +70,7 @@ def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
 def test_log_odds_have_their_limits(name, factor, rng):
     """Next to none, they still decide; beyond any measure, they are finite."""
     model = scaled(name, factor)
-    X = random_rows(model, 500, rng)
+    X = random_rows(name, 500, rng)
     clear = certain(model, X, ERRORS["float64"](model, X))
     assert clear.mean() > 0.1
     p = run_graph(to_onnx(model, dtype="float64"), X)[1]
@@ -83,7 +83,7 @@ def test_log_odds_have_their_limits(name, factor, rng):
 def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, rng):
     """Single precision makes many probabilities equal that are not."""
     model = fitted(name)
-    X = random_rows(model, 500, rng)
+    X = random_rows(name, 500, rng)
     w, b = model.coef_[0], model.intercept_[0]
     X -= np.outer(X @ w + b, w / (w @ w))  # on the first threshold, up to rounding
     for dtype in ("float32", "float64"):
@@ -95,7 +95,7 @@ def test_largest_probability_is_that_of_the_label_next_to_thresholds(name, rng):
 @pytest.mark.parametrize("opset", [13, 18, skl2onnx.__max_supported_opset__])
 def test_old_and_new_opsets(opset, rng):
     model = fitted("four-smoothed")
-    X = random_rows(model, 50, rng)
+    X = random_rows("four-smoothed", 50, rng)
     graph = skl2onnx.to_onnx(
         model, X[:1], options={"zipmap": False}, target_opset=opset
     )
@@ -138,7 +138,7 @@ def test_booleans_and_whole_numbers_become_integers(make_classes):
 
 def test_skl2onnx_converts_with_its_own_options_and_types(rng):
     model = fitted("digits")
-    X = random_rows(model, 30, rng).astype(np.float32)
+    X = random_rows("digits", 30, rng).astype(np.float32)
     label, maps = run_graph(skl2onnx.to_onnx(model, X[:1]), X)
     np.testing.assert_array_equal(label, model.predict(X))
     assert list(maps[0]) == model.classes_.tolist()

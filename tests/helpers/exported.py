@@ -207,13 +207,14 @@ def scaled(name, factor):
     return model
 
 
-def random_rows(model, n, rng):
+def random_rows(name, n, rng):
     """Rows near those that a model was fitted to, all of them different."""
-    statistics = getattr(model, "estimator_", model).statistics_
-    k = rng.integers(statistics.n_classes, size=n)
-    deviations = np.sqrt(np.diagonal(statistics.covariances(), axis1=1, axis2=2))
-    noise = rng.normal(size=(n, statistics.n_features))
-    return statistics.means[k] + deviations[k] * noise
+    X, y = data(name.partition("-")[0])
+    parts = [X[y == label] for label in np.unique(y)]
+    means = np.array([part.mean(axis=0) for part in parts])
+    deviations = np.array([part.std(axis=0, ddof=1) for part in parts])
+    k = rng.integers(len(parts), size=n)
+    return means[k] + deviations[k] * rng.normal(size=(n, X.shape[1]))
 
 
 def errors_in_double(model, X):

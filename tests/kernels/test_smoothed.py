@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from heterolda import kernels as package
@@ -49,7 +49,7 @@ def start_of(rows):
 def test_minima_are_those_of_a_general_optimizer(rng, kind):
     rows = draw(rng, kind=kind, apart=0.5)
     settings = {"tol": 1e-13, "max_iter": 500}
-    rules, values = smoothed_path(rows, WIDTHS[:2], start_of(rows), **settings)
+    rules, values, _ = smoothed_path(rows, WIDTHS[:2], start_of(rows), **settings)
     for h, rule, value in zip(WIDTHS, rules, values, strict=False):
         best = minimize(lambda v, h=h: OBJECTIVES[kind](rows, h, v)[0], rule)
         assert_allclose(value, best.fun, rtol=1e-8)
@@ -61,12 +61,13 @@ def test_compiled_descent_is_the_one_in_numpy(rng, monkeypatch, kind):
     for n, r in product((3, 8, 257, 600), (1, 4, 9)):
         rows = draw(rng, n, r, kind=kind)
         settings = WIDTHS[:2], start_of(rows)
-        rules, values = smoothed_path(rows, *settings, tol=1e-9, max_iter=10)
+        rules, values, n_iter = smoothed_path(rows, *settings, tol=1e-9, max_iter=10)
         with monkeypatch.context() as without:
             without.setattr(package, "compiled", None)
             plain = smoothed_path(rows, *settings, tol=1e-9, max_iter=10)
         assert_allclose(values, plain[1], rtol=1e-6, atol=1e-9)
         assert_allclose(rules, plain[0], rtol=1e-4, atol=1e-6)
+        assert_array_equal(n_iter, plain[2])
 
 
 @pytest.mark.usefixtures("kernels")
@@ -75,7 +76,8 @@ def test_rules_of_separable_classes_settle(rng):
     moments = np.array([9.0, 1]), *rows.moments[1:]
     rows = PairRows(rows.columns, 20, rows.share, moments)
     widths = np.geomspace(0.7, 0.002, 12)
-    rules, values = smoothed_path(rows, widths, start_of(rows), tol=1e-9, max_iter=300)
+    settings = {"tol": 1e-9, "max_iter": 300}
+    rules, values, n_iter = smoothed_path(rows, widths, start_of(rows), **settings)
     assert np.isfinite(rules).all()
     assert np.isfinite(values).all()
     u, w0 = rules[-1, :2], rules[-1, 2]
@@ -84,6 +86,7 @@ def test_rules_of_separable_classes_settle(rng):
     assert (side * (scores - w0)).min() > 0
     # Far on the right sides of all rows, a rule stays.
     settled = np.flatnonzero(values < -30)[0]
+    assert not n_iter[settled + 1 :].any()
     rules /= np.linalg.norm(rules, axis=1, keepdims=True)
     assert_allclose(rules[-1], rules[settled], rtol=1e-12)
 
@@ -92,5 +95,5 @@ def test_rules_of_separable_classes_settle(rng):
 def test_numbers_that_are_not_finite_come_to_an_end(rng):
     rows = draw(rng)
     rows.columns[0, 0] = np.nan
-    rules, _ = smoothed_path(rows, WIDTHS, start_of(rows), tol=1e-6, max_iter=50)
+    rules, *_ = smoothed_path(rows, WIDTHS, start_of(rows), tol=1e-6, max_iter=50)
     assert rules.shape == (4, 5)

@@ -1,4 +1,4 @@
-"""The path from the Gaussian optimum to the fewest training errors."""
+"""Rules of pairs in one fit, and their scores of left-out rows."""
 
 import numpy as np
 import pytest
@@ -8,36 +8,39 @@ from sklearn.linear_model import LogisticRegression
 
 from heterolda.search import smoothed
 from heterolda.search.algorithm2 import paper_search
-from heterolda.search.smoothed import WIDTHS, Path, ridge_rules, smoothed_rules
+from heterolda.search.left_out_scores import line_of
+from heterolda.search.smoothed import (
+    RIDGE,
+    ClassRows,
+    crowding,
+    ridge_weights_of,
+    widths_of,
+)
 from heterolda.solvers import Global, Moments, all_pairs, solve
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 
-ALL = np.array(WIDTHS)
 
-
-def rows_of(X, y, weights=None):
-    return Rows(X, np.asarray(y, np.int64), weights, np.unique(y))
-
-
-def moments_of(rows):
+def classes_of(X, y, weights=None):
+    rows = Rows(X, np.asarray(y, np.int64), weights, np.unique(y))
     stats = ClassStatistics.from_rows(rows)
-    priors = stats.weights / stats.weights.sum()
-    pairs = all_pairs(stats.n_classes)
+    priors, pairs = stats.weights / stats.weights.sum(), all_pairs(stats.n_classes)
     covariances = stats.covariances(0.1)
-    return Moments(stats.means, covariances, priors, stats.weights, pairs)
+    moments = Moments(stats.means, covariances, priors, stats.weights, pairs)
+    return ClassRows.of(rows, moments, solve(moments, Global()), X.std(axis=0))
 
 
-def path_of(X, y, weights=None, widths=ALL):
-    rows = rows_of(X, y, weights)
-    moments = moments_of(rows)
-    return smoothed_rules(rows, moments, solve(moments, Global()), widths)
+def fit(X, y, width, ridge=0.0, *, pair=0, weights=None, leave_out=False):
+    return classes_of(X, y, weights).fit(pair, width, ridge, leave_out=leave_out)
 
 
-def unit(path):
-    """Return rules whose normals have length one."""
-    size = np.linalg.norm(path.coef, axis=2)
-    return path.coef / size[..., None], path.intercept / size
+def unit(plane):
+    return plane / np.linalg.norm(plane[:-1])
+
+
+def two_classes(rng, n, d, apart=1.0):
+    y = np.arange(n) % 2
+    return rng.standard_t(3, size=(n, d)) + apart * y[:, None], y
 
 
 def test_small_widths_have_no_more_training_errors_than_algorithm_2(rng):
@@ -48,62 +51,61 @@ def test_small_widths_have_no_more_training_errors_than_algorithm_2(rng):
         draw = rng.normal if k % 2 else lambda size: rng.standard_t(2, size=size)
         X = draw(size=(200, d)) * rng.uniform(0.3, 2, (2, d))[y]
         X += y[:, None] * rng.normal(0.5, 0.5, d)
-        path = path_of(X, y)
-        scores = X @ path.coef[:, 0].T + path.intercept[:, 0]
-        fewest = np.sum((scores > 0) != (y == 1)[:, None], axis=0).min()
-        start = np.append(path.intercept[0, 0], -path.coef[0, 0])
-        wins += fewest <= paper_search(X, y == 0, None, start).errors
+        planes = [fit(X, y, h).plane for h in (1.0, 0.1, 0.03, 0.002)]
+        wrong = [np.sum((X @ v[:-1] + v[-1] > 0) != (y == 1)) for v in planes]
+        start = np.append(planes[0][-1], -planes[0][:-1])
+        wins += min(wrong) <= paper_search(X, y == 0, None, start).errors
     assert wins >= 25
 
 
-def test_the_first_rule_is_the_optimum_and_errors_are_the_formula(rng, make_classes):
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_width_1_is_the_optimum_and_errors_are_the_formula(make_classes, ridge):
     X, y = make_classes(n_classes=4, n=40, d=3)
     X, y = np.concatenate([X, X[y == 3] + 1]), np.append(y, [3] * 40)
-    rows = rows_of(X, y)
-    moments = moments_of(rows)
-    optimum = solve(moments, Global())
-    path = smoothed_rules(rows, moments, optimum, ALL)
-    assert_allclose(path.error[0], optimum.error)
-    pair = (y == 1) | (y == 3)  # scores have a mean size of one
-    sizes = np.abs(X[pair] @ path.coef[:, 4].T + path.intercept[:, 4])
-    assert_allclose(sizes.mean(axis=0), 1)
-    one = Path(optimum.coef[None], optimum.intercept[None], optimum.error[None])
-    for actual, expected in zip(unit(path), unit(one), strict=True):
-        assert_allclose(actual[0], expected[0], atol=1e-12)
+    rows = classes_of(X, y)
+    moments, optimum = rows.moments, rows.optimum
     for pair, (i, j) in enumerate(moments.pairs):
-        for h, coef, w0, error in zip(
-            *(ALL, path.coef[:, pair], path.intercept[:, pair], path.error[:, pair]),
-            strict=True,
-        ):
-            total, w = 0.0, -coef
+        one = rows.fit(pair, 1.0, 0.0, leave_out=False)
+        best = np.append(optimum.coef[pair], optimum.intercept[pair])
+        assert_allclose(unit(one.plane), unit(best))
+        assert_allclose((one.error, one.n_iter), (optimum.error[pair], 0))
+        for h in (0.6, 0.1):
+            result = rows.fit(pair, h, ridge, leave_out=False)
+            w, w0, total = -result.plane[:-1], result.plane[-1], 0.0
             p, q = moments.pair_priors[pair]
             for k, side, prior in ((i, 1, p), (j, -1, q)):
                 m, sigma = moments.means[k], np.sqrt(w @ moments.covariances[k] @ w)
                 s = m @ w + np.sqrt(1 - h * h) * (X[y == k] - m) @ w
                 total += ndtr(side * (w0 - s) / (h * sigma)).mean() * prior
-            assert_allclose(total, error, rtol=1e-6, atol=1e-12)
+            assert_allclose(result.error, total, rtol=1e-5)
+            # Scores, which begin with the first class, have a mean size of one.
+            both = np.concatenate([X[y == i], X[y == j]])
+            assert_allclose(result.scores, w0 - both @ w)
+            first, second = np.split(np.abs(result.scores), [np.sum(y == i)])
+            assert ridge or p * first.mean() + q * second.mean() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_affine_maps_change_nothing(rng, make_classes, n_classes):
-    X, y = make_classes(n_classes=n_classes, n=50, d=3, spread=0.8)
+def test_affine_maps_change_nothing_and_copies_are_weights(rng, make_classes):
+    X, y = make_classes(n_classes=4, n=50, d=3, spread=0.8)
     A, shift = rng.normal(size=(3, 3)) + 2 * np.eye(3), rng.normal(size=3)
-    widths = ALL[:6]
-    one, two = path_of(X, y, widths=widths), path_of(X @ A + shift, y, widths=widths)
-    back = Path(two.coef @ A.T, two.intercept + two.coef @ shift, two.error)
-    for actual, expected in zip(unit(back), unit(one), strict=True):
-        assert_allclose(actual, expected, atol=1e-6)
-    assert_allclose(two.error, one.error, rtol=1e-6)
+    weights = rng.integers(1, 4, len(y))
+    copies = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    for pair, h in ((0, 0.7), (4, 0.25)):
+        one, two = (fit(Z, y, h, pair=pair) for Z in (X, X @ A + shift))
+        back = np.append(A @ two.plane[:-1], two.plane[-1] + shift @ two.plane[:-1])
+        assert_allclose(back, one.plane, atol=1e-6)
+        assert_allclose(two.error, one.error, rtol=1e-6)
+        weighted = fit(X, y, h, pair=pair, weights=weights.astype(float))
+        assert_allclose(weighted.plane, fit(*copies, h, pair=pair).plane, atol=1e-6)
 
 
 def test_pairs_without_a_start_or_without_variance_keep_their_rule(rng):
     # No difference at all; a feature that separates them without any variance.
-    X = rng.normal(size=(40, 2))
-    same = path_of(np.concatenate([X, X]), np.repeat([0, 1], 40))
-    assert np.isfinite(same.coef).all()
-    apart = np.column_stack([rng.normal(size=80), np.repeat([0.0, 1.0], 40)])
-    path = path_of(apart, np.repeat([0, 1], 40))
-    assert_allclose(path.coef[:, 0] / path.coef[0, 0, 1], [[0, 1]] * len(ALL), atol=0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], 40)
+    assert np.isfinite(fit(np.concatenate([X, X]), y, 0.3).plane).all()
+    apart = np.column_stack([rng.normal(size=80), 1.0 * y])
+    plane = fit(apart, y, 0.3).plane
+    assert_allclose(plane[:-1] / plane[1], [0, 1], atol=0)
 
 
 def test_a_trivial_optimum_is_left_for_a_rule(rng):
@@ -111,22 +113,84 @@ def test_a_trivial_optimum_is_left_for_a_rule(rng):
     y = np.repeat([0, 1], [190, 10])
     X = np.where(y == 0, rng.normal(0, 1, 200), 0.0)[:, None]
     X[y == 1, 0] = rng.choice([2.4, 2.5, -6.0], 10, p=[0.45, 0.45, 0.1])
-    assert path_of(X, y).coef[1:].any(axis=2).all()
+    assert fit(X, y, 0.5).plane[:-1].any()
 
 
-@pytest.mark.parametrize("ridge", [5.0, 20.0])
-def test_ridge_rules_are_logistic_regression(rng, make_classes, monkeypatch, ridge):
-    monkeypatch.setattr(smoothed, "_SETTINGS", {"tol": 1e-12, "max_iter": 1000})
-    X, y = make_classes(n_classes=4, n=40, d=3, spread=0.8)
-    rows = rows_of(X * [1, 10, 0.1], y)
-    units = rows.X.std(axis=0)
-    path = ridge_rules(rows, moments_of(rows), units, np.array([100.0, ridge]))
-    # Its penalty is half a square, and its losses are summed.
-    two, labels = rows.X[(y == 1) | (y == 3)] / units, y[(y == 1) | (y == 3)]
-    other = LogisticRegression(C=1 / (2 * ridge), tol=1e-12).fit(two, labels)
-    actual = np.append(path.coef[1, 4], path.intercept[1, 4])
-    expected = np.append(other.coef_[0] / units, other.intercept_)
-    size = np.linalg.norm(actual), np.linalg.norm(expected)
-    assert_allclose(actual / size[0], expected / size[1], atol=1e-4)
-    wrong = np.mean(other.predict(two) != labels)
-    assert_allclose(path.error[1, 4], wrong, atol=0.015)
+def test_ridge_rules_are_logistic_regression_and_left_out_rows_are_left_out(
+    rng, monkeypatch
+):
+    monkeypatch.setattr(smoothed, "_MAX_ITER_RIDGE", 1000)
+    path, exact = smoothed.smoothed_path, {"tol": 1e-12}
+    monkeypatch.setattr(
+        smoothed, "smoothed_path", lambda *rows, **most: path(*rows, **most | exact)
+    )
+    X, y = two_classes(rng, 60, 6)
+    X, order = X * [1, 10, 0.1, 1, 1, 1], np.argsort(y, kind="stable")
+    rows, units = classes_of(X, y), X.std(axis=0)
+    _, share = rows.pair_shares(0)
+    plane, left_out = rows._ridge(0, X[order], share, leave_out=True)
+    trained = X[order] @ plane[:-1] + plane[-1]
+
+    def scores(keep, at):
+        # Its penalty is half a square, and its losses are summed.
+        model = LogisticRegression(C=len(y) / 2 / RIDGE / len(y), tol=1e-12)
+        return model.fit(X[keep] / units, y[keep]).decision_function(X[at] / units)
+
+    every = np.arange(len(y))
+    expected = scores(every, order)
+    size = np.abs(expected).mean()
+    assert_allclose(trained, expected / size, atol=1e-4)
+    expected = [scores(np.delete(every, k), [k])[0] for k in order]
+    assert_allclose(left_out, np.array(expected) / size, atol=0.05)
+
+
+@pytest.mark.parametrize("d", [8, 12])
+def test_left_out_scores_of_smoothed_rules_are_about_those_of_refits(rng, d):
+    X, y = two_classes(rng, 80, d)
+    order = np.argsort(y, kind="stable")
+    h = float(widths_of(np.array([(d + 1) / 80]))[0])
+    approximate = fit(X, y, h, leave_out=True).scores
+    trained = fit(X, y, h).scores
+    size = 1 / np.linalg.norm(fit(X, y, h).plane)
+    exact = []
+    for k in order:
+        plane = fit(np.delete(X, k, axis=0), np.delete(y, k), h).plane
+        exact.append((X[k] @ plane[:-1] + plane[-1]) / np.linalg.norm(plane) / size)
+    exact = np.array(exact)
+    wrong = [np.mean((s > 0) != y[order]) for s in (trained, approximate, exact)]
+    off = [np.abs(scores - exact).mean() for scores in (trained, approximate)]
+    assert off[1] < 0.75 * off[0]
+    assert wrong[0] <= wrong[1] <= wrong[2] + 0.05
+
+
+def test_widths_and_weights_follow_the_number_of_rows_per_coefficient(rng):
+    X, y = two_classes(rng, 100, 3)
+    crowd = crowding(classes_of(X, y).moments, 3)
+    assert_allclose(crowd, 4 / (4 * 50 * 50 / 100))
+    assert_allclose(widths_of(crowd), 1.75 * np.sqrt(0.04))
+    assert_allclose(widths_of(np.array([1e-9, 9.0])), [0.03, 0.85])
+    weights = ridge_weights_of(np.array([0.03, 0.0388, 0.06, 0.1225, 7]))
+    assert_allclose(weights, [0, 0.05016, 0.11995, 0.5, 0.5], atol=1e-4)
+
+
+def test_the_line_of_scores_is_a_logistic_regression_of_platts_labels(rng):
+    for apart, scale in ((0, 1), (2, 100), (-3, 1e-3), (1e4, 1)):
+        y = rng.random(200) < 0.3
+        scores = scale * (rng.normal(size=200) + apart * y)
+        weight = rng.uniform(0.5, 1.5, 200)
+        total = weight[y].sum(), weight[~y].sum()
+        label = np.where(y, (total[0] + 1) / (total[0] + 2), 1 / (total[1] + 2))
+        x, size = np.append(scores, scores)[:, None], np.abs(scores).mean()
+        model = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000)
+        shares = np.append(weight * label, weight * (1 - label))
+        model.fit(x / size, np.repeat([1, 0], 200), sample_weight=shares)
+        offset, slope = line_of(scores, y, weight)
+        expected = model.predict_log_proba(x[:200] / size)
+        z = offset + slope * scores
+        actual = np.column_stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)])
+        loss = [
+            -weight @ (label * p[:, 1] + (1 - label) * p[:, 0])
+            for p in (actual, expected)
+        ]
+        assert loss[0] <= loss[1] * (1 + 1e-3)
+    assert line_of(np.ones(9), np.arange(9) < 4, np.ones(9)) == (0, 0)

@@ -44,8 +44,7 @@ MAX_NUMBERS = 2_000_000
 def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator; labels in its parameters are still text."""
     if settings.recommended:
-        shrinkage = "cv" if settings.shrinkage is None else settings.shrinkage
-        return recommended(priors=settings.priors, shrinkage=shrinkage, n_jobs=-1)
+        return recommended(priors=settings.priors, shrinkage=settings.shrinkage)
     is_bounded = settings.confidence is not None
     model: Any = GaussianLinearDiscriminant(
         solver=settings.solver,
@@ -105,17 +104,17 @@ def fit_and_report(
     model, n_columns = fitted.model, None
     if not table.format.header and (file := next(open_files(table))).is_text:
         n_columns = len(file.schema.names)
-    facts = ModelFacts(linear_form(model))
-    facts.record = model.fit_record_ = FitRecord(
+    model.fit_record_ = FitRecord(
         target=str(table.target),
         data=Path(name).name,
         date=datetime.now(UTC).date().isoformat(),
-        n_rows=facts.n_rows,
+        n_rows=fitted.weight,
         judgement=judgement,
         categories=table.categories,
         marks=tuple(dict.fromkeys(table.format.na)),
         n_columns=n_columns,
     )
+    facts = ModelFacts(linear_form(model))
     # With fewer rows than features these options give a different LDA.
     options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
     accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *no_accuracy]
@@ -132,8 +131,9 @@ class _Fitted:
     """A model and the rows of the fit, or their statistics and a sample."""
 
     model: Any
-    n_rows: int
+    n_rows: int  # of the table
     n_incomplete: int
+    weight: float  # of the rows of the fit
     rows: Rows | None = None  # all rows, if they are in memory and unchanged
     folds: Sequence[Any] = ()  # statistics of the folds
     sample: RowSample | None = None
@@ -157,11 +157,13 @@ def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitte
     model = labeled(model, np.unique(rows.labels))
     with columns_in_errors(reading.file.name, names):
         model.fit(rows.X, rows.labels, sample_weight=weights)
-    for estimator in (model, discriminant_of(model)):
-        estimator.feature_names_in_ = names
-        if hasattr(estimator, "statistics_"):
-            estimator.statistics_.feature_names = names
-    return _Fitted(model, n, int(np.isnan(rows.X).any(axis=1).sum()), rows)
+    for fitted in (model, discriminant_of(model)):
+        if fitted is not None:
+            fitted.feature_names_in_ = names
+        if hasattr(fitted, "statistics_"):
+            fitted.statistics_.feature_names = names
+    n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
+    return _Fitted(model, n, n_incomplete, float(rows.frequencies.sum()), rows)
 
 
 def _fit_batches(
@@ -177,12 +179,13 @@ def _fit_batches(
     rows = checked.rows(stats.classes)
     note(*training_traps(gathered.reading, rows))
     model = labeled(model, stats.classes)._fit_sampled(stats, sample)
-    numbers = gathered.reading.n_rows, gathered.n_incomplete
+    weight = float(stats.weights.sum())
+    numbers = gathered.reading.n_rows, gathered.n_incomplete, weight
     if gathered.n_incomplete:  # EM's moments are not sums, and the sample is filled in
         return _Fitted(model, *numbers)
     if is_whole:
         return _Fitted(model, *numbers, rows)
-    factor = stats.weights.sum() / gathered.statistics.weights.sum()
+    factor = weight / gathered.statistics.weights.sum()
     folds = [part.scaled(factor) for part in gathered.folds]
     return _Fitted(model, *numbers, folds=folds, sample=sample)
 
@@ -198,8 +201,6 @@ def _compare_with_lda(
             is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
             if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
                 raise NoAccuracyError("refitting to this many rows takes too long")
-            if isinstance(model, SmoothedLinearDiscriminant):
-                return _own_estimate(model, rows)
         if fitted.sample is not None:
             return held_out_parts(model, list(fitted.folds), fitted.sample)
         if rows is None:
@@ -207,19 +208,3 @@ def _compare_with_lda(
         weights = check_frequencies(rows.weights, len(rows.codes))
         show = status.doing("cross-validating")
         return held_out(model, rows.X, rows.labels, weights, n_folds or FOLDS, show)[0]
-
-
-def _own_estimate(model: Any, rows: Any) -> Judgement:
-    """Return the accuracy from the cross-validation of a fit, and that of LDA."""
-    error = model.held_out_error_
-    if not np.isfinite(error):
-        raise NoAccuracyError("the classes are too small for cross-validation")
-
-    lda = GaussianLinearDiscriminant(solver="fisher", shrinkage=1, priors=model.priors)
-    lda.fit(rows.X, rows.labels, sample_weight=rows.weights)
-    lda_accuracy = held_out(lda, rows.X, rows.labels, rows.weights)[0].lda_accuracy
-    n = float(rows.frequencies.sum())
-    # Of unpaired accuracies: an upper bound, as both tend to err in the same rows.
-    variance = (error * (1 - error) + lda_accuracy * (1 - lda_accuracy)) / n
-    method = "cross-validation"
-    return Judgement(method, n, 1 - error, lda_accuracy, float(np.sqrt(variance)))

@@ -169,7 +169,7 @@ class StatusLine:
         from heterolda.foundations.threads import progress_to
 
         self.is_shown = sys.stderr.isatty() and not quiet
-        self._changed, self._announced = 0.0, ""
+        self._changed, self._announced, self._share = 0.0, "", 0.0
         self._context = progress_to(self._long_work)
 
     def __enter__(self) -> Self:
@@ -182,14 +182,19 @@ class StatusLine:
 
     def __call__(self, text: str, share: float) -> None:
         """Show the current task, and the share done unless it is NaN."""
-        now = time.monotonic()
-        if now - self._changed >= _PAUSE:
-            self._changed = now
-            self._write(text if isnan(share) else f"{text}: {share:.0%}")
+        self._share = share
+        self._show(text, share)
 
     def doing(self, task: str) -> Callable[[str, float], None]:
         """Return a callback that puts the name of a task before each text."""
         return lambda text, share: self(f"{task}: {text}", share)
+
+    def _show(self, text: str, share: float) -> None:
+        """Show a text and a share, unless the line has just changed."""
+        now = time.monotonic()
+        if now - self._changed >= _PAUSE:
+            self._changed = now
+            self._write(text if isnan(share) else f"{text}: {share:.0%}")
 
     def _write(self, text: str) -> None:
         if self.is_shown:
@@ -198,8 +203,12 @@ class StatusLine:
                 print(_CLEAR + text, end="", file=sys.stderr, flush=True)
 
     def _long_work(self, text: str, share: float) -> None:
-        """Show work that takes minutes, or announce it if there is no status line."""
+        """Show long work; if there is no status line, announce what takes minutes."""
+        if isnan(share):  # a stage of a fit; the share done of many fits says more
+            if not 0 < self._share < 1:
+                self._write(text)
+            return
         if not self.is_shown and text != self._announced:
             self._announced = text
             note(text)
-        self(text, share)
+        self._show(text, share)

@@ -16,6 +16,7 @@ classes are scored by rules fitted without them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,17 +172,15 @@ def _growing(
     return Curve(offset, slope, bend, -low, high, step)
 
 
-def fitted_log_odds(scores: Array, codes: Index, weight: Array, pairs: Index) -> Curve:
-    """Return log-odds of all pairs, fitted to scores of rows, (n, n_pairs).
+def fitted_log_odds(pairs: Iterable[tuple[Array, Mask, Array]]) -> Curve:
+    """Return log-odds of all pairs, fitted to rows.
 
-    Half a wrong row is added on each side, distributed as the errors of a line through
-    zero, so that log-odds stay bounded if no row is wrong. Offsets and slopes are not
+    Each pair has the scores of its rows, a mask of its second class, and weights. Half
+    a wrong row is added on each side, distributed as the errors of a line through zero,
+    so that log-odds stay bounded if no row is wrong. Offsets and slopes are not
     negative.
     """
-    bins = np.zeros((3, len(pairs), 2 * _N_BINS))
-    for pair, (i, j) in enumerate(pairs):
-        index = np.flatnonzero((codes == i) | (codes == j))
-        bins[:, pair] = _binned(scores[index, pair], codes[index] == j, weight[index])
+    bins = np.stack([_binned(*rows) for rows in pairs], axis=1)
     x, right, wrong = bins.reshape(3, -1, _N_BINS)
     weight = right + wrong
     total = np.maximum(weight.sum(axis=1, keepdims=True), _TINY)

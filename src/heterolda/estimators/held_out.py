@@ -114,7 +114,7 @@ def _for_classes(model, present):
     if not present.all() and hasattr(model, "priors_"):
         if not (copy.priors is None or isinstance(copy.priors, str)):
             copy.priors = model.priors_[present]
-        if copy.costs is not None:
+        if getattr(copy, "costs", None) is not None:
             costs = check_costs(copy.costs, model.classes_)
             copy.costs = costs[np.ix_(present, present)]
     return copy

@@ -4,24 +4,19 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_on
-from heterolda.estimators.calibration import sided_log_odds
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
+from heterolda.estimators.one_fit import OneFit, powers_of
 from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
-from heterolda.estimators.width_choice import Candidates, choose, transformed
 from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
+from heterolda.foundations.threads import one_blas_thread, stages
 from heterolda.foundations.validation import check_priors
-from heterolda.search.scored import scored_rules
-from heterolda.search.smoothed import RIDGES, WIDTHS
-from heterolda.solvers import all_pairs
 
 
 class SmoothedLinearDiscriminant(LinearClassifier):
@@ -38,47 +33,52 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 
     Parameters
     ----------
-    width : float in (0, 1] or "cv", default="cv"
-        Width of the Gaussians, relative to their class. With "cv", the rule is the mean
-        of the candidates that make nearly the fewest errors on held-out rows; see
-        Notes.
+    width : float in (0, 1] or "auto", default="auto"
+        Width of the Gaussians, relative to their class. With "auto", each pair has the
+        width that suits its number of rows per feature, and where rows are few, its
+        rule is averaged with a ridge logistic regression; see Notes. A number is the
+        width of all pairs.
     transformation : {"auto", None}, default="auto"
         "auto" transforms features that are not Gaussian within the classes, by Yeo and
-        Johnson's power transformation [1]_, unless held-out rows are classified better
-        without it, and limits outliers.
-    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default="cv"
+        Johnson's power transformation [1]_, and limits outliers. With few rows, and
+        ``width="auto"``, features are left as they are if left-out rows are likelier
+        then.
+    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
         Shrinkage of the covariances :math:`S_k`, as in
         :class:`GaussianLinearDiscriminant`.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors; relative frequencies if None.
-    n_jobs : int or None, default=None
-        Number of threads to use across folds. -1 means all processors. The result does
-        not depend on it.
+    verbose : int, default=0
+        1 prints a line for each stage of the fit.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
-    width_ : float
-        The width with the fewest errors on held-out rows.
-    path_ : list of dict
-        The candidates: the `width` of each, or else the penalty `ridge` of a logistic
-        regression, its `error` on held-out rows, the `standard_error` of that error,
-        and its `weight` in the mean.
-    held_out_error_ : float
-        Estimated error rate on new rows: each row is held out and predicted by the
-        candidates that the other folds would choose. NaN if no row can be held out.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Class indices (i, j), i < j, of each rule.
+    widths_ : ndarray of shape (n_pairs,)
+        Width of each pair.
+    ridge_weights_ : ndarray of shape (n_pairs,)
+        Weight of the ridge logistic regression in the rule of each pair, 0 to 0.5.
     smoothed_error_ : ndarray of shape (n_pairs,)
-        Smoothed error of the rule of each pair, averaged over the widths in the mean.
-    temperature_ : float
-        Number, at least 1, that divides the logarithms of probabilities, to fit the
-        held-out rows; 1 with two classes.
+        Smoothed error of the rule of each pair, at its width: an error of the model.
+    left_out_error_ : ndarray of shape (n_pairs,)
+        Share of rows on the wrong side of the rule of their pair, each scored by an
+        approximation of the rule without it. With many rows per feature, it is the
+        training error. It is optimistic; ``cross_val_score(model, X, y)`` is not.
+    gap_ : ndarray of shape (n_pairs,)
+        With ``width=1``, how far the error of each rule is at most above the smallest
+        one of all rules, relatively, as in :class:`GaussianLinearDiscriminant`. NaN for
+        other widths, whose minimum is a local one.
+    n_iter_ : ndarray of shape (n_pairs,)
+        Number of steps of the descent.
+    statistics_ : ClassStatistics
+        Statistics of the transformed features.
     transformation_ : ClassPowerTransformer or None
         Fitted transformer of the features, with the `center_`, `scale_` and power
         (`lambdas_`) of each; None if features are left as they are. All methods take
         untransformed features.
-    pairs_ : ndarray of shape (n_pairs, 2)
-        Class indices (i, j), i < j, of each rule.
     transformed_coef_ : ndarray of shape (n_pairs, n_features)
         Normals of the hyperplanes, for ``transformation_.transform(X)``, or for X if
         `transformation_` is None. A positive score means the second class.
@@ -89,9 +89,6 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         features, and there is no such attribute.
     priors_ : ndarray of shape (n_classes,)
         Class priors.
-    estimator_ : GaussianLinearDiscriminant
-        The discriminant of ``transformation_.transform(X)``: the certified optimum for
-        Gaussian classes, where the path begins. It takes the transformed features.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -113,17 +110,27 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         + \pi_2 \operatorname{mean}_j \Phi\Big(\frac{s_j - w_0}{h \sigma_2}\Big),
 
     over the rows of the first and of the second class. It is invariant under affine
-    maps of the features. The rule of a width is found by descent from that of the next
-    larger one on the path, the first from the certified optimum. A constant feature
-    changes nothing; a copy of a feature, although redundant, counts twice in ridge
-    penalties, in shrinkage to the diagonal and in the distances by which folds are
-    dealt.
+    maps of the features. The rule of a width is found by descent from those of larger
+    widths, the first from the certified optimum. A constant feature changes nothing; a
+    copy of a feature, although redundant, counts twice in the ridge penalty and in
+    shrinkage to the diagonal.
 
-    The candidates of "cv" are ten widths from 1 to 0.002 and, for classes of few rows,
-    three logistic regressions with a ridge penalty. All are fitted without each of five
-    folds. The final rule is the mean of those whose errors on held-out rows are within
-    one standard error of the fewest, each divided by the mean size of its scores. On
-    each side of its threshold, log-odds are linear in the score, fitted to these rows.
+    With r the rank of the features, :math:`W_k` the weights of the classes of a pair
+    and :math:`n = 4 W_1 W_2 / (W_1 + W_2)`, "auto" is the width
+
+    .. math::
+        h = 1.75 \sqrt{(r + 1) / n}, \qquad 0.03 \le h \le 0.85,
+
+    and the logistic regression with the penalty :math:`2 |w|^2`, of features in units
+    of their deviation, has the weight :math:`\frac12 \min(1, 8.16 (r + 1) / n)^2`, if
+    that is above 0.05. Both rules are divided by the mean size of their scores. Of more
+    than 2500 (r + 1) rows of a class a sample takes part in the descent, as the width
+    is the smallest then. A row of weight 3 is left out as a whole.
+
+    On each side of the threshold, log-odds are linear in the score, fitted to the
+    scores of left-out rows: of the optimum in closed form, for two classes with few
+    rows, of the logistic regression and of the smoothed rule by a Newton step. Where
+    n > 25 (r + 1), scores of training rows serve.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
@@ -150,32 +157,32 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     >>> from heterolda import SmoothedLinearDiscriminant
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SmoothedLinearDiscriminant().fit(X, y)
-    >>> bool(model.held_out_error_ < 0.04)
+    >>> bool(model.left_out_error_[0] < 0.04)
     True
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "width": [Interval(Real, 0, 1, closed="right"), StrOptions({"cv"})],
+        "width": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "transformation": [StrOptions({"auto"}), None],
         "shrinkage": SHRINKAGE,
         "priors": PRIORS,
-        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        width="cv",
+        width="auto",
         *,
         transformation="auto",
-        shrinkage="cv",
+        shrinkage=None,
         priors=None,
-        n_jobs=None,
+        verbose=0,
     ):
         self.width = width
         self.transformation = transformation
         self.shrinkage = shrinkage
         self.priors = priors
-        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -200,59 +207,42 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         forget_fit(self)
         rows = rows_in_memory(self, X, y, sample_weight)
         priors = check_priors(self.priors, rows.classes, rows.totals)
-        initial = GaussianLinearDiscriminant(
+        gaussian = GaussianLinearDiscriminant(
             shrinkage=self.shrinkage, priors=priors, guard=False
         )
-        if self.width == "cv":
-            candidates = Candidates(initial, WIDTHS, ridges=RIDGES)
-        else:  # one candidate, at the end of its path
-            larger = [width for width in WIDTHS if width > self.width]
-            candidates = Candidates(initial, (*larger, self.width), len(larger))
-        transforms = self.transformation is not None
-        choice = choose(rows, candidates, transforms=transforms, n_jobs=self.n_jobs)
-        rows = transformed(rows, choice.powers)
-        initial.fit(rows.X, rows.labels, sample_weight=rows.weights)
-        if hasattr(self, "feature_names_in_"):
-            initial.feature_names_in_ = self.feature_names_in_
-        path = candidates.needed(choice.chosen).fit(rows, initial.shrinkage_)
-        coef, intercept, error = path.mean(choice.chosen)
-        pairs = all_pairs(len(rows.classes))
-        # Of pairs that no feature separates, the log-odds are those of the priors.
-        trivial, log_odds = ~coef.any(axis=1), choice.log_odds
-        first, second = np.log(priors[pairs]).T
-        intercept = np.where(trivial, second - first, intercept)
-        if log_odds is not None:
-            offset = np.where(trivial, 0.0, log_odds.offset)
-            slope = np.where(trivial, 1.0, log_odds.slope)
-            log_odds = sided_log_odds(offset, slope)
-        n_iter = np.zeros(len(pairs), np.intp)
-        rules = scored_rules(rows, coef, intercept, error, n_iter)
-        weights = np.bincount(choice.chosen, minlength=len(choice.errors))
-        figures = {
-            "error": choice.errors,
-            "standard_error": choice.deviations,
-            "weight": weights / len(choice.chosen),
-        }
-        self.classes_ = rows.classes
-        self.estimator_ = initial
-        self.priors_ = priors
-        self.pairs_ = pairs
-        self.transformed_coef_ = coef
-        self.transformed_intercept_ = intercept
-        self.transformation_ = transformer_of(choice.powers, self)
-        self.smoothed_error_ = error
-        self.path_ = [
-            setting | {key: float(column[k]) for key, column in figures.items()}
-            for k, setting in enumerate(candidates.settings)
-        ]
-        widths = [row for row in self.path_ if row["width"]]
-        best = min(widths, key=lambda row: (row["error"], -row["width"]))
-        self.width_ = best["width"]  # the largest if several tie
-        self.held_out_error_ = choice.estimate
-        calibration = 1.0 if trivial.all() else choice.temperature, log_odds
-        self._committee = committee_of(rules, pairs, "probability", *calibration)
-        put_on(initial, device_of(X))
+        width = None if self.width == "auto" else self.width
+        show = print if self.verbose else stages()
+        with one_blas_thread():
+            powers = None
+            if self.transformation is not None:
+                show("estimating powers of the features")
+                powers = powers_of(rows)
+            fit = OneFit.of(rows, gaussian, width, powers, show)
+            if width is None and powers is not None and fit.has_few_rows:
+                other = OneFit.of(rows, gaussian, width, None, show)
+                fit = max(fit, other, key=lambda fit: fit.evidence)
+            self._keep(fit, rows.classes, priors)
         return put_on(self, device_of(X))
+
+    def _keep(self, fit, classes, priors):
+        """Write the fitted attributes."""
+        rules = fit.rules
+        self.classes_ = classes
+        self.priors_ = priors
+        self.pairs_ = fit.problem.pairs
+        self.transformed_coef_ = rules.coef
+        self.transformed_intercept_ = rules.intercept
+        self.transformation_ = transformer_of(fit.powers, self)
+        self.widths_ = fit.widths
+        self.ridge_weights_ = fit.ridge_weights
+        self.smoothed_error_ = rules.error
+        self.left_out_error_ = fit.left_out_error
+        self.gap_ = rules.gap
+        self.n_iter_ = rules.n_iter
+        self.statistics_ = fit.problem.features
+        self.statistics_.feature_names = getattr(self, "feature_names_in_", None)
+        calibration = 1.0, fit.log_odds()
+        self._committee = committee_of(rules, self.pairs_, "probability", *calibration)
 
     @property
     def coef_(self):
@@ -285,9 +275,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:
     """Return a linear classifier with settings that suit most data.
 
-    This is a :class:`SmoothedLinearDiscriminant`, which chooses its width, and whether
-    to transform features, on held-out rows. Features need no scaling. After `fit`,
-    ``held_out_error_`` estimates the error rate on new rows.
+    This is a :class:`SmoothedLinearDiscriminant`. Features need no scaling.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ def export_c(
     dtype : {"float", "double"}, default="float"
         Type of the features. "double" agrees with `predict`, except on rows within
         rounding of a threshold for discriminants, pipelines and models that transform
-        features. "float" first subtracts the centers of the data.
+        features. "float" first subtracts the centers of the data, if known.
     name : str or None, default=None
         Prefix of all names, an identifier. If None, it is made from the file name.
 

@@ -124,13 +124,6 @@ _VOTES = {
     "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
-_CANDIDATE = {
-    "width": optional(number(0, 1)),
-    "ridge": optional(number(0)),
-    "error": number(0, 1, missing=True),
-    "standard_error": number(0, missing=True),
-    "weight": number(0, 1),
-}
 _POWERS = {
     "center": array("features"),
     "scale": array("features", low=TINY),
@@ -176,12 +169,12 @@ TABLE: dict[type, dict[str, Kind]] = {
     SmoothedLinearDiscriminant: {
         "parameters": parameters(SmoothedLinearDiscriminant),
         **_CLASSIFIER,
-        "estimator_": _START,
         "transformation_": optional(record(_POWERS, PowerTransformation)),
         "priors_": _PRIORS,
-        "width_": number(0, 1),
-        "path_": list_of(record(_CANDIDATE)),
-        "held_out_error_": number(0, 1, missing=True),
+        "widths_": array("rules", low=TINY, high=1),
+        "ridge_weights_": array("rules", low=0, high=0.5),
+        "left_out_error_": array("rules", low=0, high=1),
+        "statistics_": optional(statistics),
     },
     LocalNeighborhoodSearch: {
         "parameters": parameters(LocalNeighborhoodSearch),
@@ -229,6 +222,8 @@ _OF_RULES: dict[type, dict[str, str]] = {
         "transformed_coef_": "coef",
         "transformed_intercept_": "intercept",
         "smoothed_error_": "error",
+        "gap_": "gap",
+        "n_iter_": "n_iter",
     },
     LocalNeighborhoodSearch: {**_PLANES, "n_iter_": "n_iter"},
 }

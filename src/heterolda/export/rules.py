@@ -16,6 +16,7 @@ from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_fe
 from heterolda.estimators.votes import OneVsAll, OneVsOne
 from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
+from heterolda.inspection.sentences import span
 from heterolda.kernels.coupling import Curve
 from heterolda.statistics.power import PowerTransformation
 
@@ -142,7 +143,7 @@ def _describe_pipeline(model: Pipeline) -> Description:
 def _center(model: Any) -> Array:
     """Return the mean of the features, or zero if it is unknown."""
     stats = getattr(getattr(model, "estimator_", model), "statistics_", None)
-    if stats is None or getattr(model, "transformation_", None) is not None:
+    if stats is None:
         return np.zeros(model.n_features_in_)
     with np.errstate(over="ignore", invalid="ignore"):
         center: Array = stats.weights / stats.weights.sum() @ stats.means
@@ -153,9 +154,13 @@ def _origin(model: Any) -> list[str]:
     """Return lines on the origin and the error of the rules."""
     if hasattr(model, "n_errors_"):
         return ["Rules: found by local search, Algorithm 2"]
-    if hasattr(model, "held_out_error_"):
-        error = f"{model.held_out_error_:.4g}, on held-out rows"
-        lines = [f"Rules: smoothed, of width {model.width_:g}", f"Error: {error}"]
+    if hasattr(model, "left_out_error_"):
+        error = model.left_out_error_
+        lines = [
+            f"Rules: smoothed, of width {span(model.widths_)}",
+            f"Error: {error.mean():.4g} of left-out rows on average over the rules, "
+            f"{error.max():.4g} at most, which is optimistic",
+        ]
         if model.transformation_ is not None:
             lines.append(
                 "Transformation: a power of each feature, by a logarithm and an "

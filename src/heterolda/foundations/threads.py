@@ -98,6 +98,12 @@ def progress_to(progress: Progress) -> Iterator[None]:
         _progress.reset(token)
 
 
+def stages() -> Callable[[str], None]:
+    """Return a function that reports a stage of work whose length is unknown."""
+    progress = _progress.get() or silent
+    return lambda text: progress(text, float("nan"))
+
+
 def progress_of(text: str, seconds: float) -> Callable[[float], None]:
     """Return a function that takes the share done, and reports it for long work."""
     if seconds >= _LONG:

@@ -26,6 +26,7 @@ from heterolda.inspection.sentences import (
     accuracy_sentence,
     few_rows_note,
     guarded_note,
+    span,
     verdict_sentence,
 )
 
@@ -50,11 +51,11 @@ class ModelFacts:
     def __init__(self, model: Any) -> None:
         self.model = model = host_of(model)
         self.discriminant = discriminant_of(model)
-        self.statistics = getattr(self.discriminant, "statistics_", None)
+        self.statistics = getattr(self.discriminant or model, "statistics_", None)
         self.settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
-        # Powers of the features that rules and statistics refer to, or None.
+        # Powers of the features that rules refer to, or None.
         self.coef, self.intercept, self.powers = model._rules
         self.bound: ErrorBound | None = getattr(model, "bound_", None)
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
@@ -69,12 +70,6 @@ class ModelFacts:
         self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
 
     @property
-    def n_rows(self) -> float:
-        """Return the number or weight of rows of the fit, including held-out rows."""
-        held_out = 0 if self.bound is None else self.bound.n_rows
-        return float(self.discriminant.statistics_.weights.sum()) + held_out
-
-    @property
     def sentence(self) -> str:
         """Describe the model."""
         kind = type(self.model).__name__
@@ -86,7 +81,6 @@ class ModelFacts:
             return f"{text}."
         settings = self.settings
         estimated_by = getattr(self.statistics, "estimated_by", None)
-        is_smoothed = isinstance(self.model, SmoothedLinearDiscriminant)
         parts = {
             f"solver {settings['solver']}": True,
             f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
@@ -95,33 +89,39 @@ class ModelFacts:
             "takes missing values": self.takes_missing,
             f"criterion {settings['criterion']}": settings["criterion"] != "bayes",
             "with costs": self.has_costs,
-            "smoothed": is_smoothed,
-            "refined by Algorithm 2": self.is_refined and not is_smoothed,
+            "refined by Algorithm 2": self.is_refined,
         }
         return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
 
     def search_lines(self) -> list[str]:
-        """Return the gain of the search, or the widths that are used."""
+        """Return how rows were smoothed, or the gain of the search."""
         model = self.model
         if isinstance(model, SmoothedLinearDiscriminant):
-            used = [row for row in model.path_ if row["weight"] > 0]
-            widths = [f"width {row['width']:g}" for row in used if row["ridge"] is None]
-            if n_ridge := len(used) - len(widths):
-                widths.append(count(n_ridge, "ridge logistic regression"))
-            verb = "Average of" if len(used) > 1 else "Fitted with"
-            line = (
-                f"{verb} {', '.join(widths)}. Width 1 is the best line for normal "
-                "classes; small widths aim at few training errors."
-            )
-            if np.isfinite(model.held_out_error_):
-                line += f" Held-out error: {percent(model.held_out_error_)}."
-            return [line]
+            return self._smoothing_lines()
         if not hasattr(model, "n_errors_start_"):
             return []
         before, after = model.n_errors_start_.sum(), model.n_errors_.sum()
         return [
             f"Refined by Algorithm 2: from {amount(before)} to {amount(after)} errors "
             "on the training rows, over all pairs."
+        ]
+
+    def _smoothing_lines(self) -> list[str]:
+        """Return the widths of a smoothed model, its powers and its errors."""
+        model, powers = self.model, ""
+        widths = f"Width of the smoothed rows: {span(model.widths_)}"
+        if model.ridge_weights_.any():
+            weights = span(model.ridge_weights_, percent)
+            widths += f"; weight of ridge logistic regressions: {weights}"
+        if self.powers is not None:
+            n = int(np.count_nonzero(self.powers.lambdas != 1))
+            powers = f" Powers change {n} of {count(len(self.features), 'feature')}."
+        return [
+            f"{widths}. Width 1 is the best line for normal classes; small widths aim "
+            f"at few training errors.{powers}",
+            f"Errors of the pairs: {span(model.left_out_error_, percent)} of left-out "
+            f"rows, which is optimistic, and {span(model.smoothed_error_, percent)} of "
+            "the smoothed rows of the model.",
         ]
 
     def record_lines(self) -> list[str]:
@@ -149,10 +149,10 @@ class ModelFacts:
 
     @cached_property
     def worst_first(self) -> list[int]:
-        """Return the rules by error or risk under the model."""
-        if self.discriminant is None:
-            return list(range(len(self.pairs)))
-        order: list[int] = np.argsort(-self.discriminant.risk_, kind="stable").tolist()
+        """Return the rules by error or risk under the model, or on left-out rows."""
+        errors = getattr(self.model, "left_out_error_", np.zeros(len(self.pairs)))
+        errors = getattr(self.discriminant, "risk_", errors)
+        order: list[int] = np.argsort(-errors, kind="stable").tolist()
         return order
 
     def missed(self, k: int) -> list[str]:
@@ -221,9 +221,8 @@ class ModelFacts:
         if self.powers is not None:
             notes.append(
                 "Features are first transformed by powers (Yeo and Johnson's "
-                "transformation, which preserves their order): coefficients, "
-                "deviations, errors of the model and pictures refer to the transformed "
-                "features."
+                "transformation, which preserves their order): coefficients refer to "
+                "the transformed features."
             )
         if self.statistics is not None:
             return notes + few_rows_note(self.statistics)

@@ -111,9 +111,9 @@ def _blocks(
         order = np.argsort(-means, kind="stable")
         table = [(facts.features[j], float(means[j])) for j in order]
         yield Table(["feature", "weight"], table, max_rows=_MAX_ROWS, bars=True)
-    if not facts.has_few_rows and facts.discriminant is not None:
+    if pairs_table := _pairs(facts):
         yield Heading("Rules")
-        yield from _pairs(facts)
+        yield from pairs_table
     n, n_rules = len(pairs), len(facts.pairs)
     if n < n_rules:
         order_words = ", worst first" if n > 1 else ""
@@ -132,8 +132,9 @@ def _classes(facts: ModelFacts) -> Table:
     columns = {"class": facts.classes}
     if facts.statistics is not None:
         columns["rows"] = [amount(w) for w in facts.statistics.weights.tolist()]
-    if facts.discriminant is not None:
-        columns["prior"] = [percent(p) for p in facts.discriminant.priors_.tolist()]
+    priors = getattr(facts.discriminant or facts.model, "priors_", None)
+    if priors is not None:
+        columns["prior"] = [percent(p) for p in priors.tolist()]
     rows = list(zip(*columns.values(), strict=True))
     return Table(list(columns), rows, max_rows=_MAX_CLASSES)
 
@@ -158,7 +159,7 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
 
 def _pairs(facts: ModelFacts) -> list[Block]:
     """Return the errors of the pairs under the model, compared with those of LDA."""
-    if facts.has_few_rows:
+    if facts.has_few_rows or facts.discriminant is None:
         return []
 
     def cost(value: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.pair_problem import ROWS_PER_FEATURE
+from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, names_text, points
 from heterolda.statistics.class_statistics import ClassStatistics
 
@@ -17,6 +18,12 @@ FEW_ROWS = (
     "With fewer rows than features any labels can be separated, so errors and pictures "
     "of the fitted model mean nothing."
 )
+
+
+def span(values: Array, form: Callable[[float], str] = "{:.3g}".format) -> str:
+    """Return the smallest and the largest of several numbers in words."""
+    ends = form(float(values.min())), form(float(values.max()))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def accuracy_sentence(judgement: Judgement) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import expit, log_ndtr, logsumexp
 
 import heterolda.kernels as kernels
-from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 
 # Value and gradient at a rule.
 Objective = Callable[[Array], tuple[float, Array]]
@@ -64,9 +64,9 @@ class PairRows:
 
 
 def smoothed_path(
-    rows: PairRows, widths: Array, start: Array, *, tol: float, max_iter: int
-) -> tuple[Array, Array]:
-    """Return minima (u, w0) for each width in turn, and the logarithms of their errors.
+    rows: PairRows, widths: Array, start: Array, *, max_iter: int, tol: float = 1e-4
+) -> tuple[Array, Array, Index]:
+    """Return minima (u, w0) for each width in turn, logarithms of errors, and steps.
 
     Descent for a width starts at the minimum of the previous width, and for the first
     at `start`, whose u must not be zero. The error is not convex, so the minimum is a
@@ -75,6 +75,7 @@ def smoothed_path(
     penalties of the ridge loss, and the values are losses.
     """
     rules, values = np.empty((len(widths), len(start))), np.empty(len(widths))
+    n_iter = np.zeros(len(widths), np.int64)
     if kernels.compiled is not None:
         kernels.compiled.smoothed_path(
             kernels.ready(rows.columns),
@@ -86,17 +87,19 @@ def smoothed_path(
             max_iter,
             rules,
             values,
+            n_iter,
         )
-        return rules, values
+        return rules, values, n_iter
     objective = log_smoothed_error if rows.moments else ridge_loss
     for k, h in enumerate(widths.tolist()):
         if rows.moments:  # the smoothed error depends on the direction only
             start = start / np.linalg.norm(start[:-1])
         settled = rows.moments and k and values[k - 1] < _SETTLED
         n_steps = 0 if settled else max_iter
-        start, values[k] = _minimum(partial(objective, rows, h), start, tol, n_steps)
+        descent = partial(objective, rows, h), start, tol, n_steps
+        start, values[k], n_iter[k] = _minimum(*descent)
         rules[k] = start
-    return rules, values
+    return rules, values, n_iter
 
 
 def log_smoothed_error(rows: PairRows, h: float, v: Array) -> tuple[float, Array]:
@@ -134,17 +137,19 @@ def ridge_loss(rows: PairRows, penalty: float, v: Array) -> tuple[float, Array]:
 
 def _minimum(
     objective: Objective, v: Array, tol: float, max_iter: int
-) -> tuple[Array, float]:
-    """Return a minimum by L-BFGS, and the value there."""
+) -> tuple[Array, float, int]:
+    """Return a minimum by L-BFGS, the value there, and the number of steps."""
     memory: deque[tuple[Array, Array, float]] = deque(maxlen=_MEMORY)
     value, gradient = objective(v)
     inverse = 1 / max(1.0, float(np.linalg.norm(gradient)))  # first step at most 1
     length = 1.0
-    for _ in range(max_iter):
+    n_iter = 0
+    while n_iter < max_iter:
         step = -_newton(gradient, inverse, memory)
         slope = gradient @ step
         if not (-0.5 * slope > tol * (1 + abs(value)) and length > _SHORTEST):
             break
+        n_iter += 1
         trial = v + length * step
         next_value, next_gradient = objective(trial)
         if not next_value <= value + _ARMIJO * length * slope:
@@ -158,7 +163,7 @@ def _minimum(
         if sy > _FLAT * np.sqrt(s @ s * yy) and min(sy, yy) > _NO_CHANGE:
             rho, inverse = 1 / sy, sy / yy
         memory.append((s, y, rho))
-    return v, value
+    return v, value, n_iter
 
 
 def _newton(

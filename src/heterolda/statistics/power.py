@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,9 @@ _DIGITS = 2
 # Classes with a smaller variance, relative to that of all rows, are ignored: a nearly
 # constant class would favor any power that stretches the scale around it.
 _MIN_VARIANCE = 1e-4
-# Number of rows from which powers are estimated, of all classes in proportion.
-_MAX_ROWS = 5000
+# Number of rows for each class from which powers are estimated, of all classes in
+# proportion.
+_MAX_ROWS = 500
 # Number of values transformed at a time, to stay in cache.
 _BLOCK = 1 << 14
 
@@ -54,10 +55,12 @@ class PowerTransformation:
     ) -> PowerTransformation:
         """Estimate the powers that make features Gaussian within classes."""
         weight = np.ones(len(X)) if weight is None else weight
-        center, scale = _units(X, weight / weight.sum())
-        if len(X) > _MAX_ROWS:
-            sample = sample_of(codes, np.bincount(codes) * _MAX_ROWS // len(X) + 1)
+        counts = np.bincount(codes)
+        max_rows = _MAX_ROWS * len(counts)
+        if len(X) > max_rows:
+            sample = sample_of(codes, counts * max_rows // len(X) + 1)
             X, codes, weight = X[sample], codes[sample], weight[sample]
+        center, scale = _units(X, weight / weight.sum())
         # A class with the weight of a single row has no variance.
         used = (np.bincount(codes, weight) > 1)[codes]
         order = np.flatnonzero(used)[np.argsort(codes[used], kind="stable")]
@@ -70,14 +73,11 @@ class PowerTransformation:
                 lambdas[part] = _likeliest(z, codes, weight)
         return cls(center, scale, lambdas)
 
-    def without_powers(self) -> PowerTransformation:
-        """Return the transformation that only clips outliers."""
-        return replace(self, lambdas=np.ones_like(self.lambdas))
-
     def has_outliers(self, X: NDArray[Any]) -> bool:
         """Return whether any value would be clipped."""
         with np.errstate(over="ignore"):
-            return bool(np.any(np.abs(X - self.center) > FARTHEST * self.scale))
+            low, high = X.min(axis=0) - self.center, X.max(axis=0) - self.center
+            return bool(np.any(np.maximum(high, -low) > FARTHEST * self.scale))
 
     def apply(self, X: Any) -> Any:
         """Return rows of transformed features; finite if X is."""

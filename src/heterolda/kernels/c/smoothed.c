@@ -209,10 +209,10 @@ INLINE void newton(int64_t r, int64_t count, double inverse, const double *gradi
     }
 }
 
-/* Descend from the rule v, and return the objective at the end; work is memory for
-   4 + 2 MEMORY rules. */
+/* Descend from the rule v, and return the objective at the end, and the number of steps;
+   work is memory for 4 + 2 MEMORY rules. */
 WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_iter,
-                                   double *v, double *work)
+                                   double *v, double *work, int64_t *n_steps)
 {
     int64_t r = p->r + 1;
     double *gradient = work, *step = gradient + r, *trial = step + r;
@@ -220,7 +220,8 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
     double rho[MEMORY] = {0}, length = 1, value = objective(p, v, gradient);
     double size = sqrt(dot(gradient, gradient, r));
     double inverse = size > 1 ? 1 / size : 1; /* first step at most 1 */
-    for (int64_t n_iter = 0; n_iter < max_iter; n_iter++) {
+    int64_t n_iter = 0;
+    for (; n_iter < max_iter; n_iter++) {
         newton(r, n_iter, inverse, gradient, s, y, rho, step);
         double slope = dot(gradient, step, r);
         if (!(-0.5 * slope > tol * (1 + fabs(value)) && length > SHORTEST))
@@ -253,13 +254,14 @@ WIDE double heterolda_descend_rule(const Problem *p, double tol, int64_t max_ite
             inverse = sy / yy;
         }
     }
+    *n_steps = n_iter;
     return value;
 }
 
 /* Rules for several widths or penalties, each starting from the previous one. */
 static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
                    const double *from, double tol, int64_t max_iter, double *rules,
-                   double *values)
+                   double *values, int64_t *n_iter)
 {
     int64_t q = problem->r + 1;
     double *work = calloc((size_t)q, (4 + 2 * MEMORY) * sizeof(double));
@@ -275,7 +277,8 @@ static bool follow(Problem *problem, const double *steps, Py_ssize_t n_steps,
         problem->h = problem->penalty = steps[k];
         /* If all rows are far on the correct side, the rule is kept. */
         bool settled = problem->c && k && values[k - 1] < SETTLED;
-        values[k] = heterolda_descend_rule(problem, tol, settled ? 0 : max_iter, v, work);
+        values[k] = heterolda_descend_rule(problem, tol, settled ? 0 : max_iter, v, work,
+                                           n_iter + k);
         from = v;
     }
     free(work);
@@ -291,6 +294,7 @@ PyObject *py_smoothed_path(PyObject *self, PyObject *const *args, Py_ssize_t n_a
         {"c", "d", "r?"},       {"first", "d", "rr?"}, {"second", "d", "rr?"},
         {"steps", "d", "p"},    {"start", "d", "q"},   {"tol", "d"},
         {"max_iter", "l"},      {"rules", "d!", "pq"}, {"values", "d!", "p"},
+        {"n_iter", "l!", "p"},
     };
     Sizes size;
     (void)self;
@@ -311,7 +315,7 @@ PyObject *py_smoothed_path(PyObject *self, PyObject *const *args, Py_ssize_t n_a
     bool done;
     Py_BEGIN_ALLOW_THREADS;
     done = follow(&problem, a[6].data, SIZE('p'), a[7].data, a[8].number, a[9].integer,
-                  a[10].data, a[11].data);
+                  a[10].data, a[11].data, a[12].data);
     Py_END_ALLOW_THREADS;
     if (!done)
         PyErr_NoMemory();
