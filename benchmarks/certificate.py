@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from benchmarks.pages import Record, command, origin, publish, section_table
 from benchmarks.verifier import error_of_rule, verify
-from heterolda import Global
-from heterolda.solvers import Moments, solve
+from heterolda.solvers import Global, solve
+from heterolda.solvers.pencil import Moments
 
 Array = NDArray[np.float64]
 Problem = tuple[Array, Array, Array]

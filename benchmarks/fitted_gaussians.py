@@ -67,7 +67,7 @@ def measure() -> Record:
         rng = np.random.default_rng(seed)
         means, covariances = problem(rng)
         exact = ClassStatistics.from_moments([0, 1], [1e6, 1e6], means, covariances)
-        best = GaussianLinearDiscriminant().fit_statistics(exact).bayes_error_[0]
+        best = GaussianLinearDiscriminant().fit_statistics(exact).model_error_[0]
         roots = np.linalg.cholesky(covariances)
         for n, errors in results.items():
             y = np.repeat([0, 1], n)
@@ -76,7 +76,7 @@ def measure() -> Record:
             with warnings.catch_warnings(action="ignore"):  # of few rows
                 ours = GaussianLinearDiscriminant(shrinkage=0, guard=False).fit(X, y)
             lda = LinearDiscriminantAnalysis().fit(X, y)
-            errors["reported"].append(float(ours.bayes_error_[0]))
+            errors["reported"].append(float(ours.model_error_[0]))
             errors["true"].append(error(ours, means, covariances))
             errors["lda"].append(error(lda, means, covariances))
             errors["optimum"].append(float(best))

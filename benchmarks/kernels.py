@@ -22,8 +22,8 @@ from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     kernels,
-    recommended,
 )
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -65,7 +65,7 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     if shape.n_classes <= 3:
         search = LocalNeighborhoodSearch(max_iter=100)
         yield "algorithm2", lambda: search.fit(X, y)
-        yield "smoothed_path", lambda: recommended().fit(X, y)
+        yield "smoothed_path", lambda: SmoothedLinearDiscriminant().fit(X, y)
 
 
 def seconds(call: Call) -> float:

@@ -88,7 +88,10 @@ def prepare(gallery_conf, fname, when):
         prepare.filters = warnings.filters[:]
         warnings.simplefilter("error")
         # Some examples are about data that are not Gaussian, or few.
-        for kind in (heterolda.ModelMisfitWarning, heterolda.SmallClassWarning):
+        for kind in (
+            heterolda.exceptions.ModelMisfitWarning,
+            heterolda.exceptions.SmallClassWarning,
+        ):
             warnings.simplefilter("ignore", kind)
         matplotlib.rcParams["savefig.dpi"] = 150
     else:
@@ -114,7 +117,7 @@ GALLERY = [
         "grid_search",
         "stream",
         "dask",
-        "export_c",
+        "to_c",
     )
 ]
 sphinx_gallery_conf = {
@@ -143,13 +146,6 @@ def adapt(app, name, source):
     )
     if name == "index":  # a short name in the header, which has one row
         text = text.replace("\napi/index\n", "\nAPI <api/index>\n")
-    elif name == "api/index":  # public names that no section has yet
-        rest = [n for n in heterolda.__all__ if f"   {n}\n" not in text]
-        if rest:
-            lines = ["   :toctree: generated", "   :nosignatures:", "", *rest]
-            text += "\n## More\n\n```{eval-rst}\n.. currentmodule:: heterolda\n"
-            text += ".. autosummary::\n" + "\n   ".join(lines) + "\n```\n"
-        app.env.note_reread()
     elif name == "results":  # pages that no other list has
         lists = [HERE / f"{page}.md" for page in ("index", "project", "results")]
         listed = "".join(page.read_text(encoding="utf-8") for page in lists)

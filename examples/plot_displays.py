@@ -11,11 +11,11 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from heterolda import (
+from heterolda import GaussianLinearDiscriminant
+from heterolda.inspection import (
     BoundaryDisplay,
     ErrorCurveDisplay,
     FrontierDisplay,
-    GaussianLinearDiscriminant,
     ProjectionDisplay,
 )
 

@@ -15,14 +15,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
 
-from heterolda import GaussianLinearDiscriminant
-from heterolda.export import export_c
+from heterolda import GaussianLinearDiscriminant, to_c
 
 data = load_iris()
 X, y = data.data[:, 2:], data.target
 model = GaussianLinearDiscriminant().fit(X, y)
 folder = Path(tempfile.mkdtemp())
-header = export_c(model, folder / "iris.h")
+header = to_c(model, folder / "iris.h")
 print(f"{header.constant_bytes} bytes of constants")
 print(f"{header.multiplications} multiplications per decision")
 

@@ -12,8 +12,10 @@ arc and cannot miss the optimum.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from heterolda import ErrorCurveDisplay, FixedPoint, GaussianLinearDiscriminant
+from heterolda import GaussianLinearDiscriminant
 from heterolda.experiments import make_d1
+from heterolda.inspection import ErrorCurveDisplay
+from heterolda.solvers import FixedPoint
 
 X, y = make_d1(random_state=0)
 best = GaussianLinearDiscriminant().fit(X, y)
@@ -33,9 +35,9 @@ for n in range(1, 9):
     w, w0 = -model.coef_[0], model.intercept_[0]
     a, b = (w0 - w @ m2) / (w @ S2 @ w), (w @ m1 - w0) / (w @ S1 @ w)
     theta.append(np.arctan2(a, b))
-    errors.append(model.bayes_error_[0])
+    errors.append(model.model_error_[0])
 print(f"Algorithm 1: error {errors[0]:.4f} at the start, {errors[-1]:.4f} at the end")
-print(f"optimum:     error {best.bayes_error_[0]:.4f}, proven to {best.gap_[0]:.1e}")
+print(f"optimum:     error {best.model_error_[0]:.4f}, proven to {best.gap_[0]:.1e}")
 print(f"the arc ends at {np.degrees(best.frontier_[0].theta_range[1]):.2f} degrees")
 print(f"the first step goes to {np.degrees(theta[1]):.2f}")
 

@@ -19,13 +19,13 @@ covariances = np.array([[[0.3, 0.0], [0.0, 1.5]], [[6.0, 1.4], [1.4, 0.5]]])
 moments = ClassStatistics.from_moments([0, 1], [500, 500], means, covariances)
 
 # %%
-# Two models of the same moments. ``bayes_error_`` is the error that the Gaussian model
+# Two models of the same moments. ``model_error_`` is the error that the Gaussian model
 # predicts, and ``gap_`` says how far it may be from the smallest.
 
 lda = GaussianLinearDiscriminant(solver="fisher").fit_statistics(moments)
 best = GaussianLinearDiscriminant().fit_statistics(moments)
 for name, model in (("LDA", lda), ("GLD", best)):
-    print(f"{name}: error {model.bayes_error_[0]:.4f}, gap {model.gap_[0]:.1e}")
+    print(f"{name}: error {model.model_error_[0]:.4f}, gap {model.gap_[0]:.1e}")
 
 # %%
 # The figure shows ellipses at one and two standard deviations, random points of both
@@ -52,7 +52,7 @@ for model, name, style, width in (
     (best, "GLD, certified optimum", "-", 2.6),
 ):
     (a, b), c = model.coef_[0], model.intercept_[0]
-    label = f"{name}: error {100 * model.bayes_error_[0]:.1f} %"
+    label = f"{name}: error {100 * model.model_error_[0]:.1f} %"
     axes.plot(x, -(a * x + c) / b, color="0.1", ls=style, lw=width, label=label)
 axes.set(xlim=(-5.2, 7.2), ylim=(-3.6, 4.2), aspect="equal", xticks=[], yticks=[])
 axes.spines[:].set_color("0.75")

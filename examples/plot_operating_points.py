@@ -14,9 +14,9 @@ from matplotlib.patches import Ellipse
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
-    FrontierDisplay,
     GaussianLinearDiscriminant,
 )
+from heterolda.inspection import FrontierDisplay
 
 means = np.array([[0.0, 0.0], [2.4, 1.6]])
 covariances = np.array([[[0.5, 0.1], [0.1, 1.2]], [[2.6, 0.8], [0.8, 0.6]]])

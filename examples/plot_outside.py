@@ -10,12 +10,8 @@ between 0 and 1 gives. On the arc of all admissible rules it is a point like any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from heterolda import (
-    ClassStatistics,
-    ErrorCurveDisplay,
-    Frontier,
-    GaussianLinearDiscriminant,
-)
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.inspection import ErrorCurveDisplay, Frontier
 
 moments = ClassStatistics.from_moments(
     classes=["common", "rare"],
@@ -36,7 +32,7 @@ print(f"{b / (a + b):.2f} S1 + {a / (a + b):.2f} S2")
 
 for solver in ("fisher", "c-hld", "global"):
     model = GaussianLinearDiscriminant(solver=solver).fit_statistics(moments)
-    print(f"{solver:7s} error {model.bayes_error_[0]:.5f}")
+    print(f"{solver:7s} error {model.model_error_[0]:.5f}")
 
 # %%
 # The error of the admissible rules near the optimum. Those with s from 0 to 1 are

@@ -19,7 +19,8 @@ from sklearn.discriminant_analysis import (
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from heterolda import ClassMapDisplay, ClassStatistics, HeteroscedasticProjection
+from heterolda import ClassStatistics, HeteroscedasticProjection
+from heterolda.inspection import ClassMapDisplay
 
 X, y = load_digits(return_X_y=True)
 reductions = {

@@ -12,7 +12,7 @@ MAX_BYTES = 1_000_000
 VALUES = [
     *(None, True, False, 0, 1, -1, 2, 3, 2**31, 2**53, 2**63, 10**20),
     *(0.0, -0.0, 0.5, 1.0, -1.5, 1e-300, 5e-324, 1e300, -1e308, 1e308),
-    *("", "a", "NaN", "Infinity", "-Infinity", "auto", "ova", "trivial", "U9", "é"),
+    *("", "a", "NaN", "Infinity", "-Infinity", "auto", "ovr", "trivial", "U9", "é"),
     *([], [0], [[0, 1]], [[0.0]], {}, {"map": []}, {"array": [1.0]}),
     {"settings": "Fisher"},
 ]

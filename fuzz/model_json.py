@@ -17,13 +17,10 @@ from fuzz.changes import change_bytes, change_structure
 from fuzz.reader import Reader
 from heterolda import (
     BoundedErrorClassifier,
-    FitRecord,
     GaussianLinearDiscriminant,
-    Grid,
     HeteroscedasticProjection,
-    Judgement,
     LocalNeighborhoodSearch,
-    recommended,
+    SmoothedLinearDiscriminant,
 )
 from heterolda.estimators.fit_record import Category
 from heterolda.export.model_file import (
@@ -32,6 +29,8 @@ from heterolda.export.model_file import (
     parse_json,
     to_document,
 )
+from heterolda.inspection import FitRecord, Judgement
+from heterolda.solvers import Grid
 
 # A second compression of the factors of wide data changes their last digits.
 _STATISTICS = re.compile(rb'"statistics_":\s*"[^"]*"')
@@ -101,9 +100,9 @@ def seeds():
     bounded = BoundedErrorClassifier(max_error=0.5, confidence=0.5)
     wide = rng.normal(size=(9, 120))
     models = [
-        recommended(),
+        SmoothedLinearDiscriminant(),
         GaussianLinearDiscriminant(shrinkage="auto"),
-        GaussianLinearDiscriminant(multiclass="ova", solver=Grid(), shrinkage="cv"),
+        GaussianLinearDiscriminant(multiclass="ovr", solver=Grid(), shrinkage="cv"),
         GaussianLinearDiscriminant(costs=costs, voting="majority"),
         HeteroscedasticProjection(1),
         LocalNeighborhoodSearch(logistic, class_weight={1: 2.0}),

@@ -41,7 +41,7 @@ _COMMANDS = [
     f"{_FIT} --missing drop --no-accuracy",
     f"{_FIT} --sample-weight x1 --cv 3",
     f"{_FIT} --solver fisher --shrinkage auto --exclude x1",
-    f"{_FIT} --refine --multiclass ova",
+    f"{_FIT} --method search --multiclass ovr",
     "predict model.json DATA --out out.csv --proba",
     "predict model.json DATA --out out.parquet --proba --missing drop",
     "predict model.json DATA --out - --proba --missing keep",

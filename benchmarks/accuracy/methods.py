@@ -17,10 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from heterolda import GaussianLinearDiscriminant, recommended
+from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.statistics.power import PowerTransformation
 
-RECOMMENDED, GLD, FOREST = "recommended", "GLD", "forest"
+SMOOTHED, GLD, FOREST = "smoothed", "GLD", "forest"
 POWERS = " + powers"
 C = [0.01, 0.1, 1, 10]
 # With more training rows than the first number, C is chosen on a stratified sample of
@@ -29,7 +29,7 @@ MANY_ROWS, SAMPLE = 2500, 2000
 
 
 class ClassPowers(TransformerMixin, BaseEstimator):
-    """The power transformation of `recommended()`, by the likelihood of the classes."""
+    """The power transformation of the smoothed discriminant, by the likelihood."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the powers."""
@@ -96,7 +96,7 @@ def _pairs(seed: int) -> Any:
 
 # Each takes a seed, and returns an estimator.
 METHODS: dict[str, Callable[[int], Any]] = {
-    RECOMMENDED: lambda seed: recommended(),
+    SMOOTHED: lambda seed: SmoothedLinearDiscriminant(),
     GLD: lambda seed: GaussianLinearDiscriminant(),
     "LDA": lambda seed: _scaled(LinearDiscriminantAnalysis()),
     "LDA-LW": lambda seed: _scaled(LinearDiscriminantAnalysis("lsqr", "auto")),
@@ -119,4 +119,4 @@ METHODS: dict[str, Callable[[int], Any]] = {
     ),
     FOREST: lambda seed: RandomForestClassifier(200, random_state=seed),
 }
-PEERS = [name for name in METHODS if name not in (RECOMMENDED, GLD, FOREST)]
+PEERS = [name for name in METHODS if name not in (SMOOTHED, GLD, FOREST)]

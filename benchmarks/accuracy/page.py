@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from benchmarks.accuracy.methods import FOREST, GLD, METHODS, PEERS, RECOMMENDED
+from benchmarks.accuracy.methods import FOREST, GLD, METHODS, PEERS, SMOOTHED
 from benchmarks.accuracy.sets import SETS, SIZES
 from benchmarks.pages import (
     OURS,
@@ -25,7 +25,7 @@ from benchmarks.pages import (
 )
 from heterolda.experiments.ranks import critical_difference
 
-LINEAR = [RECOMMENDED, GLD, *PEERS]
+LINEAR = [SMOOTHED, GLD, *PEERS]
 # Training times are compared with this one.
 TIMED = "OvO-LinearSVC-tuned"
 FOLDS = 5
@@ -95,11 +95,11 @@ class Results:
         return np.array([np.mean(actual[name]) for name in self.sets])
 
     def lead(self, name: str, method: str) -> tuple[float, float]:
-        """Return points of `recommended()` above a method, and the standard error.
+        """Return points of the smoothed discriminant above a method, and their error.
 
         With the correction of Nadeau and Bengio (2003) for shared training rows.
         """
-        d = self.hits[name, RECOMMENDED] - self.hits[name, method]
+        d = self.hits[name, SMOOTHED] - self.hits[name, method]
         variance = d.var(ddof=1) * (1 / len(d) + 1 / (FOLDS - 1))
         return float(d.mean()), float(np.sqrt(variance))
 
@@ -116,7 +116,7 @@ class Results:
 
 def methods_table(r: Results) -> str:
     """Return mean ranks, accuracies, losses, tests and times of all methods."""
-    ours = r.accuracy(RECOMMENDED)
+    ours = r.accuracy(SMOOTHED)
     p = {m: float(wilcoxon(ours, r.accuracy(m)).pvalue) for m in PEERS}
     corrected = dict(zip(p, holm(list(p.values())), strict=True))
     time = r.number(TIMED, "seconds")
@@ -127,11 +127,11 @@ def methods_table(r: Results) -> str:
         better = np.sum(ours > accuracy), np.sum(ours < accuracy)
         rows.append(
             (
-                f"**{method}**" if method in (RECOMMENDED, GLD) else method,
+                f"**{method}**" if method in (SMOOTHED, GLD) else method,
                 f"{r.ranks[method]:.2f}" if method in r.ranks else "",
                 f"{accuracy.mean():.2f}",
                 "" if np.isnan(loss) else f"{loss:.3f}",
-                "" if method == RECOMMENDED else "{} : {}".format(*better),
+                "" if method == SMOOTHED else "{} : {}".format(*better),
                 f"{corrected[method]:.1g}" if method in p else "",
                 f"{np.median(r.number(method, 'seconds') / time):.2g}",
             )
@@ -141,7 +141,7 @@ def methods_table(r: Results) -> str:
 
 def sets_table(r: Results) -> str:
     """Return the accuracies on each set, and the lead over its best peer."""
-    shown = [RECOMMENDED, GLD, "LDA", "logistic", TIMED, FOREST]
+    shown = [SMOOTHED, GLD, "LDA", "logistic", TIMED, FOREST]
     rows = []
     for name in r.sets:
         best = max(r.hits[name, m].mean() for m in LINEAR)
@@ -164,14 +164,13 @@ def sets_table(r: Results) -> str:
 def published(r: Results) -> str:
     """Return sentences that compare our figures with published ones."""
     leads = {
-        name: r.hits[name, RECOMMENDED].mean() - best
-        for name, best in PUBLISHED.items()
+        name: r.hits[name, SMOOTHED].mean() - best for name, best in PUBLISHED.items()
     }
     ahead = sum(lead > 0 for lead in leads.values())
     worst = sorted(leads, key=leads.__getitem__)[:2]
     return (
         f"On {len(leads)} of these sets they are ahead on {len(leads) - ahead} and "
-        f"`recommended()` on {ahead}; the median difference is "
+        f"`SmoothedLinearDiscriminant()` on {ahead}; the median difference is "
         f"{np.median(list(leads.values())):+.1f} points. We lose most on "
         + " and ".join(f"{name} ({leads[name]:+.1f})" for name in worst)
         + "."
@@ -182,7 +181,7 @@ def summary(r: Results) -> str:
     """Return the figures of the first paragraph."""
     best = min(PEERS, key=r.ranks.__getitem__)
     distance = critical_difference(len(LINEAR), len(r.sets))
-    same = [m for m in LINEAR if 0 < r.ranks[m] - r.ranks[RECOMMENDED] < distance]
+    same = [m for m in LINEAR if 0 < r.ranks[m] - r.ranks[SMOOTHED] < distance]
     lost = {name: r.lead(name, r.best_peer(name)) for name in r.sets}
     clear = [name for name, (x, e) in lost.items() if x < -2 * e]
     joined = listed(same) if same else "none"
@@ -190,11 +189,11 @@ def summary(r: Results) -> str:
     tests = f"Nemenyi, 5 %; Friedman's test p = {friedman.pvalue:.1g}"
     means = {m: f"{r.accuracy(m).mean():.2f} %" for m in LINEAR}
     return (
-        f"On {len(r.sets)} sets, `recommended()` has a mean rank of "
-        f"{r.ranks[RECOMMENDED]:.2f} among {len(LINEAR)} linear methods; the best "
+        f"On {len(r.sets)} sets, `SmoothedLinearDiscriminant()` has a mean rank of "
+        f"{r.ranks[SMOOTHED]:.2f} among {len(LINEAR)} linear methods; the best "
         f"peer, {best}, has {r.ranks[best]:.2f}. The critical difference is "
         f"{distance:.2f} ({tests}): {joined} are within it. Mean accuracies are "
-        f"{means[RECOMMENDED]} and {means[best]}; GLD has {means[GLD]}, "
+        f"{means[SMOOTHED]} and {means[best]}; GLD has {means[GLD]}, "
         f"LDA {means['LDA']}. **Others win, too**: the best peer of a set, "
         "picked after the fact, is ahead on "
         f"{sum(x < 0 for x, _ in lost.values())} sets, by more than two standard "
@@ -209,10 +208,10 @@ def picture(r: Results) -> bytes:
     panel = panels[0, 0]
     distance = critical_difference(len(names), len(r.sets))
     for place, name in enumerate(names):
-        color = OURS if name in (RECOMMENDED, GLD) else PEER
+        color = OURS if name in (SMOOTHED, GLD) else PEER
         panel.plot(r.ranks[name], place, "o", color=color)
         panel.text(r.ranks[name] + 0.2, place, name, va="center", color=color)
-    first = r.ranks[RECOMMENDED]
+    first = r.ranks[SMOOTHED]
     panel.axvspan(first, first + distance, color=OURS, alpha=0.08, linewidth=0)
     panel.set_yticks([])
     panel.invert_yaxis()

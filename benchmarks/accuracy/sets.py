@@ -1,7 +1,7 @@
 """The sets of the comparisons: the study's, scikit-learn's, and the folder `more`.
 
-All of them informed the design of `recommended()`. Half of the folder `more` was set
-aside for its first version, but was looked at before the present one.
+All of them informed the design of the smoothed discriminant. Half of the folder `more`
+was set aside for its first version, but was looked at before the present one.
 """
 
 from __future__ import annotations

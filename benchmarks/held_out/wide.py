@@ -119,7 +119,7 @@ PEERS: dict[str, Callable[[int], Any]] = {
 METHODS: dict[str, Callable[[int], Any]] = {
     "GLD": lambda seed: GaussianLinearDiscriminant(),
     'GLD, shrinkage="cv"': lambda seed: GaussianLinearDiscriminant(shrinkage="cv"),
-    "recommended": lambda seed: heterolda.recommended(),
+    "smoothed": lambda seed: heterolda.SmoothedLinearDiscriminant(),
 } | PEERS
 SETS = "alon", "golub", "gravier", "khan"
 

@@ -27,8 +27,8 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
     kernels,
-    recommended,
 )
 
 Method = Callable[[Any, Any], Call]  # of rows and labels
@@ -41,7 +41,7 @@ ITERATIONS = 300
 
 MODELS = {
     "GLD": GaussianLinearDiscriminant(),
-    "recommended()": recommended(),
+    "smoothed": SmoothedLinearDiscriminant(),
     "LDA": LinearDiscriminantAnalysis(),
     "LDA (lsqr)": LinearDiscriminantAnalysis(solver="lsqr"),
     "QDA": QuadraticDiscriminantAnalysis(),
@@ -58,7 +58,7 @@ LARGE = "fit, large data"
 PREDICT = "predict"
 ONE_ROW = "predict, one row"
 OTHERS = "other classifiers"
-RECOMMENDED = "recommended()"
+SMOOTHED = "smoothed"
 PROJECT = "two components, from class statistics"
 SEARCH = "Algorithm 2"
 KERNELS = "compiled kernels"
@@ -107,14 +107,14 @@ def all_cases() -> list[Case]:
         for name in ("D1", "vowels", "letters")
         for kind in ("predict", "predict_proba")
     ]
-    peers = [name for name in MODELS if name not in ("GLD", "recommended()", "LDA")]
+    peers = [name for name in MODELS if name not in ("GLD", "smoothed", "LDA")]
     cases += [
         Case(OTHERS, shapes["satellite"], f"{call} GLD", f"{call} {peer}")
         for call in ("fit", "predict")
         for peer in peers
     ]
     cases += [
-        Case(RECOMMENDED, shapes[name], "fit recommended()", "fit LDA")
+        Case(SMOOTHED, shapes[name], "fit smoothed", "fit LDA")
         for name in ("liver", "zernike", "satellite")
     ]
     cases += [
@@ -130,7 +130,7 @@ def all_cases() -> list[Case]:
         for name in ("D1", "zernike", "letters")
         for call in ("fit", "predict")
     ]
-    cases.append(Case(KERNELS, shapes["liver"], "fit recommended()", NUMPY))
+    cases.append(Case(KERNELS, shapes["liver"], "fit smoothed", NUMPY))
     return cases + [
         Case(FRESH, None, f"{what} GLD", f"{what} LDA")
         for what in ("import", "import and fit")

@@ -26,7 +26,7 @@ TABLES = {
 }
 # Groups that share a table, one line each.
 MORE = (
-    *(cases.ONE_ROW, cases.RECOMMENDED, cases.PROJECT, cases.SEARCH),
+    *(cases.ONE_ROW, cases.SMOOTHED, cases.PROJECT, cases.SEARCH),
     *(cases.KERNELS, cases.FRESH),
 )
 

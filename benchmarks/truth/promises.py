@@ -29,7 +29,7 @@ def parts() -> dict[str, str]:
             f"{excess:.0e} of the error",
         ),
         (
-            "No rule has an error below `bayes_error_ * (1 - gap_)`.",
+            "No rule has an error below `model_error_ * (1 - gap_)`.",
             "two classes; conditions up to 1e8, priors down to 1e-6",
             "`python -m benchmarks.certificate`: [an independent "
             "verifier](#the-certificate)",

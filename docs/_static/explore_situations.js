@@ -111,7 +111,7 @@
             `${line.length < 66 ? line : line.replace("(", "(\n    ").replace(/\)$/, "\n)")
             }.fit_statistics(moments)`);
         const prints = (at ? ["best"] : ["lda", "best"]).map((name) =>
-            `print(${name}.bayes_error_[0], ${name}.error_rates_[0])  # under the model`);
+            `print(${name}.model_error_[0], ${name}.error_rates_[0])  # under the model`);
         return `from heterolda import ClassStatistics, GaussianLinearDiscriminant
 
 moments = ClassStatistics.from_moments(

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "MissingRowsWarning",
+    "ModelMisfitWarning",
+    "ParameterError",
+    "PrecisionWarning",
+    "ReadingWarning",
+    "SimilarLabelsWarning",
+    "SmallClassWarning",
+    "TrivialRuleWarning",
+]
+
 
 class ParameterError(ValueError):
     """Report a parameter with an invalid value.
@@ -16,7 +27,8 @@ class ParameterError(ValueError):
 
     Examples
     --------
-    >>> from heterolda import GaussianLinearDiscriminant, ParameterError
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.exceptions import ParameterError
     >>> X, y = [[0], [1], [4], [6]], [0, 0, 1, 1]
     >>> try:
     ...     GaussianLinearDiscriminant(priors=[0.5, 0]).fit(X, y)
@@ -40,7 +52,8 @@ class SmallClassWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from heterolda import GaussianLinearDiscriminant, SmallClassWarning
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.exceptions import SmallClassWarning
     >>> X = [[0, 1], [1, 3], [2, 0], [7, 5], [8, 8], [9, 5]]
     >>> y = [0, 0, 0, 1, 1, 1]
     >>> with warnings.catch_warnings():

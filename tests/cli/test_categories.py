@@ -14,7 +14,7 @@ from heterolda import GaussianLinearDiscriminant
 
 # Zeros and ones are not Gaussian, as the guard says.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
     pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
 ]
 # Three cities are too rare for a feature of their own, but not together.

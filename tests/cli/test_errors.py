@@ -17,19 +17,18 @@ from sklearn.pipeline import make_pipeline
 import heterolda
 import heterolda.cli.options as opt
 from helpers.cli import invoke, make_frame, names, succeed
-from heterolda import (
-    GaussianLinearDiscriminant,
-    HeteroscedasticProjection,
-    ParameterError,
-)
+from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
 from heterolda.cli.app import app
 from heterolda.cli.fit import Settings
 from heterolda.cli.messages import in_options
+from heterolda.exceptions import ParameterError
 from heterolda.foundations import wording
 from heterolda.solvers import SOLVERS
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 COMMANDS = typer.main.get_command(app).commands
 
 
@@ -117,9 +116,8 @@ BAD = r"""
 2 | fit good.csv FIT --criterion minimax --solver fisher | --criterion minimax needs --
 2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
-2 | fit good.csv FIT --recommended --refine | --refine cannot be combined with --rec
-2 | fit good.csv FIT --recommended --missing em | --missing em cannot be combined with
-2 | fit good.csv FIT --refine --missing em | --missing em cannot be combined with --refi
+2 | fit good.csv FIT --method smoothed --missing em | --missing em cannot be combined
+2 | fit good.csv FIT --method search --missing em | --missing em cannot be combined
 2 | fit good.csv FIT --categorical kind | --categorical .*'kind'
 2 | fit good.csv -t kind -o - | --out must name a file, got -
 1 | fit good.csv -t kind -o folder | 'folder' is a folder
@@ -211,10 +209,8 @@ def test_parameters_are_named_as_options():
     problem = "={'a': 0.1} needs method='error', or use A(method='fisher')"
     expected = "--max-error a=0.1 needs --method error, or use A(method='fisher')"
     assert in_options(ParameterError("max_error", problem)) == expected
-    problem = "=7 is many: use columns=..., exclude=['a', 'b c'], or use recommended()"
-    expected = (
-        "--components 7 is many: use --columns, --exclude 'a,b c', or use --recommended"
-    )
+    problem = "=7: exclude=['a', 'b c'], or use SmoothedLinearDiscriminant()"
+    expected = "--components 7: --exclude 'a,b c', or use --method smoothed"
     assert in_options(ParameterError("n_components", problem)) == expected
 
 
@@ -281,7 +277,7 @@ QUICK = {
     "--version": 0,
     "fit --help": 0,
     "fit good.csv -t kind --cv 1": 2,
-    "fit good.csv -t kind --recommended --refine": 2,
+    "fit good.csv -t kind --method smoothed --solver fisher": 2,
     "fit nothing.csv -t kind": 1,
     "predict nothing.json good.csv": 1,
 }

@@ -22,7 +22,9 @@ from heterolda import GaussianLinearDiscriminant
 from heterolda.inspection.scoring import Scores, describe_scores
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FEATURES = names()
 TARGET = "-t", "kind"

@@ -25,7 +25,9 @@ from heterolda.foundations.threads import stages
 from heterolda.statistics import samples
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FEATURES = names()
 CHOSEN = "-t", "kind", "--columns", ",".join(FEATURES)
@@ -101,17 +103,17 @@ SETTINGS = {
     "--shrinkage 0.3,0.1 --voting majority": plain(
         shrinkage=(0.3, 0.1), voting="majority"
     ),
-    "--shrinkage cv --priors equal --multiclass ova": plain(
-        shrinkage="cv", priors="equal", multiclass="ova"
+    "--shrinkage cv --priors equal --multiclass ovr": plain(
+        shrinkage="cv", priors="equal", multiclass="ovr"
     ),
     "--priors north=1,west=4,south=2,east=3": plain(priors=[0.3, 0.1, 0.2, 0.4]),
     "--costs north:south=10,east:west=2.5": plain(
         costs={"north": {"south": 10}, "east": {"west": 2.5}}
     ),
     "--criterion minimax": plain(criterion="minimax"),
-    "--refine": LocalNeighborhoodSearch(),
-    "--recommended --shrinkage 0.3 --priors equal": heterolda.recommended(
-        shrinkage=0.3, priors="equal"
+    "--method search": LocalNeighborhoodSearch(),
+    "--method smoothed --shrinkage 0.3 --priors equal": (
+        heterolda.SmoothedLinearDiscriminant(shrinkage=0.3, priors="equal")
     ),
 }
 
@@ -121,7 +123,7 @@ def test_options_are_the_parameters_of_the_estimator(frame, tmp_path, options):
     model = fitted(frame, tmp_path, *options.split())
     assert_same(model, SETTINGS[options].fit(frame[FEATURES], frame["kind"]), frame)
     assert model.feature_names_in_.tolist() == FEATURES
-    if "--recommended" not in options:
+    if "--method smoothed" not in options:
         inner = getattr(model, "estimator_", model)
         assert inner.statistics_.feature_names.tolist() == FEATURES
 
@@ -179,12 +181,12 @@ def test_the_summary_is_true(frame, tmp_path):
     lines = shown.splitlines()
     head = next(k for k, line in enumerate(lines) if line.startswith("pair "))
     for k, line in zip(
-        np.argsort(-model.bayes_error_), lines[head + 1 :], strict=False
+        np.argsort(-model.model_error_), lines[head + 1 :], strict=False
     ):
         first, second = model.classes_[model.pairs_[k]]
         assert line.startswith(f"{first} or {second}")
-        values = [lda.bayes_error_[k], model.gap_[k], *model.error_rates_[k]]
-        expected = 100 * np.array([model.bayes_error_[k], *values])
+        values = [lda.model_error_[k], model.gap_[k], *model.error_rates_[k]]
+        expected = 100 * np.array([model.model_error_[k], *values])
         assert_allclose(figures(line), expected, atol=0.0501)
         assert re.search(rf" % of {first}, \S.* % of {second}$", line)
     assert "not saved" in shown
@@ -207,7 +209,7 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     assert succeed("evaluate", path, "-", "--target", "sort", stdin=other) == shown
 
 
-@pytest.mark.parametrize("option", ["--cv=4", "--refine", "--recommended"])
+@pytest.mark.parametrize("option", ["--cv=4", "--method=search", "--method=smoothed"])
 def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, option):
     frame = frame.assign(times=rng.integers(1, 3, len(frame)))
     data = write(frame, tmp_path / "data.parquet")
@@ -215,8 +217,8 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, option):
     shown = succeed("fit", data, *arguments, "-o", tmp_path / "m.json")
     model = {
         "--cv=4": plain(),
-        "--refine": LocalNeighborhoodSearch(),
-        "--recommended": heterolda.recommended(),
+        "--method=search": LocalNeighborhoodSearch(),
+        "--method=smoothed": heterolda.SmoothedLinearDiscriminant(),
     }[option]
     X, y, w = (frame[part].to_numpy() for part in (FEATURES, "kind", "times"))
     expected = held_out(model.fit(X, y, w), X, y, w, n_folds=4)[0]
@@ -260,7 +262,7 @@ def test_of_many_rows_the_recommended_model_takes_a_sample(
     monkeypatch.setattr(fitting, "MAX_ROWS", 100)
     rules = []
     for seed in "001":
-        options = *CHOSEN, "--recommended", "--seed", seed, "--out", path
+        options = *CHOSEN, "--method", "smoothed", "--seed", seed, "--out", path
         result = invoke("fit", data, *options)
         assert f"a random sample of 100 of {len(frame):,} rows" in result.stderr
         model = heterolda.load(path)

@@ -15,8 +15,9 @@ from fuzz.statistics_npz import seeds as statistics_files
 from fuzz.tables import check as check_table
 from fuzz.tables import model, text_seeds, written
 from helpers.cli import invoke, start, succeed
-from heterolda import ClassStatistics, SimilarLabelsWarning
+from heterolda import ClassStatistics
 from heterolda.data import statistics_from_batches
+from heterolda.exceptions import SimilarLabelsWarning
 
 GOOD = text_seeds()[0].decode()
 FIT = "fit DATA -t kind -o new.json"

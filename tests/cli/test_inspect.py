@@ -17,7 +17,9 @@ from heterolda import (
 )
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FEATURES = names(12)
 
@@ -75,7 +77,7 @@ def test_a_rule_in_words(frame, model, path):
 OTHERS = {
     "refined": LocalNeighborhoodSearch(),
     "transformed": SmoothedLinearDiscriminant(0.5),
-    "against the rest": GaussianLinearDiscriminant(multiclass="ova"),
+    "against the rest": GaussianLinearDiscriminant(multiclass="ovr"),
     "minimax": GaussianLinearDiscriminant(criterion="minimax"),
 }
 
@@ -100,7 +102,7 @@ def test_every_kind_of_model_has_words(kind, frame, tmp_path):
         assert "link with -lm" in message
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
 def test_rules_without_a_hyperplane_and_with_one_feature(tmp_path):
     moments = [0, 1], [190, 10], [[0], [0.1]], [[[1]], [[0.5]]]
     statistics = ClassStatistics.from_moments(*moments)

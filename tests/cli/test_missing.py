@@ -15,8 +15,8 @@ from heterolda.estimators.held_out import held_out
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.SmallClassWarning"),
 ]
 FEATURES = names()
 
@@ -98,7 +98,7 @@ def test_other_models_take_missing_values_if_told_to_and_if_they_can(frame, path
     model = heterolda.load(path).set_params(missing="em")
     expected = model.score(*labeled(frame))
     assert_allclose(accuracy(path, data, "--missing", "em"), expected, atol=1e-9)
-    fit(data, "--missing", "drop", "--refine", "--no-accuracy", "-o", path)
+    fit(data, "--missing", "drop", "--method", "search", "--no-accuracy", "-o", path)
     for command in ("predict", "evaluate"):
         result = invoke(command, path, data, "--missing", "em")
         assert result.exit_code == 2, result.stderr
@@ -117,7 +117,9 @@ def test_other_models_take_missing_values_if_told_to_and_if_they_can(frame, path
     assert answers == heterolda.load(path).predict(pair[FEATURES]).tolist()
 
 
-@pytest.mark.parametrize("command", ["fit", "fit --recommended", "compare", "project"])
+@pytest.mark.parametrize(
+    "command", ["fit", "fit --method smoothed", "compare", "project"]
+)
 def test_messages_advise_what_the_command_can_do(paths, command):
     said = invoke(*command.split(), paths[0], "-t", "kind").stderr
     assert "--missing drop" in said

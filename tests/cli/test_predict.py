@@ -21,7 +21,9 @@ from heterolda.data.formats import Format
 from heterolda.data.writer import text_of
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FEATURES = names()
 # What a table of text may hold: nothing of it may change.

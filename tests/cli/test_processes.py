@@ -22,7 +22,7 @@ if sys.platform != "win32":
 pytestmark = [
     pytest.mark.check,
     # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
     pytest.mark.skipif(sys.platform == "win32", reason="signals and a shell"),
 ]
 
@@ -144,7 +144,16 @@ def test_an_interrupted_search_saves_nothing(rng, tmp_path):
     """The estimator would go on with what it has; whoever presses Ctrl-C would not."""
     data = tmp_path / "data.parquet"
     make_frame(rng, 100_000, d=10).to_parquet(data)
-    options = ["-t", "kind", "--exclude", "id", "--refine", "--no-accuracy", "-o"]
+    options = [
+        "-t",
+        "kind",
+        "--exclude",
+        "id",
+        "--method",
+        "search",
+        "--no-accuracy",
+        "-o",
+    ]
     with start("fit", data, *options, tmp_path / "new.json") as process:
         assert process.stderr.readline().startswith(b"note: these settings")
         process.send_signal(signal.SIGINT)

@@ -13,7 +13,9 @@ from heterolda import HeteroscedasticProjection
 from heterolda.data import fit_batches
 
 # Few rows of drawn classes: sometimes LDA's components are better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FEATURES = names(4)
 CHERNOFF = "--method", "chernoff"

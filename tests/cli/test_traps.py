@@ -19,9 +19,11 @@ from heterolda.data.gathering import read_all
 from heterolda.data.table import Table
 from heterolda.inspection.scoring import Scores
 
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 FITS = [
-    *(["fit", "--no-accuracy"], ["fit", "--no-accuracy", "--refine"]),
+    *(["fit", "--no-accuracy"], ["fit", "--no-accuracy", "--method", "search"]),
     *(["compare", "--cv", "2"], ["project"]),
 ]
 

@@ -48,7 +48,7 @@ def assert_same_model(model, expected):
         assert type(actual) is np.ndarray
         assert_allclose(actual, desired, rtol=1e-10, atol=1e-10 * desired.max())
     assert_array_equal(model.classes_, expected.classes_)
-    for name in ("coef_", "intercept_", "bayes_error_"):
+    for name in ("coef_", "intercept_", "model_error_"):
         assert type(getattr(model, name)) is np.ndarray
         assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-7)
 

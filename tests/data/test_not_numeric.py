@@ -10,7 +10,9 @@ import pytest
 from helpers.cli import invoke, make_frame, succeed
 from heterolda.data import csv_reader, statistics_from_batches
 
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 FIT = "fit", "--no-accuracy"
 IDS, PLACES = [f"p{k}" for k in range(200)], ["Rome", "New York", "Rome"]

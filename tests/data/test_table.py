@@ -20,17 +20,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.memory import peak_of_process
 from benchmarks.shapes import Shape, gaussian_classes
-from heterolda import (
-    ClassStatistics,
-    GaussianLinearDiscriminant,
-    MissingRowsWarning,
-    ReadingWarning,
-    SimilarLabelsWarning,
-)
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.data import fit_batches, statistics_from_batches
 from heterolda.data.gathering import gather, read_all
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
+from heterolda.exceptions import (
+    MissingRowsWarning,
+    ReadingWarning,
+    SimilarLabelsWarning,
+)
 
 ROOT = Path(__file__).parents[2]
 FEATURES = ["a", "b", "c"]
@@ -116,7 +115,7 @@ def test_files_of_more_columns_than_rows_give_the_model_of_rows_in_memory(
         fit_batches(model, source, "kind", sample_weight="w")
         assert model.statistics_.factors is not None
         assert_same(model.statistics_, whole.statistics_, 1e-9)
-        assert_allclose(model.bayes_error_, whole.bayes_error_, atol=1e-12)
+        assert_allclose(model.model_error_, whole.model_error_, atol=1e-12)
         assert_array_equal(model.predict(frame[frame.columns[:d]]), whole.predict(X))
 
 
@@ -213,7 +212,7 @@ def test_tables_to_be_written_must_be_of_one_kind():
                 list(files)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ReadingWarning")
 def test_a_target_whose_values_mostly_differ_looks_like_a_measurement(frame, tmp_path):
     numbered = pd.concat([frame] * 4).assign(kind=np.arange(4 * len(frame)))
     measured = r"'kind' looks like a measurement .* has {} different values in {} row"

@@ -12,7 +12,6 @@ import pytest
 
 from fuzz.commands import a_folder
 from helpers.cli import succeed
-from heterolda import ReadingWarning
 from heterolda.data import text_rows
 from heterolda.data.csv_reader import open_text
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
@@ -21,6 +20,7 @@ from heterolda.data.layout import find_layout
 from heterolda.data.table import Table
 from heterolda.data.text_rows import complete_rows, merged_blanks, without_empty_rows
 from heterolda.data.writer import write_table
+from heterolda.exceptions import ReadingWarning
 
 ROWS = "1,5;2;a\n2,5;3;b\n"
 HEADS = [
@@ -52,7 +52,7 @@ HEADS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ReadingWarning")
 def test_the_first_lines_show_the_layout():
     for head, delimiter, decimal, names, n_lines in HEADS:
         layout = find_layout(head, Format(), ",", "t")
@@ -103,7 +103,7 @@ def opened(pieces, **settings):
         return open_text(iter(pieces), table, "t", Encoding(), n_bytes=99)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ReadingWarning")
 def test_without_a_header_the_first_line_is_a_row():
     given = Format(header=False)
     rows = {

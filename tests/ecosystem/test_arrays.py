@@ -22,18 +22,18 @@ from heterolda import (
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
+    to_c,
 )
 from heterolda.estimators import base, gathering
 from heterolda.estimators.base import host_of, put_on
 from heterolda.estimators.power_transformer import ClassPowerTransformer
-from heterolda.export import export_c
 from heterolda.foundations.arrays import Device, device_of, is_numpy, to_host
 from heterolda.inspection.model_facts import ModelFacts
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::heterolda.ModelMisfitWarning",
-    "ignore::heterolda.TrivialRuleWarning",
-    "ignore::heterolda.SmallClassWarning",
+    "ignore::heterolda.exceptions.ModelMisfitWarning",
+    "ignore::heterolda.exceptions.TrivialRuleWarning",
+    "ignore::heterolda.exceptions.SmallClassWarning",
 )
 
 RNG = np.random.default_rng(0)
@@ -45,7 +45,7 @@ METHODS = "predict_proba", "predict_log_proba", "decision_function"
 MODELS = [
     GaussianLinearDiscriminant(),
     GaussianLinearDiscriminant(voting="majority", missing="em"),
-    GaussianLinearDiscriminant(multiclass="ova"),
+    GaussianLinearDiscriminant(multiclass="ovr"),
     GaussianLinearDiscriminant(shrinkage="cv", criterion="minimax"),
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
     LocalNeighborhoodSearch(max_iter=5, class_weight="balanced"),
@@ -202,11 +202,13 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
     moved, path = put_on(copy.deepcopy(plain), device), tmp_path / "model.json"
     for ask in (
         lambda model: heterolda.save(model, path) or path.read_text(),
-        lambda model: export_c(model, tmp_path / "model.h", "double").path.read_text(),
+        lambda model: to_c(model, tmp_path / "model.h", "double").path.read_text(),
         lambda model: heterolda.save(make_pipeline(model), path) or path.read_text(),
         lambda model: str(ModelFacts(model).worst_first),
         lambda model: (
-            heterolda.ClassMapDisplay.from_estimator(model, ROWS, LABELS).means
+            heterolda.inspection.ClassMapDisplay.from_estimator(
+                model, ROWS, LABELS
+            ).means
         ),
         lambda model: model.covariance_,
         lambda model: model.frontier_[2].roc_curve(5)[0],
@@ -222,7 +224,7 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
     assert plain.score(ROWS, y) == plain.score(ROWS, LABELS)
     for ask in (
         lambda: heterolda.compare(X, LABELS),
-        lambda: heterolda.ProjectionDisplay.from_estimator(plain, X, LABELS),
+        lambda: heterolda.inspection.ProjectionDisplay.from_estimator(plain, X, LABELS),
         lambda: heterolda.BoundedErrorClassifier(max_error=0.1).fit(X, LABELS),
     ):
         with pytest.raises((TypeError, ValueError), match=r"numpy\.asarray\(X"):

@@ -36,8 +36,8 @@ OTHERS = [
         GaussianLinearDiscriminant(solver=solver)
         for solver in ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
     ),
-    GaussianLinearDiscriminant(multiclass="ova"),
-    GaussianLinearDiscriminant(solver="r-hld-1", multiclass="ova"),
+    GaussianLinearDiscriminant(multiclass="ovr"),
+    GaussianLinearDiscriminant(solver="r-hld-1", multiclass="ovr"),
     GaussianLinearDiscriminant(voting="majority"),
     GaussianLinearDiscriminant(shrinkage="cv"),
     GaussianLinearDiscriminant(shrinkage=(0.3, 0.1), priors="equal"),
@@ -64,10 +64,10 @@ def test_every_public_estimator_is_checked():
 
 
 @pytest.mark.filterwarnings(
-    "ignore::heterolda.SmallClassWarning",
-    "ignore::heterolda.TrivialRuleWarning",
-    "ignore::heterolda.PrecisionWarning",
-    "ignore::heterolda.ModelMisfitWarning",
+    "ignore::heterolda.exceptions.SmallClassWarning",
+    "ignore::heterolda.exceptions.TrivialRuleWarning",
+    "ignore::heterolda.exceptions.PrecisionWarning",
+    "ignore::heterolda.exceptions.ModelMisfitWarning",
 )
 @pytest.mark.parametrize(
     ("estimator", "routing"),

@@ -16,16 +16,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
 from benchmarks.truth.error_bound import CASES, Cell, cell, violations
-from heterolda import (
-    BoundedErrorClassifier,
-    GaussianLinearDiscriminant,
-    ParameterError,
-    TrivialRuleWarning,
-)
+from heterolda import BoundedErrorClassifier, GaussianLinearDiscriminant
 from heterolda.estimators import missing as missing_values
 from heterolda.estimators.error_bound import rows_needed, smallest_rank
+from heterolda.exceptions import ParameterError, TrivialRuleWarning
 
-SMALL = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+SMALL = pytest.mark.filterwarnings("ignore::heterolda.exceptions.SmallClassWarning")
 
 
 def tail(n, k, q):

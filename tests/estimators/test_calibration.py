@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
 from helpers.problems import on_a_line
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, TrivialRuleWarning
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.estimators.calibration import (
     Evidence,
     best_temperature,
@@ -16,10 +16,12 @@ from heterolda.estimators.calibration import (
     sided_log_odds,
 )
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.statistics.rows import Rows
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::heterolda.ModelMisfitWarning", "ignore::heterolda.SmallClassWarning"
+    "ignore::heterolda.exceptions.ModelMisfitWarning",
+    "ignore::heterolda.exceptions.SmallClassWarning",
 )
 GLD = GaussianLinearDiscriminant
 
@@ -113,7 +115,7 @@ def tempered_loss(model, X, y, temperature, weight=None):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"multiclass": "ova"},
+        {"multiclass": "ovr"},
         {"priors": [0.6, 0.3, 0.1]},
         {"costs": [[0, 4, 4], [1, 0, 1], [2, 2, 0]]},
     ],
@@ -175,7 +177,7 @@ def test_the_temperature_belongs_to_the_rules_in_use(rng):
     X, y = on_a_line(rng, [0, 2, 4, 6], n=400)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrivialRuleWarning)
-        model = GLD(multiclass="ova").fit(X, y)
+        model = GLD(multiclass="ovr").fit(X, y)
     assert model.trivial_.any()
     scores = X @ model.coef_.T + model.intercept_
     evidence = model._committee.evidence

@@ -16,17 +16,18 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    recommended,
+    SmoothedLinearDiscriminant,
 )
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::heterolda.TrivialRuleWarning", "ignore::heterolda.ModelMisfitWarning"
+    "ignore::heterolda.exceptions.TrivialRuleWarning",
+    "ignore::heterolda.exceptions.ModelMisfitWarning",
 )
 CLASSIFIERS = {
     "pairs": GaussianLinearDiscriminant(),
-    "ova": GaussianLinearDiscriminant(multiclass="ova"),
+    "ovr": GaussianLinearDiscriminant(multiclass="ovr"),
     "search": LocalNeighborhoodSearch(RidgeClassifier(), max_iter=20),
-    "smoothed": recommended(),
+    "smoothed": SmoothedLinearDiscriminant(),
     "bounded": BoundedErrorClassifier(LogisticRegression(), max_error=0.3),
 }
 

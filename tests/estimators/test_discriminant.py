@@ -16,19 +16,25 @@ from sklearn.linear_model import LogisticRegression
 import heterolda
 from heterolda import (
     ClassStatistics,
-    Fisher,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+)
+from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
+from heterolda.solvers import Fisher
 
 GLD = GaussianLinearDiscriminant
 SOLVERS = ["global", "fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher"]
-ignore_trivial = pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+ignore_trivial = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.TrivialRuleWarning"
+)
+ignore_misfit = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 
 @pytest.fixture
@@ -61,10 +67,10 @@ def test_moments_are_those_of_the_shrunk_classes(four, shrinkage):
 
 
 @ignore_trivial
-def test_one_vs_all_uses_the_mixture_of_the_others(four):
+def test_one_vs_rest_uses_the_mixture_of_the_others(four):
     """The moments of all other classes, by merging the data with prior weights."""
     priors = np.array([0.1, 0.2, 0.3, 0.4])
-    model = GLD(multiclass="ova", priors=priors).fit(*four)
+    model = GLD(multiclass="ovr", priors=priors).fit(*four)
     assert_array_equal(model.pairs_, [[-1, 0], [-1, 1], [-1, 2], [-1, 3]])
     cov, means = model.statistics_.covariances(), model.statistics_.means
     for k in range(4):
@@ -78,7 +84,7 @@ def test_one_vs_all_uses_the_mixture_of_the_others(four):
         )
         alone = GLD(priors=[1 - priors[k], priors[k]]).fit_statistics(pair)
         assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-7, atol=1e-9)
-        assert model.bayes_error_[k] == pytest.approx(alone.bayes_error_[0])
+        assert model.model_error_[k] == pytest.approx(alone.model_error_[0])
 
 
 @ignore_misfit
@@ -86,7 +92,7 @@ def test_one_vs_all_uses_the_mixture_of_the_others(four):
 def test_the_table_of_coefficients(four):
     X, y = four[0] * [1e-3, 1, 1e3], np.array([*"abcd"])[four[1]]
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
-    for multiclass in ("ovo", "ova"):
+    for multiclass in ("ovo", "ovr"):
         model = GLD(multiclass=multiclass).fit(frame, y)
         rows = iter(model.summary().itertuples(index=False))
         for (i, j), coef in zip(model.pairs_, model.coef_, strict=True):
@@ -123,7 +129,7 @@ def test_models_without_statistics_have_no_moments(four, tmp_path):
 
 
 @ignore_misfit
-@pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.SmallClassWarning")
 @pytest.mark.parametrize("shrinkage", [(0, 0.5), None])
 def test_rows_one_by_one_make_the_model_of_all(four, rng, shrinkage):
     """Chunks were lost as long as some class had too little weight to be solved."""
@@ -140,12 +146,12 @@ def test_rows_one_by_one_make_the_model_of_all(four, rng, shrinkage):
                 model.predict(X)
     whole = clone(model).fit_statistics(ClassStatistics.from_data(X, y))
     assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
-    assert_allclose(model.bayes_error_, whole.bayes_error_, rtol=1e-7, atol=1e-12)
+    assert_allclose(model.model_error_, whole.model_error_, rtol=1e-7, atol=1e-12)
     if shrinkage:  # a class that has decayed too far is forgotten
         model.partial_fit(X[y < 3], y[y < 3], decay=1e-6)
         with pytest.raises(NotFittedError, match=r"classes \[3\] still"):
             model.predict(X)
-        assert not hasattr(model, "bayes_error_")
+        assert not hasattr(model, "model_error_")
         assert not hasattr(model, "means_")
 
 
@@ -188,7 +194,7 @@ def nearly_equal(rng, size, signal, labels=(0, 1)):
     return X, np.asarray(labels)[y], e[:, None]
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.PrecisionWarning")
 def test_a_difference_of_1e_7_of_the_size_is_used(rng):
     """Two nearly equal columns gave 50 % and no warning, their difference 98 %."""
     X, y, e = nearly_equal(rng, 1e-7, 4)
@@ -200,7 +206,7 @@ def test_a_difference_of_1e_7_of_the_size_is_used(rng):
     means = [[0.0, 0.0], [0.0, 4.7 * np.sqrt(2e-13)]]
     moments = ClassStatistics.from_moments([0, 1], [99, 99], means, [cov, cov])
     model.fit_statistics(moments)
-    assert_allclose(model.bayes_error_, norm.cdf(-4.7 / 2), rtol=0.01)
+    assert_allclose(model.model_error_, norm.cdf(-4.7 / 2), rtol=0.01)
 
 
 @ignore_trivial
@@ -208,7 +214,7 @@ def test_a_difference_of_1e_7_of_the_size_is_used(rng):
 @pytest.mark.parametrize("size", [3e-8, 1e-12])
 def test_a_difference_that_rounding_hides_is_reported(rng, size):
     X, y, _ = nearly_equal(rng, size, 5, ["a", "b", "c"])
-    for settings in ({}, {"multiclass": "ova"}, {"solver": "fisher"}):
+    for settings in ({}, {"multiclass": "ovr"}, {"solver": "fisher"}):
         with pytest.warns(PrecisionWarning, match=r"features \[0, 2\] .* subtract"):
             GLD(**settings).fit(X, y)
     same, y, _ = nearly_equal(rng, size, 0, ["a", "b", "c"])
@@ -248,14 +254,14 @@ def test_warnings_name_classes_and_features_at_the_users_line(four, rng):
             p = model.predict_proba(rare)
             assert_allclose(p, np.tile(model.priors_, (len(rare), 1)))
     stats = ClassStatistics.from_data(flat, labels)
-    for multiclass, words in (("ovo", "'a' .* 1 more"), ("ova", "the rest")):
+    for multiclass, words in (("ovo", "'a' .* 1 more"), ("ovr", "the rest")):
         with pytest.warns(ModelMisfitWarning, match=f"'b' has almost no .* {words}"):
             GLD(multiclass=multiclass).fit_statistics(stats)
     GLD(shrinkage="auto", **equal).fit(X[few], y[few])
 
 
 @ignore_trivial
-@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.PrecisionWarning")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_extreme_units_and_equal_means(solver, rng):
     """The pseudo-inverse depends on units, but it must exist in all of them."""

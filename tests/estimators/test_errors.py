@@ -17,11 +17,13 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    ParameterError,
     SmoothedLinearDiscriminant,
 )
+from heterolda.exceptions import ParameterError
 
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.SmallClassWarning"
+)
 
 RNG = np.random.default_rng(0)
 TWO = np.arange(80) % 2
@@ -89,8 +91,8 @@ def frozen(start):
 # Estimators of four classes by default, with other data for some.
 OF_ESTIMATORS = [
     (gld(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
-    (gld(criterion="minimax", multiclass="ova"), {}, "use multiclass='ovo'"),
-    (gld(voting="majority", multiclass="ova"), {}, "voting is for pairs of classes"),
+    (gld(criterion="minimax", multiclass="ovr"), {}, "use multiclass='ovo'"),
+    (gld(voting="majority", multiclass="ovr"), {}, "voting is for pairs of classes"),
     (gld(), {"y": ZEROS}, "at least 2 classes are needed, got 1 class"),
     (gld(shrinkage=0), {"y": FEW}, r"classes \[1\] have a total"),
     (gld(), {"sample_weight": ZEROS}, "every sample_weight is zero"),
@@ -121,7 +123,7 @@ OF_ESTIMATORS = [
         r"fitted to classes \['a', 'b', 'c', 'd'\]",
     ),
     (
-        frozen(gld(multiclass="ova", solver="fisher").fit(X, FOUR)),
+        frozen(gld(multiclass="ovr", solver="fisher").fit(X, FOUR)),
         {},
         "4 rules for 4 classes",
     ),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from heterolda import BoundedErrorClassifier, FitRecord, GaussianLinearDiscriminant
-from heterolda import Judgement as J
+from heterolda import BoundedErrorClassifier, GaussianLinearDiscriminant
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.fit_record import (
     Category,
@@ -14,6 +13,8 @@ from heterolda.estimators.fit_record import (
     fewer_rows_than_features,
     raw_columns,
 )
+from heterolda.inspection import FitRecord
+from heterolda.inspection import Judgement as J
 
 CITY = Category("city", "Paris", ("Lyon", "Nice"), ("Metz",), "other")
 SEX = Category("sex", "f", ("m",))

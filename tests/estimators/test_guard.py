@@ -7,14 +7,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from helpers.problems import arc_score, lda_score, shrunk_moments
-from heterolda import ClassStatistics, ModelMisfitWarning
+from heterolda import ClassStatistics
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda.estimators import guard
 from heterolda.estimators.pair_problem import PairProblem
+from heterolda.exceptions import ModelMisfitWarning
 from heterolda.solvers import left_out
 from heterolda.statistics.rows import validated
 
-ignore_misfit = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+ignore_misfit = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 
 def with_dummy(rng, n=1000, shares=(0.01, 0.0)):
@@ -45,10 +48,10 @@ def test_a_rare_dummy_does_no_harm(rng, shares):
     assert_allclose(model.coef_, lda.coef_, rtol=1e-9)
     assert model.score(new, truth) > pure.score(new, truth) + 0.03
     # The gap is that of the rule in use, against what was proven for the model.
-    assert_allclose(model.bayes_error_, lda.bayes_error_, rtol=1e-9)
-    assert model.bayes_error_[0] > pure.bayes_error_[0]
-    bound = pure.bayes_error_[0] * (1 - pure.gap_[0])
-    assert_allclose(model.bayes_error_[0] * (1 - model.gap_[0]), bound)
+    assert_allclose(model.model_error_, lda.model_error_, rtol=1e-9)
+    assert model.model_error_[0] > pure.model_error_[0]
+    bound = pure.model_error_[0] * (1 - pure.gap_[0])
+    assert_allclose(model.model_error_[0] * (1 - model.gap_[0]), bound)
 
 
 def naive_errors(X, y, weight, model, k, few):
@@ -83,7 +86,7 @@ def naive_errors(X, y, weight, model, k, few):
 
 @ignore_misfit
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
 @pytest.mark.parametrize("n", [32, 200])
 def test_errors_are_those_of_fits_without_the_row(rng, n, monkeypatch):
     """Four classes with outliers and weights; two have few rows for three features."""
@@ -176,13 +179,13 @@ def test_where_it_applies(rng):
 
 
 @ignore_misfit
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
 def test_one_against_all_others(rng):
     X, y = with_dummy(rng, n=1500)
     y[rng.random(1500) < 0.3] = 2
     guarded = []
     for first in (0.2, 0.3, 0.4, 0.5):
-        settings = {"multiclass": "ova", "priors": [first, 0.6 - first, 0.4]}
+        settings = {"multiclass": "ovr", "priors": [first, 0.6 - first, 0.4]}
         model = GLD(**settings).fit(X, y)
         pure = GLD(guard=False, **settings).fit(X, y)
         fisher = GLD(solver="fisher", **settings).fit(X, y)
@@ -209,7 +212,7 @@ def test_pairs_with_a_borrowed_covariance_are_not_compared(rng):
     assert not verdict.errors[:, 1:].any()
 
 
-@pytest.mark.parametrize("multiclass", ["ovo", "ova"])
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_weights_that_round_make_no_errors(kernels, rng, multiclass):
     y = np.arange(120) % 3
     X = rng.normal(size=(120, 3)) * (1 + y[:, None]) + 40 * np.eye(3)[y]

@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from heterolda import BoundedErrorClassifier, ClassStatistics, SmallClassWarning
+from heterolda import BoundedErrorClassifier, ClassStatistics
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import LocalNeighborhoodSearch as LNS
 from heterolda import SmoothedLinearDiscriminant as SLD
 from heterolda.estimators.held_out import NoAccuracyError, held_out, held_out_parts
+from heterolda.exceptions import SmallClassWarning
 from heterolda.foundations.draws import RowDraws, folds_of
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.samples import RowSample

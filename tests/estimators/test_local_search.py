@@ -56,7 +56,7 @@ def test_four_classes_are_the_literal_algorithm(four, own):
         assert search.n_iter_[k] == len(truth.history)
         rules.append(truth.v)
         accuracy = 1 - truth.errors / np.count_nonzero(rows)
-        weights.append(1 - model.bayes_error_[k] if own else accuracy)
+        weights.append(1 - model.model_error_[k] if own else accuracy)
     p = search.predict_proba(X)
     w0, *w = np.transpose(rules)
     scores = w0 - X @ w

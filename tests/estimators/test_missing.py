@@ -39,7 +39,7 @@ def block(model, mask):
     [
         {"shrinkage": "auto", "priors": [0.2, 0.3, 0.5]},
         {"voting": "weighted"},
-        {"multiclass": "ova", "solver": "fisher"},
+        {"multiclass": "ovr", "solver": "fisher"},
         {"costs": [[0, 5, 1], [1, 0, 1], [0, 1, 0]]},
         {"criterion": "neyman-pearson", "max_error": {0: 0.1}},
     ],
@@ -85,7 +85,7 @@ def test_rows_do_not_depend_on_each_other():
         assert_allclose(actual, model.priors_, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning")
 def test_guarded_pairs_stay_guarded():
     rng = np.random.default_rng(0)
     y = np.arange(900) % 3
@@ -111,7 +111,7 @@ def test_guarded_pairs_stay_guarded():
     assert_allclose(rules.intercept, ratio * intercept, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
 def test_conditional_means_where_patterns_are_too_many(monkeypatch):
     rows = removed(WINE, 0.3, seed=5)
     for parameters, least in (
@@ -120,7 +120,7 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         ({"shrinkage": 1.0}, 1),
         # With unequal ones, nearly.
         ({"shrinkage": 0}, 0.98),
-        ({"shrinkage": 0, "multiclass": "ova"}, 0.95),
+        ({"shrinkage": 0, "multiclass": "ovr"}, 0.95),
     ):
         model = GLD(missing="em", guard=False, **parameters).fit(
             removed(WINE, 0.1), WINES

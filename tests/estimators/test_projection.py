@@ -8,8 +8,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from helpers.problems import wide_rows
-from heterolda import ClassStatistics, HeteroscedasticProjection, ModelMisfitWarning
+from heterolda import ClassStatistics, HeteroscedasticProjection
 from heterolda.estimators.component_guard import try_components, warn_of_bad_components
+from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.threads import silent
 from heterolda.statistics.rows import validated
 from heterolda.subspaces import Subspace

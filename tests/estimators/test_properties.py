@@ -23,20 +23,18 @@ from helpers.problems import error_of_rule
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
-    FixedPoint,
     GaussianLinearDiscriminant,
-    Grid,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    RandomSearch,
     SmoothedLinearDiscriminant,
 )
 from heterolda.data import fit_batches
+from heterolda.solvers import FixedPoint, Grid, RandomSearch
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::heterolda.SmallClassWarning",
-    "ignore::heterolda.TrivialRuleWarning",
-    "ignore::heterolda.ModelMisfitWarning",
+    "ignore::heterolda.exceptions.SmallClassWarning",
+    "ignore::heterolda.exceptions.TrivialRuleWarning",
+    "ignore::heterolda.exceptions.ModelMisfitWarning",
 )
 
 
@@ -208,8 +206,8 @@ def judge(model, plain, c):
         priors = plain.priors_[pair] / plain.priors_[pair].sum()
         error = error_of_rule(coef, intercept, stats.means[pair], cov[pair], priors)
         row = (plain.pairs_ == sorted(pair)).all(axis=1).argmax()
-        assert_allclose(error, plain.bayes_error_[row], rtol=1e-6, atol=1e-12)
-        assert_allclose(model.bayes_error_[k], error, rtol=1e-6, atol=1e-12)
+        assert_allclose(error, plain.model_error_[row], rtol=1e-6, atol=1e-12)
+        assert_allclose(model.model_error_[k], error, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.no_cover  # slow when traced; quicker tests take the same branches
@@ -236,11 +234,11 @@ def test_priors_to_their_limits(solver, c):
         rule = model.coef_[0], model.intercept_[0]
         moments = statistics.means, statistics.covariances(), model.priors_
         exact = error_of_rule(*rule, *moments)
-        assert_allclose(model.bayes_error_[0], exact, rtol=1e-6, atol=1e-300)
+        assert_allclose(model.model_error_[0], exact, rtol=1e-6, atol=1e-300)
         rates.append(model.error_rates_[0])
     if solver == "global":
         # The rarer a class, the more of it is given up; and the less of the other.
-        assert model.bayes_error_[0] <= p * (1 + 1e-12)
+        assert model.model_error_[0] <= p * (1 + 1e-12)
         first, second = np.array(rates).T
         assert np.all(np.diff(first) >= -1e-9)
         assert np.all(np.diff(second) <= 1e-9)
@@ -275,7 +273,7 @@ ESTIMATORS = {
     # The model, what it keeps, how closely, and its rows.
     "default": (gld(), LINEAR),
     "few rows": (gld(), {"more_features"}, 1e-6, "few"),
-    "one against all": (gld(multiclass="ova"), LINEAR),
+    "one against all": (gld(multiclass="ovr"), LINEAR),
     "priors": (gld(priors="equal"), LINEAR),
     "costs": (gld(costs=3 * (1 - np.eye(4)) + np.tri(4, k=-1)), LINEAR - {"names"}),
     "minimax": (gld(criterion="minimax"), LINEAR),

@@ -43,7 +43,7 @@ def test_tables_2_and_3(data_dir, name):
                 model.fit(X[train], y[train])
                 hits[method] += np.sum(model.predict(X[test]) == y[test])
                 if method != "algorithm-2":
-                    errors[method].append(model.bayes_error_.mean())
+                    errors[method].append(model.model_error_.mean())
             search = MODELS["algorithm-2"]
             assert np.all(search.n_errors_ <= search.n_errors_start_)
     proven = not np.isnan(MODELS["gld"].gap_).any()

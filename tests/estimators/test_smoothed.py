@@ -18,7 +18,8 @@ from heterolda.estimators import one_fit
 from heterolda.statistics.power import FARTHEST
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::heterolda.SmallClassWarning", "ignore::heterolda.TrivialRuleWarning"
+    "ignore::heterolda.exceptions.SmallClassWarning",
+    "ignore::heterolda.exceptions.TrivialRuleWarning",
 )
 
 
@@ -41,7 +42,7 @@ def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     model.fit(*four)
     other.fit(*four)
     assert_allclose(unit(model), unit(other), rtol=0, atol=1e-9)
-    assert_allclose(model.smoothed_error_, other.bayes_error_)
+    assert_allclose(model.smoothed_error_, other.model_error_)
     assert_array_equal(model.widths_, 1)
     assert_allclose(model.gap_, other.gap_)
     assert np.isfinite(model.gap_).all()

@@ -25,10 +25,10 @@ def counts(rng):
     return X, np.array(["ash", "fir", "oak", "yew"])[y]
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
 @pytest.mark.parametrize(
-    "model", [GLD(), GLD(shrinkage="cv", multiclass="ova"), HP(method="chernoff")]
+    "model", [GLD(), GLD(shrinkage="cv", multiclass="ovr"), HP(method="chernoff")]
 )
 def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monkeypatch):
     # Few rows of each class for the guard, which must be the same ones.

@@ -9,21 +9,23 @@ from scipy.stats import norm
 
 import heterolda
 from helpers.problems import arc_score, shrunk_moments
-from heterolda import (
-    GaussianLinearDiscriminant,
+from heterolda import GaussianLinearDiscriminant
+from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.thresholds import Thresholds
+from heterolda.exceptions import (
     ModelMisfitWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.estimators.pair_problem import PairProblem
-from heterolda.estimators.thresholds import Thresholds
 from heterolda.solvers import Global
 from heterolda.solvers.left_out import LeftOut
 from heterolda.statistics.rows import Rows
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 COUNTS = [9, 12, 7]
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.SmallClassWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.SmallClassWarning"
+)
 
 
 def make(d, seed=0, counts=COUNTS):
@@ -77,7 +79,7 @@ def test_thresholds_are_those_of_fits_without_each_row(d, counts):
         cuts = np.linspace(-6, 6, 40001)
         error = p1 * norm.sf(cuts, first.mean(), np.sqrt(variances[0]))
         error += p2 * norm.cdf(cuts, second.mean(), np.sqrt(variances[1]))
-        assert_allclose(model.bayes_error_[p], error.min(), rtol=1e-4)
+        assert_allclose(model.model_error_[p], error.min(), rtol=1e-4)
         unit = np.sqrt(means[1] - means[0])
         moved = (pure.intercept_[p] - model.intercept_[p]) / unit
         assert abs(moved - cuts[error.argmin()]) < 2e-3
@@ -115,13 +117,13 @@ def test_a_class_of_one_row_and_rows_that_do_not_vary():
     model = GaussianLinearDiscriminant().fit(*make(140, seed=4, counts=[8, 3, 1]))
     # Nothing speaks for a rule that separates a single row from others.
     assert np.isnan(model.gap_).all()
-    assert_allclose(model.bayes_error_[1:], [1 / 9, 1 / 4])
+    assert_allclose(model.model_error_[1:], [1 / 9, 1 / 4])
     X, y = np.ones((8, 300)), np.arange(8) % 4
     model = GaussianLinearDiscriminant(shrinkage=0.5)
     with pytest.warns(TrivialRuleWarning):
         assert model.fit(X, y).trivial_.all()
     X[:, 3] = y
-    assert_array_equal(model.fit(X, y).bayes_error_, 0.0)
+    assert_array_equal(model.fit(X, y).model_error_, 0.0)
     assert_array_equal(model.predict(X), y)
 
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklearn.isotonic import isotonic_regression
 
 from helpers.problems import on_a_line, votes_of, winners_of
-from heterolda import GaussianLinearDiscriminant, TrivialRuleWarning
+from heterolda import GaussianLinearDiscriminant
 from heterolda.estimators.calibration import gaussian_log_odds
 from heterolda.estimators.votes import (
     Binary,
@@ -22,6 +22,7 @@ from heterolda.estimators.votes import (
     rounded,
     tempered,
 )
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.kernels.coupling import couple
 from heterolda.solvers.rules import Rules, Status
 
@@ -125,10 +126,10 @@ def test_votes_equal_exact_arithmetic(rng, voting):
     X = rng.normal(size=(600, 3)) * (1 + y[:, None]) + y[:, None]
     model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
-    expected = winners_of(scores, weights_of(model.bayes_error_), 6)
+    expected = winners_of(scores, weights_of(model.model_error_), 6)
     assert_array_equal(model.predict(X), expected)
     assert_array_equal(model.decision_function(X).argmax(axis=1), expected)
-    assert_allclose(vote_weights_of(model), weights_of(model.bayes_error_), atol=1e-8)
+    assert_allclose(vote_weights_of(model), weights_of(model.model_error_), atol=1e-8)
 
 
 def vote_weights_of(model):
@@ -219,13 +220,13 @@ def test_scores_of_all_sizes_have_distinct_probabilities():
         assert_allclose(couple(s, committee.curve), p, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning")
-def test_one_vs_all_finds_the_inner_classes(rng):
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
+def test_one_vs_rest_finds_the_inner_classes(rng):
     X, y = on_a_line(rng, [0, 2, 4, 6], n=400)
-    model = GaussianLinearDiscriminant(multiclass="ova").fit(X, y)
+    model = GaussianLinearDiscriminant(multiclass="ovr").fit(X, y)
     assert_array_equal(model.trivial_, [False, True, True, False])
     assert_array_equal(np.unique(model.predict(X)), [0, 1, 2, 3])
-    fisher = GaussianLinearDiscriminant(multiclass="ova", solver="fisher").fit(X, y)
+    fisher = GaussianLinearDiscriminant(multiclass="ovr", solver="fisher").fit(X, y)
     assert_allclose(model.coef_[1:3], fisher.coef_[1:3])
     assert_allclose(model.intercept_[1:3], fisher.intercept_[1:3])
 

@@ -52,7 +52,7 @@ def check(monkeypatch):
         wide, full = models
         assert full.statistics_.factors is None
         assert (wide.statistics_.factors is None) == (len(X) >= D)
-        for name in ("bayes_error_", "error_rates_", "risk_"):
+        for name in ("model_error_", "error_rates_", "expected_cost_"):
             ours, theirs = getattr(wide, name), getattr(full, name)
             np.testing.assert_allclose(ours, theirs, atol=1e-8, err_msg=name)
         np.testing.assert_array_equal(wide.trivial_, full.trivial_)
@@ -81,7 +81,7 @@ def test_errors_are_those_of_matrices(rng, check, kind):
             continue  # rejected
         solver = "global" if turn % 2 else SOLVERS[turn // 2 % 6]
         X, y = draw(rng, 40, 2 + 2 * (turn % 2), kind)
-        votes = "ova" if turn % 3 == 0 else "ovo"
+        votes = "ovr" if turn % 3 == 0 else "ovo"
         settings = {"solver": solver, "shrinkage": shrinkage, "multiclass": votes}
         check(X, y, rules=kind not in ("low rank", "apart"), **settings)
 

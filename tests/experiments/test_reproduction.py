@@ -59,4 +59,4 @@ def test_the_global_optimum_is_never_above_algorithm_1(results):
 def test_no_linear_rule_is_better_on_d1_than_the_page_says():
     draws = (ClassStatistics.from_data(*make_d1(random_state=k)) for k in range(100))
     model = GaussianLinearDiscriminant().fit_statistics(sum(draws))
-    assert 100 * (1 - model.bayes_error_[0]) == pytest.approx(LIMIT_OF_D1, abs=0.1)
+    assert 100 * (1 - model.model_error_[0]) == pytest.approx(LIMIT_OF_D1, abs=0.1)

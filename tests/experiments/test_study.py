@@ -16,8 +16,8 @@ from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
 from helpers.cli import command
-from heterolda import ParameterError
 from heterolda.cli.app import app
+from heterolda.exceptions import ParameterError
 from heterolda.experiments import datasets as loader
 from heterolda.experiments.datasets import CATALOG, load_dataset, resolve_datasets
 from heterolda.experiments.results import read_results

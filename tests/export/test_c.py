@@ -11,8 +11,8 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    to_c,
 )
-from heterolda.export import export_c
 from heterolda.export.c_text import label_table, number, string
 
 COMPILERS = [C99, ["gcc", "-std=gnu11", "-O3"], ["g++", "-x", "c++", "-std=c++11"]]
@@ -31,7 +31,7 @@ def test_double_settles_ties_of_a_search_as_predict_does(command, tmp_path):
     model.intercept_ = np.array([0.1])
     ties = np.isclose(grid @ model.coef_[0] + model.intercept_, 0, atol=1e-14)
     assert set(model.predict(grid[ties])) == {False, True}
-    header = export_c(model, tmp_path / "ties.h", "double")
+    header = to_c(model, tmp_path / "ties.h", "double")
     label = model.classes_[places_in_c(header, grid, command)]
     np.testing.assert_array_equal(label, model.predict(grid))
 
@@ -49,7 +49,7 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
     frame = pd.DataFrame(X, columns=HOSTILE)
     model = GaussianLinearDiscriminant(shrinkage=0.5).fit(frame, np.array(HOSTILE)[y])
     model.guarded_ = np.arange(len(model.pairs_)) % 2 == 0  # and pairs in the comment
-    header = export_c(model, tmp_path / "hostile.h", "float")
+    header = to_c(model, tmp_path / "hostile.h", "float")
     assert header.path.read_bytes().isascii()
     show = (
         '#include "{header}"\n#include <stdio.h>\n'
@@ -75,7 +75,7 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
 def test_the_usage_compiles_and_prints_labels(labels, kind, tmp_path, make_classes):
     X, y = make_classes(2)
     model = GaussianLinearDiscriminant().fit(X, np.asarray(labels)[y])
-    header = export_c(model, tmp_path / "iris.h")
+    header = to_c(model, tmp_path / "iris.h")
     assert header.label_type == kind
     include, *body = header.usage
     # The first class for the row of zeros, then the others.
@@ -91,7 +91,7 @@ def test_the_usage_compiles_and_prints_labels(labels, kind, tmp_path, make_class
 def test_the_header_says_what_decided_each_pair(tmp_path, make_classes):
     model = GaussianLinearDiscriminant().fit(*make_classes(4))
     model.guarded_, model.trivial_ = np.arange(6) == 1, np.arange(6) == 5
-    text = export_c(model, tmp_path / "model.h").path.read_text()
+    text = to_c(model, tmp_path / "model.h").path.read_text()
     text = " ".join(text.replace("\n *", " ").split())
     for words in (
         "Rules: global, all pairs except those below",
@@ -118,16 +118,16 @@ def test_wrong_arguments_are_rejected(tmp_path, make_classes):
     model, path = fitted("d1"), tmp_path / "model.h"
     projection = HeteroscedasticProjection().fit(*make_classes())
     with pytest.raises(ValueError, match="dtype must be 'float' or 'double'"):
-        export_c(model, path, "float64")
+        to_c(model, path, "float64")
     for wrong in (projection, make_pipeline(projection)):
         with pytest.raises(TypeError, match="the first three, got Heteroscedastic"):
-            export_c(wrong, path)
+            to_c(wrong, path)
     with pytest.raises(TypeError, match=r"step 'standardscaler'.*by to_onnx"):
-        export_c(make_pipeline(StandardScaler(), model), path)
+        to_c(make_pipeline(StandardScaler(), model), path)
     for name in ("", "2a", "a b", "a__b", "a_", "_a", "é", "a\n", "a" * 41, "a;b"):
         with pytest.raises(ValueError, match="cannot be a prefix in C"):
-            export_c(model, path, name=name)
+            to_c(model, path, name=name)
     assert not path.exists()
     for name in ("2a", "a b", "a__b", "é", "a" * 41, "a;b"):
-        prefix = export_c(model, tmp_path / f"{name}.h").name
-        assert export_c(model, path, name=prefix).name == prefix
+        prefix = to_c(model, tmp_path / f"{name}.h").name
+        assert to_c(model, path, name=prefix).name == prefix

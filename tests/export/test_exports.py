@@ -25,7 +25,6 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     SmoothedLinearDiscriminant,
-    recommended,
 )
 from heterolda.experiments.datasets import CATALOG, load_dataset
 from heterolda.export.rules import describe
@@ -59,7 +58,7 @@ def test_public_sets(name, data_dir, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about data that fit no model
         model = GaussianLinearDiscriminant().fit(X, y)
-        smoothed = recommended(width=0.5).fit(X[part], y[part])
+        smoothed = SmoothedLinearDiscriminant(width=0.5).fit(X[part], y[part])
     for form in FORMS:
         exporter = Exporter(*form, tmp_path)
         place = exporter.check(model, X, 0 if exporter.single else 0.9)
@@ -71,7 +70,7 @@ def test_public_sets(name, data_dir, tmp_path):
         assert np.mean(smoothed.classes_[place] == expected) > 0.999
 
 
-@pytest.mark.parametrize("name", ["d1", "digits-ova"])
+@pytest.mark.parametrize("name", ["d1", "digits-ovr"])
 def test_data_far_from_zero_lose_only_what_their_format_loses(name, exporter, rng):
     """In single precision 1e4 + x keeps 3 digits of x; the scores keep all of them."""
     X, y = data(name.partition("-")[0])
@@ -144,8 +143,10 @@ def test_a_bounded_discriminant_decides_ties_for_the_bounded_class(exporter, rng
 
 
 @pytest.mark.parametrize("factor", [1e-14, 1, 1e4])
-@pytest.mark.parametrize("name", ["digits-ova", "line-ova"])
-def test_one_vs_all_is_decided_by_small_and_large_log_odds(name, factor, exporter, rng):
+@pytest.mark.parametrize("name", ["digits-ovr", "line-ovr"])
+def test_one_vs_rest_is_decided_by_small_and_large_log_odds(
+    name, factor, exporter, rng
+):
     """Where one score is positive its sign decides, elsewhere the log-odds do."""
     model = scaled(name, factor)
     X = random_rows(name, N, rng)
@@ -175,7 +176,7 @@ def test_pipelines_of_projections(exporter):
     np.testing.assert_allclose(actual, scores, rtol=1e-8, atol=1e-8)
     if exporter.form == "C":
         comment = exporter.comment(model)
-        largest = f"{model[-1].bayes_error_.max():.4g} at most"
+        largest = f"{model[-1].model_error_.max():.4g} at most"
         for words in ("64 features and 4 classes", "pixel 63", largest):
             assert words in comment
 

@@ -26,15 +26,7 @@ from fuzz.model_json import change, check, seeds
 from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
-    Fisher,
-    FitRecord,
-    FixedPoint,
-    Global,
-    Grid,
-    Judgement,
-    RandomSearch,
     SmoothedLinearDiscriminant,
-    recommended,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import HeteroscedasticProjection as HP
@@ -44,11 +36,13 @@ from heterolda.estimators.votes import Committee
 from heterolda.export import model_file
 from heterolda.export.model_file import from_document, to_document
 from heterolda.export.schema import statistics
+from heterolda.inspection import FitRecord, Judgement
+from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance, or none helps.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning"),
 ]
 
 METHODS = "predict", "decision_function", "predict_proba", "predict_log_proba"
@@ -59,15 +53,17 @@ MODELS = {
     "Grid": GLD(solver=Grid(0.01), priors="equal", shrinkage="auto"),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=[0.25, 0.5]),
-    "one-vs-all": GLD(multiclass="ova", priors=PRIORS),
+    "one-vs-rest": GLD(multiclass="ovr", priors=PRIORS),
     "costs": GLD(costs={0: {1: 5, 2: 0.5}, 3: {0: 0.0}}),
     "missing": GLD(missing="em", shrinkage="cv", priors=PRIORS),
     "search": LNS(GLD(shrinkage=0.5), max_iter=30),
     "powers": SmoothedLinearDiscriminant(0.5),
-    "recommended": recommended(priors=PRIORS),
+    "smoothed": SmoothedLinearDiscriminant(priors=PRIORS),
     "projection": HP(2, priors=PRIORS),
     "pipeline": make_pipeline(HP(3), HP(2, method="chernoff"), LNS(max_iter=20)),
-    "frames": make_pipeline(HP(3), HP(2), recommended()).set_output(transform="pandas"),
+    "frames": make_pipeline(HP(3), HP(2), SmoothedLinearDiscriminant()).set_output(
+        transform="pandas"
+    ),
 }
 OF_TWO_CLASSES = {
     "bound on the model": GLD(criterion="neyman-pearson", max_error={1: 0.05}),
@@ -189,7 +185,7 @@ def test_votes_stay_votes(make_classes, path):
 def test_the_fit_is_kept_apart_from_what_was_set_later(make_classes, path):
     X, y = make_classes(4)
     model = GLD(shrinkage=0.3).fit(X, y)
-    model.set_params(voting="weighted", shrinkage=None, multiclass="ova", priors=[1])
+    model.set_params(voting="weighted", shrinkage=None, multiclass="ovr", priors=[1])
     model.coef_, model.intercept_ = 2 * model.coef_, model.intercept_ + 0.1
     loaded = copy_of(model, path)
     check_answers(model, loaded, X)

@@ -29,8 +29,8 @@ from heterolda import (
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     SmoothedLinearDiscriminant,
+    to_onnx,
 )
-from heterolda.export import to_onnx
 from heterolda.export.onnx import register
 
 register()
@@ -65,7 +65,7 @@ def test_probabilities_are_those_of_predict_proba_in_two_runtimes(name, rng):
     np.testing.assert_allclose(p, expected[:20], rtol=1e-9, atol=1e-300)
 
 
-@pytest.mark.parametrize("name", ["d1", "digits", "digits-ova"])
+@pytest.mark.parametrize("name", ["d1", "digits", "digits-ovr"])
 @pytest.mark.parametrize("factor", [1e-14, 1e4])
 def test_log_odds_have_their_limits(name, factor, rng):
     """Next to none, they still decide; beyond any measure, they are finite."""

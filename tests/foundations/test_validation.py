@@ -16,10 +16,10 @@ from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
-    ParameterError,
     SmoothedLinearDiscriminant,
     compare,
 )
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.validation import (
     NUMERIC_TYPES,
     check_priors,

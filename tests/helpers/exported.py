@@ -16,11 +16,12 @@ from heterolda import (
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
-    TrivialRuleWarning,
+    to_c,
+    to_onnx,
 )
-from heterolda.estimators.votes import OneVsAll, OneVsOne
+from heterolda.estimators.votes import OneVsOne, OneVsRest
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.experiments import make_d1
-from heterolda.export import export_c, to_onnx
 from heterolda.export.rules import describe
 from heterolda.kernels.coupling import couple
 from heterolda.kernels.votes import count_votes
@@ -37,8 +38,8 @@ MODELS = {
     "d1-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
     "digits": lambda: GLD(shrinkage=0.1),
     "digits-majority": lambda: GLD(shrinkage=0.1, voting="majority"),
-    "digits-ova": lambda: GLD(shrinkage=0.1, multiclass="ova"),
-    "line-ova": lambda: GLD(multiclass="ova"),
+    "digits-ovr": lambda: GLD(shrinkage=0.1, multiclass="ovr"),
+    "line-ovr": lambda: GLD(multiclass="ovr"),
     "digits-search": lambda: LocalNeighborhoodSearch(GLD(shrinkage=0.1), max_iter=5),
     "four-smoothed": lambda: SmoothedLinearDiscriminant(0.5, transformation=None),
 }
@@ -165,7 +166,7 @@ class Exporter:
     def write(self, model):
         """The header or the graph of a model."""
         if self.form == "C":
-            return export_c(model, self._folder / "model.h", self._kind)
+            return to_c(model, self._folder / "model.h", self._kind)
         return to_onnx(model, dtype=self._kind)
 
     def comment(self, model):
@@ -249,7 +250,7 @@ def certain(model, X, errors, unit=DOUBLE):
     scores = X @ model.coef_.T + model.intercept_
     committee = model._committee
     sure = (np.abs(scores) > errors).all(axis=1)
-    if isinstance(committee, OneVsAll):
+    if isinstance(committee, OneVsRest):
         low, high = _log_odds(committee, scores, errors, unit)
         rows, winner = np.arange(len(low)), low.argmax(axis=1)
         high[rows, winner] = -np.inf

@@ -64,7 +64,7 @@ def violations(problem, model):
 
     "reported" is for the error of the rule, and "gap" for the bound on all rules.
     """
-    error, gap = model.bayes_error_[0], model.gap_[0]
+    error, gap = model.model_error_[0], model.gap_[0]
     if np.isnan(gap):
         return {}
     exact, to_model = floored(Gaussians.of(problem))

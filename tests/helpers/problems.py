@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import ndtr
 
-from heterolda import ClassStatistics, GaussianLinearDiscriminant, TrivialRuleWarning
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.exceptions import TrivialRuleWarning
 from heterolda.search.algorithm2 import grid_weights
 
 # With this count the divisor n - 1 is a power of two, so that turning covariances into

@@ -190,7 +190,7 @@ def sound(run):
     assert p.min() > 0, "gave a probability of zero, whose logarithm is infinite"
     likely = run.model.classes_[p.argmax(axis=1)]
     assert np.all(likely == run.labels), "predicted another class than the likeliest"
-    for name in ("coef_", "intercept_", "bayes_error_", "n_errors_"):
+    for name in ("coef_", "intercept_", "model_error_", "n_errors_"):
         held = vars(run.model)
         value = held.get(name, held.get(f"transformed_{name}", 0))
         assert np.isfinite(value).all(), f"has a {name} that is not finite"
@@ -242,7 +242,10 @@ def no_worse_than_lda(run):
     right, theirs = run.labels == data.labels, lda == data.labels
     lost = theirs.astype(int) - right
     allowed = 0.015 + 2 * np.std(lost) / np.sqrt(len(lost))
-    fine = np.mean(lost) <= allowed or heterolda.ModelMisfitWarning in run.warnings
+    fine = (
+        np.mean(lost) <= allowed
+        or heterolda.exceptions.ModelMisfitWarning in run.warnings
+    )
     assert fine, f"accuracy {run.accuracy:.0%}, LDA's {np.mean(theirs):.0%}"
 
 
@@ -281,6 +284,6 @@ def optimal(run):
         priors = model.priors_[pair] / model.priors_[pair].sum()
         two = means[pair], cov[pair], priors
         error = error_of_rule(model.coef_[k], model.intercept_[k], *two)
-        least, reported = error * (1 - _GAP) - _FLOOR, model.bayes_error_[k]
+        least, reported = error * (1 - _GAP) - _FLOOR, model.model_error_[k]
         assert verify(*two, max(least, 0.0)).proven, f"{error:.6f} is not the least"
         assert abs(reported - error) <= _FLOOR, f"{reported:.6f} is not {error:.6f}"

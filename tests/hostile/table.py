@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from heterolda import (
+from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,

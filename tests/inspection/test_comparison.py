@@ -12,8 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from heterolda import Comparison, ParameterError, compare
+from heterolda import compare
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.draws import folds_of
+from heterolda.inspection import Comparison
 
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 CHEAP = {"LDA": None, "naive Bayes": GaussianNB(), "logistic": LOGISTIC}

@@ -8,21 +8,23 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from heterolda import (
-    BoundaryDisplay,
-    ClassMapDisplay,
     ClassStatistics,
-    ErrorCurveDisplay,
-    FrontierDisplay,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
-    ProjectionDisplay,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda.inspection import (
+    BoundaryDisplay,
+    ClassMapDisplay,
+    ErrorCurveDisplay,
+    FrontierDisplay,
+    ProjectionDisplay,
+)
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.filterwarnings("ignore::heterolda.TrivialRuleWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning"),
 ]
 
 PAIRS = [ErrorCurveDisplay, FrontierDisplay, ProjectionDisplay, BoundaryDisplay]
@@ -58,7 +60,7 @@ def test_every_display_is_drawn(display, classes, request):
 def test_error_curve_shows_minima_landings_and_bound():
     model = GLD().fit_statistics(TWO_MINIMA)
     shown = ErrorCurveDisplay.from_estimator(model)
-    least = model.bayes_error_[0]
+    least = model.model_error_[0]
     assert len(shown.minima) == 2
     assert shown.error.min() >= least * (1 - 1e-9)
     assert least * (1 - 1e-3) <= shown.bound <= least
@@ -72,7 +74,7 @@ def test_error_curve_shows_minima_landings_and_bound():
     uneven = GLD(priors=[0.8, 0.2]).fit_statistics(TWO_MINIMA)
     shown = ErrorCurveDisplay.from_estimator(uneven)
     lowest = shown.error.min(), shown.minima[:, 1].min()
-    assert_allclose(lowest, uneven.bayes_error_[0], rtol=1e-3)
+    assert_allclose(lowest, uneven.model_error_[0], rtol=1e-3)
 
 
 def test_special_pairs_are_drawn(rng):
@@ -117,7 +119,7 @@ def test_areas_along_the_normal_are_priors_and_errors(four):
     assert_allclose(shown.priors, [0.2, 0.8])
     back = ProjectionDisplay.from_estimator(model, X, y, pair=("west", "east"))
     assert_allclose(back.priors, [0.2, 0.8])
-    worst = model.classes_[model.pairs_[model.bayes_error_.argmax()]]
+    worst = model.classes_[model.pairs_[model.model_error_.argmax()]]
     assert_array_equal(ProjectionDisplay.from_estimator(model).classes, worst)
     said = float(shown.error.split()[-2])
     assert said == pytest.approx(100 * shown.priors @ shown.error_rates, abs=0.06)
@@ -226,12 +228,12 @@ def test_names_of_a_map_do_not_cover_each_other():
 def test_rejections(two, four):
     X, y = two
     model = GLD().fit(X, y)
-    ova = GLD(multiclass="ova", priors=[0.25] * 4).fit(*four)
+    ovr = GLD(multiclass="ovr", priors=[0.25] * 4).fit(*four)
     single = HeteroscedasticProjection(1).fit(X, y)
     for display, given, error, message in [
         (PAIRS[0], [LogisticRegression().fit(X, y)], TypeError, "must be a Gaussian"),
         (PAIRS[0], [GLD()], NotFittedError, "not fitted"),
-        (PAIRS[0], [ova], ValueError, "multiclass='ovo'"),
+        (PAIRS[0], [ovr], ValueError, "multiclass='ovo'"),
         (PAIRS[0], [model, X], ValueError, "X and y belong together"),
         (PAIRS[0], [model, X[:1], ["up"]], ValueError, r"labels \['up'\] that are not"),
         (FrontierDisplay, [model, X[:1], y[:1]], ValueError, "no rows of one of"),

@@ -9,17 +9,18 @@ from sklearn.datasets import load_digits, load_iris
 
 from heterolda import (
     ClassStatistics,
-    FitRecord,
     GaussianLinearDiscriminant,
-    Judgement,
     heteroscedasticity_report,
 )
 from heterolda.estimators.held_out import held_out
+from heterolda.inspection import FitRecord, Judgement
 from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.sentences import verdict_sentence
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
-pytestmark = pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::heterolda.exceptions.ModelMisfitWarning"
+)
 
 
 def naive_box(groups):
@@ -55,7 +56,7 @@ def test_figures_of_four_classes(make_classes):
     for solver, error in ("global", report.best_error), ("fisher", report.lda_error):
         model = GaussianLinearDiscriminant(solver=solver, priors=priors)
         model.fit_statistics(stats)
-        assert_allclose(error, model.bayes_error_, rtol=1e-9)
+        assert_allclose(error, model.model_error_, rtol=1e-9)
     i, j = report.pairs[report.excess.argmax()]
     assert f"fewer\n{i}, {j} " in str(report)  # the largest gain comes first
     cov = stats.covariances()
@@ -156,4 +157,4 @@ def test_rules_that_the_guard_takes_from_lda_have_its_errors():
     model = GaussianLinearDiscriminant().fit(*load_digits(return_X_y=True))
     shown = ModelFacts(model).lda_values[model.guarded_]
     assert len(shown) > 1
-    assert_allclose(shown, model.bayes_error_[model.guarded_])
+    assert_allclose(shown, model.model_error_[model.guarded_])

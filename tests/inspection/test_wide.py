@@ -6,18 +6,20 @@ from numpy.testing import assert_allclose
 
 from helpers.problems import wide_rows
 from heterolda import (
-    BoundaryDisplay,
     BoundedErrorClassifier,
-    ClassMapDisplay,
     ClassStatistics,
-    ErrorCurveDisplay,
-    FrontierDisplay,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
-    ProjectionDisplay,
+    SmoothedLinearDiscriminant,
     compare,
     heteroscedasticity_report,
-    recommended,
+)
+from heterolda.inspection import (
+    BoundaryDisplay,
+    ClassMapDisplay,
+    ErrorCurveDisplay,
+    FrontierDisplay,
+    ProjectionDisplay,
 )
 
 
@@ -51,4 +53,4 @@ def test_no_matrix_of_features(rng, monkeypatch):
     LocalNeighborhoodSearch(model, max_iter=5).fit(X, y)
     two = y < 2
     BoundedErrorClassifier(model, max_error=0.3, confidence=0.6).fit(X[two], y[two])
-    assert np.isfinite(recommended().fit(X, y).coef_).all()
+    assert np.isfinite(SmoothedLinearDiscriminant().fit(X, y).coef_).all()

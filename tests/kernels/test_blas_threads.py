@@ -18,7 +18,7 @@ def test_fits_and_predictions_do_not_depend_on_threads(solver):
             models.append(model.fit(X, y))
             models[-1].answers = [model.predict(X[:900]), model.predict_proba(X[:900])]
     for model in models[1:]:
-        for name in ("coef_", "intercept_", "bayes_error_", "gap_", "n_iter_"):
+        for name in ("coef_", "intercept_", "model_error_", "gap_", "n_iter_"):
             assert_array_equal(getattr(model, name), getattr(models[0], name))
         for answer, first in zip(model.answers, models[0].answers, strict=True):
             assert_array_equal(answer, first)

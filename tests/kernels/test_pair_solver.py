@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import heterolda.kernels
-from heterolda import Global
 from heterolda.foundations import rounding
 from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSOLVED, solve_pairs
-from heterolda.solvers import Moments
+from heterolda.solvers import Global
 from heterolda.solvers.compiled import solve_compiled
+from heterolda.solvers.pencil import Moments
 
 pytestmark = pytest.mark.skipif(
     heterolda.kernels.compiled is None, reason="the kernels are not compiled"

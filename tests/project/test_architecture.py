@@ -4,11 +4,13 @@ import ast
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import heterolda
 
 PACKAGE = Path(heterolda.__file__).parent
+PUBLIC = Path(__file__).parent / "public_names.txt"
 
 # From the ground up: a folder imports only from those before it, and from itself.
 FOLDERS = [
@@ -153,3 +155,11 @@ def test_files_and_functions_stay_small():
 
 def test_the_package_shows_public_names_only():
     assert set(dir(heterolda)) == {*heterolda.__all__, "__version__"}
+    assert len(heterolda.__all__) <= 15
+    # A change of a name is to be seen in the list.
+    names = {f"heterolda.{name}" for name in heterolda.__all__}
+    for place in ("inspection", "solvers", "exceptions", "data", "experiments"):
+        module = import_module(f"heterolda.{place}")
+        names |= {f"heterolda.{place}.{name}" for name in module.__all__}
+        assert all(hasattr(module, name) for name in module.__all__)
+    assert sorted(names) == PUBLIC.read_text(encoding="utf-8").split()

@@ -15,11 +15,11 @@ from scipy.stats import norm
 from helpers.browsing import overflow, set_scheme
 from heterolda import (
     ClassStatistics,
-    Frontier,
     GaussianLinearDiscriminant,
-    Global,
     SmoothedLinearDiscriminant,
 )
+from heterolda.inspection import Frontier
+from heterolda.solvers import Global
 
 if not all(map(find_spec, ("sphinx", "myst_parser", "pydata_sphinx_theme"))):
     pytest.skip("the site needs heterolda[docs]", allow_module_level=True)
@@ -134,8 +134,8 @@ def assert_same(rule, model, mirrored=False):
 
     With equal means the mirror image of a rule is as good as the rule.
     """
-    assert rule["error"] == pytest.approx(model.bayes_error_[0], abs=1e-9)
-    assert rule["risk"] == pytest.approx(model.risk_[0], abs=1e-9)
+    assert rule["error"] == pytest.approx(model.model_error_[0], abs=1e-9)
+    assert rule["risk"] == pytest.approx(model.expected_cost_[0], abs=1e-9)
     np.testing.assert_allclose(rule["rates"], model.error_rates_[0], atol=1e-9)
     ours, theirs = np.array(rule["coef"]), model.coef_[0]
     size = np.hypot(*theirs)
@@ -220,7 +220,7 @@ def assert_python_agrees(page):
     for name in ("lda", "best"):
         if name in scope:
             assert_same(now[name], scope[name])
-            assert str(scope[name].bayes_error_[0]) in printed.getvalue()
+            assert str(scope[name].model_error_[0]) in printed.getvalue()
 
 
 def test_presets_tell_the_truth(page):

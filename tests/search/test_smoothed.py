@@ -16,7 +16,8 @@ from heterolda.search.smoothed import (
     ridge_weights_of,
     widths_of,
 )
-from heterolda.solvers import Global, Moments, all_pairs, solve
+from heterolda.solvers import Global, all_pairs, solve
+from heterolda.solvers.pencil import Moments
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
 

@@ -8,9 +8,9 @@ import pytest
 from benchmarks import certificate
 from benchmarks.verifier import verify
 from helpers.problems import random_pairs
-from heterolda import FixedPoint, Global
-from heterolda.solvers import Moments
+from heterolda.solvers import FixedPoint, Global
 from heterolda.solvers import solve as solve_moments
+from heterolda.solvers.pencil import Moments
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = pytest.mark.no_cover

@@ -11,7 +11,7 @@ from helpers.reference import Problem
 # Slow when traced; quicker tests take the same branches.
 pytestmark = [
     pytest.mark.no_cover,
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
 ]
 
 
@@ -61,4 +61,4 @@ def test_no_angle_of_the_plane_is_better(rng):
             for angle in angles[dips]
         ]
         best = min([errors.min(), *fine])
-        assert fit(p).bayes_error_[0] == pytest.approx(best, rel=1e-9)
+        assert fit(p).model_error_[0] == pytest.approx(best, rel=1e-9)

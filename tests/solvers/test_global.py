@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from helpers.problems import error_of_rule, random_covariance, random_pairs
-from heterolda import Global
-from heterolda.solvers import SOLVERS, Moments, Pencil, Status
+from heterolda.solvers import SOLVERS, Global
 from heterolda.solvers import solve as solve_moments
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.global_search import branch_and_bound, proven_bound
+from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.rules import Status
 
 PAIR = np.array([[0, 1]])
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 
 from helpers.problems import random_covariance
-from heterolda.solvers import SOLVERS, Moments, all_pairs, krylov, solve
+from heterolda.solvers import SOLVERS, all_pairs, krylov, solve
+from heterolda.solvers.pencil import Moments
 
 D = 30
 

@@ -7,11 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers.problems import arc_score, lda_score, shrunk_moments
-from heterolda import ClassStatistics, Global
+from heterolda import ClassStatistics
 from heterolda.foundations.rounding import VARIANCE_FLOOR
-from heterolda.solvers import Moments, all_pairs, solve
+from heterolda.solvers import Global, all_pairs, solve
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.solvers.left_out import LeftOut, arc_weights
+from heterolda.solvers.pencil import Moments
 from heterolda.statistics.rows import Rows
 
 

@@ -15,12 +15,9 @@ from numpy.testing import assert_allclose
 from golden.make_truth import TARGET, symmetric
 from helpers import near_singular
 from helpers.reference import Gaussians, Problem, error_of, rule_of
-from heterolda import (
-    ClassStatistics,
-    Frontier,
-    GaussianLinearDiscriminant,
-    PrecisionWarning,
-)
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.exceptions import PrecisionWarning
+from heterolda.inspection import Frontier
 
 DRAWN = json.loads(TARGET.with_name("singular.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -32,15 +29,15 @@ def fitted(means, covariances, priors=(0.5, 0.5)):
     return model.fit_statistics(stats)
 
 
-@pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning")
-@pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning")
 def test_no_certificate_is_wrong():
     n_certified = 0
     for one in DRAWN:
         means, p1 = np.array(one["means"]), one["p1"]
         S1, S2 = (symmetric(one[name], means.shape[1]) for name in ("S1", "S2"))
         model = fitted(means, [S1, S2], [p1, 1 - p1])
-        error, gap = model.bayes_error_[0], model.gap_[0]
+        error, gap = model.model_error_[0], model.gap_[0]
         point = Frontier.from_statistics(model.statistics_, priors=[p1, 1 - p1]).at()
         assert np.isnan(point.gap) == np.isnan(gap)  # was a number in a sixth of them
         if np.isnan(gap):

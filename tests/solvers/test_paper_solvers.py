@@ -9,17 +9,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from helpers.problems import random_covariance, random_pairs
-from heterolda import (
-    ClassStatistics,
+from heterolda import ClassStatistics, GaussianLinearDiscriminant
+from heterolda.solvers import (
+    SOLVERS,
     Fisher,
     FixedPoint,
-    GaussianLinearDiscriminant,
     Global,
     Grid,
     RandomSearch,
+    resolve_solver,
 )
-from heterolda.solvers import SOLVERS, Moments, Rules, Status, resolve_solver
 from heterolda.solvers import solve as solve_moments
+from heterolda.solvers.pencil import Moments
+from heterolda.solvers.rules import Rules, Status
 
 PAIR = np.array([[0, 1]])
 

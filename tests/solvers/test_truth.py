@@ -21,15 +21,15 @@ from helpers.reference import (
     rule_of,
     threshold_scale,
 )
-from heterolda import Frontier
+from heterolda.inspection import Frontier
 from heterolda.solvers import SOLVERS
 from heterolda.solvers import rules as package
 
 # Slow when traced; quicker tests take the same branches.
 pytestmark = [
     pytest.mark.no_cover,
-    pytest.mark.filterwarnings("ignore::heterolda.ModelMisfitWarning"),
-    pytest.mark.filterwarnings("ignore::heterolda.PrecisionWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
+    pytest.mark.filterwarnings("ignore::heterolda.exceptions.PrecisionWarning"),
 ]
 
 RECORDS = json.loads(TARGET.read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def deviations(record, p, model):
     exact, to_model = floored(Gaussians.of(p))
     w, w0 = to_model(*rule_of(model))
     best, attained = mp.mpf(record["optimum"]), error_of(exact, w, w0)
-    reported, visible = float(model.bayes_error_[0]), best > UNDERFLOW
+    reported, visible = float(model.model_error_[0]), best > UNDERFLOW
     result = {
         "excess": attained / best - 1,
         "reported": abs(reported / float(attained) - 1) if visible else reported,
@@ -153,7 +153,7 @@ def test_pairs_that_are_separated_for_good():
     assert separated
     for p in separated:
         model, g = fit(p), Gaussians.of(p)
-        assert model.bayes_error_[0] == model.gap_[0] == 0
+        assert model.model_error_[0] == model.gap_[0] == 0
         w, w0 = rule_of(model)
         assert dot(w, g.m2) < w0 < dot(w, g.m1)
         assert error_of(g, w, w0) < 1e-300

@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heterolda import ClassStatistics, ParameterError
+from heterolda import ClassStatistics
+from heterolda.exceptions import ParameterError
 from heterolda.kernels import class_moments as kernel
 from heterolda.statistics import moments
 from heterolda.statistics.rows import Rows

@@ -7,7 +7,8 @@ from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from helpers.problems import random_covariance
-from heterolda import ClassStatistics, ParameterError
+from heterolda import ClassStatistics
+from heterolda.exceptions import ParameterError
 from heterolda.subspaces import QuadraticRule, find_subspace
 from heterolda.subspaces.bound import BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses

@@ -9,7 +9,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from helpers.problems import random_covariance, rates_of_rule, wide_rows
-from heterolda import ClassStatistics, Frontier, ParameterError
+from heterolda import ClassStatistics
+from heterolda.exceptions import ParameterError
+from heterolda.inspection import Frontier
 from heterolda.tradeoff import operating_points
 
 
@@ -78,7 +80,7 @@ def test_the_curve_is_monotone_and_stationary_points_are_the_best(rng):
             # Costs are priors: the same rule, and the risk is what was minimized.
             costs = frontier.at(priors=[0.5, 0.5], costs=[[0, p], [1 - p, 0]])
             assert_allclose(costs.coef, point.coef, rtol=1e-9)
-            assert costs.risk == pytest.approx(0.5 * point.error, rel=1e-9)
+            assert costs.expected_cost == pytest.approx(0.5 * point.error, rel=1e-9)
 
 
 def test_area_under_the_curve(rng):

@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from helpers.problems import rates_of_rule
-from heterolda import GaussianLinearDiscriminant, Global, TrivialRuleWarning
+from heterolda import GaussianLinearDiscriminant
+from heterolda.exceptions import TrivialRuleWarning
+from heterolda.solvers import Global
 
 COSTS = np.array([[0, 1, 2, 9], [3, 0, 1, 1], [1, 1, 0, 0.2], [1, 5, 1, 0]])
 
@@ -50,7 +52,7 @@ def test_fit_operating_point_and_frontier_agree(two, request_):
     model = clone(start).set_params(**request_).fit(frame, y)
     e = rates(model)
     assert_allclose(model.error_rates_, [e], rtol=1e-9)
-    assert model.bayes_error_[0] == pytest.approx([0.3, 0.7] @ e, rel=1e-9)
+    assert model.model_error_[0] == pytest.approx([0.3, 0.7] @ e, rel=1e-9)
     assert 0 <= model.gap_[0] <= 1e-3
     if model.criterion == "minimax":
         assert e[0] == pytest.approx(e[1], rel=1e-9)
@@ -58,12 +60,19 @@ def test_fit_operating_point_and_frontier_agree(two, request_):
         assert e[1] == pytest.approx(0.02, rel=1e-9)
     price = np.array([5, 1]) if isinstance(model.costs, list) else np.array([0.1, 1])
     price = np.ones(2) if model.costs is None else price
-    assert model.risk_[0] == pytest.approx([0.3, 0.7] * price @ e, rel=1e-9)
+    assert model.expected_cost_[0] == pytest.approx([0.3, 0.7] * price @ e, rel=1e-9)
     # Another operating point is another fit, and changes nothing of the first.
     before = pickle.dumps(start)
     moved = start.with_operating_point(**request_)
     assert pickle.dumps(start) == before
-    for name in ("coef_", "intercept_", "bayes_error_", "risk_", "gap_", "priors_"):
+    for name in (
+        "coef_",
+        "intercept_",
+        "model_error_",
+        "expected_cost_",
+        "gap_",
+        "priors_",
+    ):
         assert_array_equal(getattr(moved, name), getattr(model, name))
     assert_array_equal(moved.predict_proba(frame), model.predict_proba(frame))
     assert list(moved.feature_names_in_) == list("abc")
@@ -72,7 +81,7 @@ def test_fit_operating_point_and_frontier_agree(two, request_):
     point = start.frontier_[0].at(**request_)
     assert_allclose(point.coef, moved.coef_[0], rtol=1e-9)
     assert point.intercept == pytest.approx(moved.intercept_[0], rel=1e-9)
-    assert point.risk == pytest.approx(moved.risk_[0], rel=1e-9)
+    assert point.expected_cost == pytest.approx(moved.expected_cost_[0], rel=1e-9)
 
 
 def test_priors_and_shrinkage_of_another_operating_point(two):
@@ -80,7 +89,7 @@ def test_priors_and_shrinkage_of_another_operating_point(two):
     start = GaussianLinearDiscriminant(priors=[0.2, 0.8], shrinkage=0.7).fit(X, y)
     point = start.frontier_[0].at(priors={1: 3, 0: 1})
     moved = start.with_operating_point(priors={0: 1, 1: 3})
-    assert point.error == pytest.approx(moved.bayes_error_[0], rel=1e-9)
+    assert point.error == pytest.approx(moved.model_error_[0], rel=1e-9)
     assert_allclose(start.with_operating_point(priors=None).priors_, 0.5)
     minimax = start.with_operating_point("minimax")
     assert_allclose(minimax.priors_, [0.2, 0.8])
@@ -119,9 +128,9 @@ def test_costs_of_four_classes_are_priors_of_pairs(four, solver):
         ).fit(X[rows], y[rows])
         assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-6, atol=1e-9)
         share = priors[[i, j]] / priors[[i, j]].sum()
-        risk = alone.bayes_error_[0] * p.sum() / priors[[i, j]].sum()
-        assert model.risk_[k] == pytest.approx(risk, rel=1e-7)
-        assert model.bayes_error_[k] == pytest.approx(share @ rates(model, k), rel=1e-7)
+        risk = alone.model_error_[0] * p.sum() / priors[[i, j]].sum()
+        assert model.expected_cost_[k] == pytest.approx(risk, rel=1e-7)
+        assert model.model_error_[k] == pytest.approx(share @ rates(model, k), rel=1e-7)
     labels = model.classes_[model.predict_proba(X).argmax(axis=1)]
     assert_array_equal(model.predict(X), labels)
 
@@ -133,11 +142,11 @@ def test_frontiers_of_four_classes_are_those_of_pairs(four):
     for k, frontier in enumerate(model.frontier_):
         assert_array_equal(frontier.classes, model.classes_[model.pairs_[k]])
         assert_allclose(model.error_rates_[k], rates(model, k), rtol=1e-6)
-        assert_allclose(model.error_rates_[k], model.bayes_error_[k], rtol=1e-8)
+        assert_allclose(model.error_rates_[k], model.model_error_[k], rtol=1e-8)
         assert_allclose(frontier.at("minimax").coef, model.coef_[k], rtol=1e-9)
     assert [f.classes.tolist() for f in model.frontier_[-2:]] == [[1, 3], [2, 3]]
-    ova = GaussianLinearDiscriminant(multiclass="ova", priors=[0.25] * 4)
-    assert not hasattr(ova.fit(X, y), "frontier_")
+    ovr = GaussianLinearDiscriminant(multiclass="ovr", priors=[0.25] * 4)
+    assert not hasattr(ovr.fit(X, y), "frontier_")
 
 
 def test_equal_costs_change_nothing_and_labels_order_them(four):
@@ -149,7 +158,7 @@ def test_equal_costs_change_nothing_and_labels_order_them(four):
     for costs in (3 * (1 - np.eye(4)), {}, {"c": {"a": 1.0}}, huge):
         model = clone(plain).set_params(costs=costs).fit(X, names[y])
         assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
-        assert_allclose(model.bayes_error_, plain.bayes_error_, rtol=1e-9)
+        assert_allclose(model.model_error_, plain.model_error_, rtol=1e-9)
     plain = GaussianLinearDiscriminant(costs=COSTS).fit(X, names[y])
     frame = pd.DataFrame(COSTS, index=names, columns=names)
     mixed, nested = frame.loc[list("dbca"), list("bacd")], frame.T.to_dict()
@@ -171,7 +180,7 @@ def test_an_error_that_costs_nothing_may_always_be_made(two, solver):
         assert_array_equal(model.error_rates_, [[answer, 1 - answer]])
         assert model.trivial_[0]
         assert set(model.predict(X)) == {answer}
-        assert (model.risk_[0], model.bayes_error_[0]) == (0, 0.5)
+        assert (model.expected_cost_[0], model.model_error_[0]) == (0, 0.5)
         assert np.all(np.isfinite(model.predict_log_proba(X)))
         assert model.gap_[0] == 0 or solver != "global"
 

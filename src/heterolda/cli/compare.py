@@ -43,7 +43,7 @@ def compare(
     - `heterolda compare 'parts/*.parquet' -t kind --exclude id,date`
 
     The seven are LDA, heterolda's discriminant (GLD) without and with shrinkage,
-    logistic regression, a linear SVM, the model of fit --recommended, and QDA. The
+    logistic regression, a linear SVM, the model of fit --method smoothed, and QDA. The
     table shows accuracy, difference from the best with its standard error, and log
     loss, all on held-out rows, and the time of a fit. All rows are read into memory.
     """

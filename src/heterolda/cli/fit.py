@@ -15,15 +15,16 @@ from heterolda.exceptions import ParameterError
 class Settings:
     """Options of a fit: the model, how to evaluate it, and where to write it."""
 
-    recommended: Annotated[
-        bool,
+    method: Annotated[
+        Literal["gaussian", "smoothed", "search"],
         opt.model(
             None,
-            "A model that suits most data, normal or not, but takes longer. It is "
-            "fitted to a random sample if there are more than 100,000 rows.",
-            "--recommended",
+            "gaussian: the optimum for normal classes, from files of any size. "
+            "smoothed: for data that are not normal; of more than 100,000 rows it "
+            "takes a random sample. search: the gaussian rules, changed to have fewer "
+            "errors on these rows (Algorithm 2), which are all kept in memory.",
         ),
-    ] = False
+    ] = "gaussian"
     shrinkage: opt.Shrinkage = None
     costs: Annotated[
         Any,
@@ -98,7 +99,7 @@ class Settings:
         ),
     ] = "bayes"
     multiclass: Annotated[
-        Literal["ovo", "ova"],
+        Literal["ovo", "ovr"],
         opt.expert(
             None,
             "More than two classes: a rule for each pair, or for each class against "
@@ -113,25 +114,16 @@ class Settings:
             "weighted by accuracy or all equal, which give no probabilities.",
         ),
     ] = "probability"
-    refine: Annotated[
-        bool,
-        opt.expert(
-            None,
-            "Search for rules with fewer errors on these rows (Algorithm 2). Keeps all "
-            "rows in memory.",
-            "--refine",
-        ),
-    ] = False
     seed: Annotated[int, opt.expert("NUMBER", "Seed of random choices.", min=0)] = 0
 
 
 # Options that cannot be combined.
 _EXCLUDED = {
-    "recommended": [
-        *("refine", "voting", "solver", "multiclass", "criterion", "costs"),
+    "method smoothed": [
+        *("voting", "solver", "multiclass", "criterion", "costs"),
         *("max_error", "confidence", "missing='em'"),
     ],
-    "refine": [
+    "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),
         "missing='em'",
     ],
@@ -150,7 +142,7 @@ def fit(
     """Fit a linear discriminant to a table and show how good it is.
 
     - `heterolda fit iris.csv --target class --out iris.json`
-    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --recommended`
+    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --method smoothed`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 
     The table has one row for each case, a column of class labels (the target) and
@@ -162,7 +154,7 @@ def fit(
     check_files({"out": settings.out}, data=rows.data)
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    takes_missing = not (settings.recommended or settings.refine)
+    takes_missing = settings.method == "gaussian"
     model = estimator_of(settings, missing)
     n_folds = 0 if settings.no_accuracy else settings.cv
     with training_table(
@@ -180,7 +172,7 @@ def _check_combinations(settings: Settings, missing: str) -> None:
         for field in fields(settings)
         if getattr(settings, field.name) != field.default
     }
-    given.add(f"missing={missing!r}")
+    given |= {f"missing={missing!r}", f"method {settings.method}"}
     for option, others in _EXCLUDED.items():
         for other in others:
             if {option, other} <= given:

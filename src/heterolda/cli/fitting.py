@@ -27,7 +27,7 @@ from heterolda.estimators.held_out import (
     held_out_parts,
 )
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
-from heterolda.estimators.smoothed import SmoothedLinearDiscriminant, recommended
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import SmallClassWarning
 from heterolda.export import save
 from heterolda.foundations.wording import count
@@ -36,15 +36,17 @@ from heterolda.inspection.model_text import describe_fit
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import RowSample, as_frequencies
 
-MAX_ROWS = 100_000  # for --recommended; if there are more, it takes a random sample
+MAX_ROWS = 100_000  # for --method smoothed; if there are more, it takes a random sample
 # Rows times features up to which slow models are refitted to estimate their accuracy.
 MAX_NUMBERS = 2_000_000
 
 
 def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator; labels in its parameters are still text."""
-    if settings.recommended:
-        return recommended(priors=settings.priors, shrinkage=settings.shrinkage)
+    if settings.method == "smoothed":
+        return SmoothedLinearDiscriminant(  # type: ignore[no-untyped-call]
+            priors=settings.priors, shrinkage=settings.shrinkage
+        )
     is_bounded = settings.confidence is not None
     model: Any = GaussianLinearDiscriminant(
         solver=settings.solver,
@@ -67,7 +69,7 @@ def estimator_of(settings: Any, missing: str) -> Any:
             random_state=settings.seed,
         )
         model._validate_params()
-    if settings.refine:
+    if settings.method == "search":
         model = LocalNeighborhoodSearch(model, n_jobs=-1)  # type: ignore[no-untyped-call]
     return model
 

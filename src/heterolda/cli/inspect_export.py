@@ -136,9 +136,9 @@ def export(
 
 def _write_c(model: Any, out: Path, dtype: str, name: str | None) -> list[str]:
     """Write a header, and return lines on its use."""
-    from heterolda.export import export_c
+    from heterolda.export import to_c
 
-    header = export_c(model, out, dtype, name=name)
+    header = to_c(model, out, dtype, name=name)
     answers = [f"{k} is {label}" for k, label in enumerate(model.classes_.tolist())]
     powers = getattr(model, "transformation_", None) is not None
     return [

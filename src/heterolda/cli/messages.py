@@ -140,7 +140,7 @@ def in_options(message: BaseException | str) -> str:
         text = text.removeprefix(name).lstrip(": ")
     elif name and not text.startswith(f"{name}="):
         text = _option(name) + text.removeprefix(name)
-    text = text.replace("use recommended()", "use --recommended")
+    text = text.replace("use SmoothedLinearDiscriminant()", "use --method smoothed")
     return _SETTING.sub(lambda match: _option(match[1], match[2]), text)
 
 

@@ -62,7 +62,7 @@ SHRINKAGE = [
     list,
     None,
 ]
-# Label of all other classes in a one-vs-all rule.
+# Label of all other classes in a one-vs-rest rule.
 OTHERS = "the rest"
 # Number of values in a block of scores, which should stay in cache.
 _BLOCK_SIZE = 1 << 17
@@ -313,8 +313,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_classes)
             For two classes, the probability of each class given the score, which ranks
             rows as the score does. For more, those of all pairs together, or scaled
-            (one-vs-all); not available with votes. Computed in float64; float32 if X
-            is, in which one-vs-all probabilities near 1 may be equal.
+            (one-vs-rest); not available with votes. Computed in float64; float32 if X
+            is, in which one-vs-rest probabilities near 1 may be equal.
         """
         return self._blockwise(X, "probabilities", "predict_proba")
 
@@ -376,7 +376,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         .. math::
             w_j s_j, \quad s_j^2 = \frac{T_{1,jj} + T_{2,jj}}{W_1 + W_2 - 2}.
 
-        It does not depend on the units of the features. For a one-vs-all rule, it uses
+        It does not depend on the units of the features. For a one-vs-rest rule, it uses
         the deviation within all classes.
 
         Returns
@@ -434,7 +434,7 @@ def _block_rows(committee, X, coef) -> int:
 def pooled_deviations(statistics: ClassStatistics, pairs: Index) -> Array:
     """Return deviations of the features within the classes of each pair, (n_pairs, d).
 
-    One-vs-all rules, and pairs of classes of one row each, use all classes.
+    One-vs-rest rules, and pairs of classes of one row each, use all classes.
     """
     squares = statistics.squares
     dof = np.maximum(statistics.weights - 1, 0.0)

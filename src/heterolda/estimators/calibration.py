@@ -338,7 +338,7 @@ def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
     make the thresholds optimal, (29). Ratios of several pairs are averaged.
     """
     criterion, n = problem.criterion, len(problem.priors)
-    if criterion.costs is not None and not problem.one_vs_all:
+    if criterion.costs is not None and not problem.one_vs_rest:
         log_ratio = np.diff(np.log(problem.moments.pair_priors), axis=1)[:, 0]
     elif isinstance(criterion.solver, Global):
         given: Array = problem.priors

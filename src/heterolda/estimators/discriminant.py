@@ -129,7 +129,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         :meth:`for_features` gives it. If one call has too many patterns of missing
         values to solve them all (2,000, or fewer with many classes and features), rows
         of the rarest are completed by their conditional means.
-    multiclass : {"ovo", "ova"}, default="ovo"
+    multiclass : {"ovo", "ovr"}, default="ovo"
         One rule for each pair of classes, or one for each class against all others.
     voting : {"probability", "weighted", "majority"}, default="probability"
         For "ovo" only: how the pairs decide among more than two classes. By default the
@@ -171,24 +171,24 @@ class GaussianLinearDiscriminant(LinearClassifier):
         pooled covariance in each class, and `to_diagonal`, the weight of the diagonal
         in the pooled covariance.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Class indices (i, j), i < j, of each rule. For "ova" with three or more
+        Class indices (i, j), i < j, of each rule. For "ovr" with three or more
         classes, rule k has (-1, k): all others against class k.
     coef_ : ndarray of shape (n_pairs, n_features)
         Normals of the hyperplanes. A positive score ``coef_ @ x + intercept_``
         means the second class of the pair.
     intercept_ : ndarray of shape (n_pairs,)
         Offsets of the hyperplanes.
-    bayes_error_ : ndarray of shape (n_pairs,)
+    model_error_ : ndarray of shape (n_pairs,)
         Plug-in error of each rule: the error under the fitted Gaussian model and the
         priors, not an error rate on rows. Where left-out rows set the threshold, it is
         the error of Gaussian scores with their moments.
     error_rates_ : ndarray of shape (n_pairs, 2)
         Plug-in error rates of the first and the second class of each pair.
-    risk_ : ndarray of shape (n_pairs,)
+    expected_cost_ : ndarray of shape (n_pairs,)
         Expected cost of each rule; equal to the error if there are no costs.
     gap_ : ndarray of shape (n_pairs,)
         Certificate, (value - proven lower bound) / value, of what the criterion
-        minimizes: error, risk, the larger error rate (minimax) or the unconstrained
+        minimizes: error, cost, the larger error rate (minimax) or the unconstrained
         one (neyman-pearson). NaN for solvers without a certificate, where left-out
         rows set the threshold, and where rounding may change the error by more than
         1e-6, with a :class:`PrecisionWarning`. A variance that cannot be distinguished
@@ -199,7 +199,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         differ along them.
     guarded_ : ndarray of bool of shape (n_pairs,)
         Pairs that use the rule for equal covariances (see `guard`). Their
-        `bayes_error_` and `gap_` are those of the rule in use.
+        `model_error_` and `gap_` are those of the rule in use.
     temperature_ : float
         The logarithms of all probabilities are divided by it. It is at least 1, and
         larger where rows are less sure of their class than the Gaussian model is: it
@@ -212,7 +212,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     trivial_ : ndarray of bool of shape (n_pairs,)
         Pairs whose rule always predicts the likelier class (by priors times costs):
         with "global" because no hyperplane does better, with other solvers because
-        they found none. For "ova" their scores are those of linear discriminant
+        they found none. For "ovr" their scores are those of linear discriminant
         analysis, so that classes can still be compared.
     n_iter_ : ndarray of int of shape (n_pairs,)
         Iterations, trials or evaluations that the solver spent on each pair.
@@ -447,20 +447,20 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.guarded_ = guarded
         rules, span = rated.planes, problem.span
         rules = rules if span is None else span.in_features(rules)
-        self._decide_by(rules, rated.error_rates, rated.risk, evidence)
+        self._decide_by(rules, rated.error_rates, rated.expected_cost, evidence)
         if thresholds is not None:  # for other operating points
             self._thresholds = thresholds
         # Later calls of set_params do not change these.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self
 
-    def _decide_by(self, rules, error_rates, risk, evidence):
+    def _decide_by(self, rules, error_rates, expected_cost, evidence):
         """Write the attributes of the rules, and the committee that predicts."""
         self.coef_ = rules.coef
         self.intercept_ = rules.intercept
-        self.bayes_error_ = rules.error
+        self.model_error_ = rules.error
         self.error_rates_ = error_rates
-        self.risk_ = risk
+        self.expected_cost_ = expected_cost
         self.gap_ = rules.gap
         self.trivial_ = rules.trivial
         self.n_iter_ = rules.n_iter
@@ -508,7 +508,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def frontier_(self):
         """Return the optimal trade-off of each pair, a sequence of :class:`Frontier`.
 
-        Each is computed when accessed. With "ova" and more than two classes there is
+        Each is computed when accessed. With "ovr" and more than two classes there is
         none, because the mixture of all other classes is not Gaussian.
         """
         self._check_ready()

@@ -36,7 +36,7 @@ class ErrorBound:
 
     Examples
     --------
-    >>> from heterolda import ErrorBound
+    >>> from heterolda.inspection import ErrorBound
     >>> bound = ErrorBound("ill", 0.05, 0.95, n_rows=106, rank=105)
     >>> print(bound)
     at most 5.0 % of ill are wrong on new rows, with 95.0 % confidence

@@ -43,7 +43,7 @@ class Judgement:
 
     Examples
     --------
-    >>> from heterolda import Judgement
+    >>> from heterolda.inspection import Judgement
     >>> truth = [0, 0, 0, 1, 1, 1, 1, 1]
     >>> ours, lda = [0, 0, 0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 0]
     >>> judgement = Judgement.of("5-fold cross-validation", truth, ours, lda)
@@ -217,7 +217,7 @@ class FitRecord:
 
     Examples
     --------
-    >>> from heterolda import FitRecord, Judgement
+    >>> from heterolda.inspection import FitRecord, Judgement
     >>> FitRecord("species", "iris.csv", "2026-11-30", 150).target
     'species'
     """

@@ -21,8 +21,9 @@ from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import NO_SPREAD
 from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
-from heterolda.solvers import Moments, solve_fisher
+from heterolda.solvers import solve_fisher
 from heterolda.solvers.left_out import LeftOutScores
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.rows import Rows
 
@@ -59,8 +60,8 @@ def compare_with_rivals(rules: Rules, problem: PairProblem, rows: Rows) -> Verdi
     compared &= ~problem.borrows[second] & ((first < 0) | ~problem.borrows[first])
     few, rivals = _small_classes(rules, problem), _rivals(rules, problem)
     together, left_out = np.zeros(2), {}
-    if problem.one_vs_all:
-        errors, variance = _errors_of_one_vs_all(rules, rivals, problem, rows)
+    if problem.one_vs_rest:
+        errors, variance = _errors_of_one_vs_rest(rules, rivals, problem, rows)
     else:
         given = rows.X, rows.weights, *rows.by_class, ~few, problem.pairs, compared
         counts = rule_counts(RowsOfPairs(*given), (rules.coef, rules.intercept), rivals)
@@ -133,7 +134,7 @@ def _warn_of_misfit(problem: PairProblem, verdict: Verdict, rules: Rules) -> Non
         "the classes are not Gaussian: for the pairs in guarded_, the best rule of the "
         "Gaussian model makes more errors on the rows than the rule for equal "
         f"covariances, which replaces it. Transform or leave out {features}, on which "
-        "the model relies, or use recommended()",
+        "the model relies, or use SmoothedLinearDiscriminant()",
         ModelMisfitWarning,
     )
 
@@ -163,7 +164,7 @@ def scores_by_class(
 
 def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
     """Return Fisher's rules, unshrunk, or LDA's where a class has few rows."""
-    if problem.one_vs_all:
+    if problem.one_vs_rest:
         return rules.fisher
     few: Mask = np.logical_or(*_small_classes(rules, problem)[problem.pairs].T)
     coef, intercept = rules.fisher
@@ -180,7 +181,7 @@ def _rivals(rules: Rules, problem: PairProblem) -> tuple[Array, Array]:
 def _small_classes(rules: Rules, problem: PairProblem) -> Mask:
     """Return a mask of the classes whose errors are counted on left-out rows."""
     weights = problem.moments.weights
-    if problem.stats.estimated_by or problem.one_vs_all or rules.rank is None:
+    if problem.stats.estimated_by or problem.one_vs_rest or rules.rank is None:
         return np.zeros(len(weights), bool)
     few: Mask = weights < ROWS_PER_FEATURE * rules.rank.max()
     return few
@@ -269,7 +270,7 @@ def _count_left_out(
     return errors
 
 
-def _errors_of_one_vs_all(
+def _errors_of_one_vs_rest(
     rules: Rules, rivals: tuple[Array, Array], problem: PairProblem, rows: Rows
 ) -> tuple[Array, Array]:
     """Return errors of both rules of each class, and variances of their difference."""

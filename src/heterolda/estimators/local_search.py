@@ -200,7 +200,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         self.n_iter_ = np.array([r.n_iter for r in results])
         self.history_ = [r.history for r in results]
         fitted = host_of(unfrozen(start))
-        error = getattr(fitted, "bayes_error_", None)
+        error = getattr(fitted, "model_error_", None)
         if error is None:
             error = self.n_errors_ / weighted.totals[pairs].sum(axis=1)
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)

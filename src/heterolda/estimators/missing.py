@@ -33,8 +33,9 @@ from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.solvers import Moments, solve_fisher
+from heterolda.solvers import solve_fisher
 from heterolda.solvers.left_out import arc_weights
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 
@@ -200,7 +201,7 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         those = moments.take(guarded)
         rules = with_rules(rules, guarded, solve_fisher(those), those)
     rules = problem.criterion.rate(rules, full.priors, tiled).planes
-    if problem.one_vs_all:
+    if problem.one_vs_rest:
         rules = with_log_odds(rules, moments)
     return replace(rules, coef=rules.coef * coef.reshape(len(tiled), -1))
 

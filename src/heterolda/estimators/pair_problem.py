@@ -15,16 +15,10 @@ from sklearn.utils import check_random_state
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.validation import check_priors, check_several_classes
-from heterolda.solvers import (
-    Fisher,
-    Global,
-    Moments,
-    all_pairs,
-    resolve_solver,
-    solve,
-)
+from heterolda.solvers import Fisher, Global, all_pairs, resolve_solver, solve
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.solvers.left_out import LeftOut
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import against_all_others, two_amounts
@@ -55,7 +49,7 @@ class PairProblem:
     criterion: Criterion
     priors: Array  # of the classes
     pairs: Index  # classes of each pair, (n_pairs, 2); (-1, k) for one against all
-    moments: Moments  # of the classes; in one-vs-all, also of all others
+    moments: Moments  # of the classes; in one-vs-rest, also of all others
 
     @classmethod
     def of(
@@ -72,7 +66,7 @@ class PairProblem:
         shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
         cov = shrinkage.covariances(stats)
         priors = check_priors(model.priors, classes, weights)
-        if model.multiclass == "ova" and k > 2:
+        if model.multiclass == "ovr" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
             parts = against_all_others(stats.means, cov, priors, weights)
@@ -85,7 +79,7 @@ class PairProblem:
         return cls(model, features, span, stats, *parts)
 
     @property
-    def one_vs_all(self) -> bool:
+    def one_vs_rest(self) -> bool:
         """Return whether the rules set each class against all others."""
         return bool(self.pairs[0, 0] < 0)
 
@@ -94,7 +88,7 @@ class PairProblem:
         """Return whether covariances are shrunk more than small classes need."""
         amount = two_amounts(self.settings.shrinkage)[0]
         shrunk = bool(amount) or self.chosen is not None
-        return shrunk and not self.one_vs_all
+        return shrunk and not self.one_vs_rest
 
     @cached_property
     def lda(self) -> PooledLDA:
@@ -120,7 +114,7 @@ class PairProblem:
     def has_few_rows(self) -> bool:
         """Return whether left-out rows set thresholds, as they chose the shrinkage."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
-        by_rows = self.chosen is not None and not self.one_vs_all
+        by_rows = self.chosen is not None and not self.one_vs_rest
         return few and by_rows and self.follows_optimum
 
     def left_out(self, rows: Rows) -> LeftOut:
@@ -145,13 +139,13 @@ class PairProblem:
     def rate(self, rules: Rules):
         """Return the rules with their error rates and risks."""
         rated = self.criterion.rate(rules, self.moments.priors, self.moments.pairs)
-        if not self.one_vs_all:
+        if not self.one_vs_rest:
             return rated
         return replace(rated, planes=with_log_odds(rated.planes, self.moments))
 
 
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
-    """Return one-vs-all rules in which trivial ones have the scores of Fisher's rule.
+    """Return one-vs-rest rules in which trivial ones have the scores of Fisher's rule.
 
     A trivial rule gives all rows one score, so the order of the labels would decide
     among several such rules. Errors and risks are kept.
@@ -176,9 +170,9 @@ def _criterion_of(model, classes: NDArray[Any]) -> Criterion:
     """Return the criterion of a discriminant."""
     solver = resolve_solver(model.solver)
     request = model.criterion, model.costs, model.max_error, classes, solver
-    one_vs_all = model.multiclass == "ova" and len(classes) > 2
-    if one_vs_all and model.voting != "probability":
+    one_vs_rest = model.multiclass == "ovr" and len(classes) > 2
+    if one_vs_rest and model.voting != "probability":
         raise ParameterError(
             "voting", "is for pairs of classes: use multiclass='ovo', or leave it out"
         )
-    return Criterion.resolve(*request, one_vs_all=one_vs_all)
+    return Criterion.resolve(*request, one_vs_rest=one_vs_rest)

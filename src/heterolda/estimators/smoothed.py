@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
@@ -270,32 +269,3 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         """Return normals, offsets, and the powers of the features or None."""
         powers = None if self.transformation_ is None else self.transformation_._powers
         return self.transformed_coef_, self.transformed_intercept_, powers
-
-
-def recommended(**overrides: Any) -> SmoothedLinearDiscriminant:
-    """Return a linear classifier with settings that suit most data.
-
-    This is a :class:`SmoothedLinearDiscriminant`. Features need no scaling.
-
-    Parameters
-    ----------
-    **overrides
-        Parameters of `SmoothedLinearDiscriminant`.
-
-    Returns
-    -------
-    SmoothedLinearDiscriminant
-        An unfitted estimator.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from heterolda import recommended
-    >>> X, y = load_wine(return_X_y=True)
-    >>> bool(cross_val_score(recommended(), X, y).mean() > 0.95)
-    True
-    >>> recommended(width=0.5).width
-    0.5
-    """
-    return SmoothedLinearDiscriminant(**overrides)

@@ -1,6 +1,6 @@
 """Decisions and probabilities from the scores of the rules.
 
-`Binary`, `OneVsOne` and `OneVsAll` each turn scores of shape (n_samples, n_pairs) into
+`Binary`, `OneVsOne` and `OneVsRest` each turn scores of shape (n_samples, n_pairs) into
 class probabilities and winning classes. A row gets the same answer alone and in a
 batch, because a score depends only on its row and its rule
 (:mod:`heterolda.kernels.ordered_scores`).
@@ -183,7 +183,7 @@ class OneVsOne(Committee):
 
 
 @dataclass(frozen=True)
-class OneVsAll(Committee):
+class OneVsRest(Committee):
     """One rule for each class against all others; the largest log-odds win.
 
     The second class of rule k is class k.
@@ -217,7 +217,7 @@ def committee_of(
     if len(pairs) == 1:
         return Binary(rules, **options)
     if pairs[0, 0] < 0:
-        return OneVsAll(rules, **options)
+        return OneVsRest(rules, **options)
     return OneVsOne(rules, int(pairs.max()) + 1, voting, **options)
 
 

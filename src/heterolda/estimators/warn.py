@@ -163,7 +163,7 @@ def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
     warn(
         f"class {labels[place]} has almost no variance in a direction in which "
         f"{labels[1 - place]} varies{more}, so the Gaussian model does not fit: the "
-        "rule, bayes_error_ and gap_ are for a variance raised to 1e-7 of that of both "
+        "rule, model_error_ and gap_ are for a variance raised to 1e-7 of that of both "
         "classes. Use fit(X, y), which checks the rule on the rows, or leave out "
         "features that are constant in a class",
         ModelMisfitWarning,

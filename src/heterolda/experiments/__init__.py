@@ -9,7 +9,7 @@ _MODULES = {
     "datasets": ["load_dataset", "make_d1", "make_d2"],
     "report": ["write_report"],
     "results": ["Results", "read_results"],
-    "study": ["METHODS", "Study"],
+    "study": ["Study"],
     "tables": ["render_table"],
 }
 __all__ = sorted(name for names in _MODULES.values() for name in names)

@@ -357,7 +357,7 @@ def _measured(
         seconds = time.perf_counter() - begin
     predicted = model.predict(X_test)
     last = model[-1] if isinstance(model, Pipeline) else model
-    errors = getattr(last, "bayes_error_", math.nan)
+    errors = getattr(last, "model_error_", math.nan)
     return {
         "n_train": len(y_train),
         "n_test": len(y_test),

@@ -38,13 +38,13 @@ _DECISIONS = {
     "binary": "the sign of one score",
     "pairs": "one-vs-one, probabilities of all pairs together",
     "votes": "one-vs-one, sums of votes",
-    "one-vs-all": "one-vs-all, log-odds",
+    "one-vs-rest": "one-vs-rest, log-odds",
 }
 
 
 @dataclass(frozen=True)
 class CHeader:
-    """A header written by `export_c`.
+    """A header written by `to_c`.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class CHeader:
         ]
 
 
-def export_c(
+def to_c(
     model: Any,
     path: str | os.PathLike[str],
     dtype: str = "float",
@@ -130,11 +130,11 @@ def export_c(
     >>> import pathlib, tempfile
     >>> from sklearn.datasets import load_iris
     >>> from heterolda import GaussianLinearDiscriminant
-    >>> from heterolda.export import export_c
+    >>> from heterolda import to_c
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> header = export_c(model, folder / "iris.h")
+    >>> header = to_c(model, folder / "iris.h")
     >>> header.constant_bytes, header.multiplications
     (184, 48)
     >>> "int iris_predict(const float *x)" in header.path.read_text()

@@ -144,7 +144,7 @@ static inline int ${name}_$decide(const $real *x)
     return best;
 }
 
-//// one-vs-all
+//// one-vs-rest
 static inline int ${name}_$decide(const $real *x)
 {
     $real largest = 0;

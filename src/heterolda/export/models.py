@@ -118,7 +118,7 @@ _RULES = {
 }
 _LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
-    # Null for two classes or one-vs-all rules.
+    # Null for two classes or one-vs-rest rules.
     "voting": optional(choice(*VOTINGS)),
     "temperature": number(1, HIGHEST_TEMPERATURE),
     "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
@@ -160,7 +160,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         **_CLASSIFIER,
         "priors_": _PRIORS,
         "error_rates_": array("rules", 2, low=0, high=1),
-        "risk_": array("rules", low=0),
+        "expected_cost_": array("rules", low=0),
         "guarded_": array("rules", dtype=bool),
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
         "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
@@ -213,7 +213,7 @@ _PLANES = {"coef_": "coef", "intercept_": "intercept"}
 _OF_RULES: dict[type, dict[str, str]] = {
     GaussianLinearDiscriminant: {
         **_PLANES,
-        "bayes_error_": "error",
+        "model_error_": "error",
         "gap_": "gap",
         "trivial_": "trivial",
         "n_iter_": "n_iter",
@@ -301,9 +301,9 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
     """Set the rules of a classifier and their committee."""
     rules, votes = values["rules"], values["votes"]
     k, voting = len(model.classes_), votes["voting"]
-    one_vs_all = k > 2 and voting is None
+    one_vs_rest = k > 2 and voting is None
     pairs = np.column_stack([np.full(k, -1), np.arange(k)])
-    pairs = pairs if one_vs_all else all_pairs(k)
+    pairs = pairs if one_vs_rest else all_pairs(k)
     if len(rules.coef) != len(pairs) or (k == 2 and voting):
         raise ValueError(
             f"{at.name}.rules are not those of {k} classes with voting {voting!r}"

@@ -69,7 +69,7 @@ def to_onnx(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from heterolda import GaussianLinearDiscriminant
-    >>> from heterolda.export import to_onnx
+    >>> from heterolda import to_onnx
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> graph = to_onnx(model)
@@ -308,7 +308,7 @@ def _decide(
     positive = graph("Greater", scores, 0.0)
     log_odds = _log_odds(graph, rules, scores, positive)
     odds = log_odds.exp()
-    if rules.kind == "one-vs-all":
+    if rules.kind == "one-vs-rest":
         p = graph("Reciprocal", (-log_odds).exp() + 1.0)
         return log_odds.largest()[1], _tempered(graph, rules, p / p.sum()).astype(kind)
     if rules.kind == "binary":

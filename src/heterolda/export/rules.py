@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
-from heterolda.estimators.votes import OneVsAll, OneVsOne
+from heterolda.estimators.votes import OneVsOne, OneVsRest
 from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
 from heterolda.inspection.sentences import span
@@ -29,7 +29,7 @@ EXPORTED = (*CLASSIFIERS, BoundedErrorClassifier)
 class Description:
     """Linear rules, how they decide together, and facts about them."""
 
-    kind: str  # "binary", "pairs", "votes" or "one-vs-all"
+    kind: str  # "binary", "pairs", "votes" or "one-vs-rest"
     classes: NDArray[Any]
     coef: Array  # a positive score means the second class of a pair
     intercept: Array
@@ -85,8 +85,8 @@ def describe(model: Any) -> Description:
     fitted._check_ready()
     committee, (coef, intercept, powers) = fitted._committee, fitted._rules
     weights, kind = np.ones(0), "binary"
-    if isinstance(committee, OneVsAll):
-        kind = "one-vs-all"
+    if isinstance(committee, OneVsRest):
+        kind = "one-vs-rest"
     elif fitted._votes():
         kind, weights = "votes", committee.vote_weights
     elif isinstance(committee, OneVsOne):
@@ -167,7 +167,7 @@ def _origin(model: Any) -> list[str]:
                 "exponential of <math.h>: link with -lm"
             )
         return lines
-    bound, error = getattr(model, "bound_", None), model.bayes_error_
+    bound, error = getattr(model, "bound_", None), model.model_error_
     lines = [] if bound is None else [f"Bound: {bound}"]
     lines += [f"Rules: {decider}" for decider in _deciders(model)]
     if fewer_rows_than_features(model, getattr(model, "statistics_", None)):

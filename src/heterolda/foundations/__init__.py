@@ -22,7 +22,10 @@ def lazy_names(package: str, modules: dict[str, list[str]]) -> Callable[[str], A
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with _IMPORTING:
-            value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+            module = module_of[name]
+            if not module.startswith("heterolda."):
+                module = f"{package}.{module}"
+            value = getattr(import_module(module), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Strings that parameters accept.
 CRITERIA = ("bayes", "minimax", "neyman-pearson")
-MULTICLASS = ("ovo", "ova")
+MULTICLASS = ("ovo", "ovr")
 VOTINGS = ("probability", "weighted", "majority")
 MISSING = ("error", "em")
 MISSING_IN_FILES = ("error", "drop", "em")

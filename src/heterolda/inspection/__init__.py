@@ -1,28 +1,32 @@
-"""Describe models and data in text and pictures; `heterolda` exports these names."""
+"""Describe models and data in text and pictures: displays, records and tests."""
 
-from heterolda.inspection.box import BoxTest
-from heterolda.inspection.comparison import Comparison, compare
-from heterolda.inspection.displays.boundary import BoundaryDisplay
-from heterolda.inspection.displays.class_map import ClassMapDisplay
-from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
-from heterolda.inspection.displays.frontier_curve import FrontierDisplay
-from heterolda.inspection.displays.projection import ProjectionDisplay
-from heterolda.inspection.report import (
-    HeteroscedasticityReport,
-    heteroscedasticity_report,
+from heterolda.foundations import lazy_names
+
+_MODULES = {
+    "heterolda.estimators.error_bound": ["ErrorBound"],
+    "heterolda.estimators.fit_record": ["FitRecord", "Judgement"],
+    "heterolda.export": ["CHeader"],
+    "heterolda.inspection.box": ["BoxTest"],
+    "heterolda.inspection.comparison": ["Comparison", "compare"],
+    "heterolda.inspection.displays.boundary": ["BoundaryDisplay"],
+    "heterolda.inspection.displays.class_map": ["ClassMapDisplay"],
+    "heterolda.inspection.displays.error_curve": ["ErrorCurveDisplay"],
+    "heterolda.inspection.displays.frontier_curve": ["FrontierDisplay"],
+    "heterolda.inspection.displays.projection": ["ProjectionDisplay"],
+    "heterolda.inspection.report": [
+        "HeteroscedasticityReport",
+        "heteroscedasticity_report",
+    ],
+    "heterolda.inspection.versions": ["show_versions"],
+    "heterolda.tradeoff.frontier": ["Frontier"],
+    "heterolda.tradeoff.operating_points": ["OperatingPoint"],
+}
+# `heterolda` itself exports the functions.
+__all__ = sorted(
+    name for names in _MODULES.values() for name in names if name[0].isupper()
 )
-from heterolda.inspection.versions import show_versions
+__getattr__ = lazy_names(__name__, _MODULES)
 
-__all__ = [
-    "BoundaryDisplay",
-    "BoxTest",
-    "ClassMapDisplay",
-    "Comparison",
-    "ErrorCurveDisplay",
-    "FrontierDisplay",
-    "HeteroscedasticityReport",
-    "ProjectionDisplay",
-    "compare",
-    "heteroscedasticity_report",
-    "show_versions",
-]
+
+def __dir__() -> list[str]:
+    return __all__

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import column_or_1d
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.smoothed import recommended
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 from heterolda.inspection.scoring import log_losses
@@ -47,7 +47,7 @@ def _defaults() -> dict[str, Any]:
             StandardScaler(), LogisticRegression(max_iter=1000)
         ),
         "linear SVM": make_pipeline(StandardScaler(), LinearSVC(random_state=0)),
-        "recommended()": recommended(),
+        "smoothed": SmoothedLinearDiscriminant(),  # type: ignore[no-untyped-call]
         "QDA": QuadraticDiscriminantAnalysis(),
     }
 

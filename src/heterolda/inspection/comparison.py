@@ -308,7 +308,7 @@ def compare(
         - "GLD with shrinkage": the same with ``shrinkage="cv"``;
         - "logistic regression" and
         - "linear SVM", both on standardized features;
-        - "recommended()": :func:`recommended`, for data that are not normal;
+        - "smoothed": :class:`SmoothedLinearDiscriminant`, for data that are not normal;
         - "QDA": quadratic discriminant analysis, whose boundaries are curved. If the
           covariance of a class is singular, it is run on standardized features with
           ``reg_param=0.01``, and a note says so.

@@ -151,7 +151,7 @@ class ModelFacts:
     def worst_first(self) -> list[int]:
         """Return the rules by error or risk under the model, or on left-out rows."""
         errors = getattr(self.model, "left_out_error_", np.zeros(len(self.pairs)))
-        errors = getattr(self.discriminant, "risk_", errors)
+        errors = getattr(self.discriminant, "expected_cost_", errors)
         order: list[int] = np.argsort(-errors, kind="stable").tolist()
         return order
 
@@ -175,7 +175,7 @@ class ModelFacts:
                 settings | {"solver": "fisher"},
                 guarded=self.discriminant.guarded_,
             )
-        values: Array = lda.risk_
+        values: Array = lda.expected_cost_
         return values
 
     def chosen_pairs(self, labels: tuple[str, str] | None, max_pairs: int) -> list[int]:

@@ -169,7 +169,7 @@ def _pairs(facts: ModelFacts) -> list[Block]:
     kind = "expected cost" if facts.has_costs else "error"
     columns = {
         "pair": [" or ".join(facts.pairs[k]) for k in order],
-        kind: [cost(model.risk_[k]) for k in order],
+        kind: [cost(model.expected_cost_[k]) for k in order],
     }
     if lda is not None:
         columns["LDA"] = [cost(lda[k]) for k in order]
@@ -244,7 +244,7 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
     }
     if not facts.is_refined:
         model = facts.discriminant
-        this_rule = [*model.error_rates_[k].tolist(), float(model.bayes_error_[k])]
+        this_rule = [*model.error_rates_[k].tolist(), float(model.model_error_[k])]
         figures = {"this rule": this_rule} | figures
     rows = [[name, *map(percent, values)] for name, values in figures.items()]
     head = ["optimal trade-off", f"{first} missed", f"{second} missed", "error"]

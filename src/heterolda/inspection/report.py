@@ -37,8 +37,8 @@ from heterolda.inspection.sentences import (
     guarded_note,
     verdict_sentence,
 )
-from heterolda.solvers import Fisher, Global, Moments, all_pairs, solve
-from heterolda.solvers.pencil import Pencil
+from heterolda.solvers import Fisher, Global, all_pairs, solve
+from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.shrinkage import Shrinkage

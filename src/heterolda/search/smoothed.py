@@ -25,7 +25,7 @@ from heterolda.foundations.arrays import Array
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
 from heterolda.search.left_out_scores import left_out_of_ridge, left_out_of_smoothed
-from heterolda.solvers import Moments
+from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
 

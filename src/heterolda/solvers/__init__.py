@@ -21,27 +21,9 @@ from heterolda.solvers.global_search import Global
 from heterolda.solvers.krylov import MIN_FEATURES, KrylovSpaces
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
 from heterolda.solvers.pencil import Moments, Pencil
-from heterolda.solvers.rules import Rules, Status, bayes_error, best_threshold
+from heterolda.solvers.rules import Rules
 
-__all__ = [
-    "SOLVERS",
-    "Fisher",
-    "FixedPoint",
-    "Global",
-    "Grid",
-    "Moments",
-    "Pencil",
-    "RandomSearch",
-    "Rules",
-    "Solver",
-    "Status",
-    "all_pairs",
-    "bayes_error",
-    "best_threshold",
-    "resolve_solver",
-    "solve",
-    "solve_fisher",
-]
+__all__ = ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"]
 
 # With at least this many features, BLAS would use threads, which cost more than they
 # gain on the matrices of a pair, so it is limited to one. (Threads across pairs gain

@@ -33,7 +33,8 @@ class Fisher:
 
     Examples
     --------
-    >>> from heterolda import Fisher, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.solvers import Fisher
     >>> GaussianLinearDiscriminant(solver=Fisher())
     GaussianLinearDiscriminant(solver=Fisher())
     """

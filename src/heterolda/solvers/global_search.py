@@ -64,7 +64,8 @@ class Global:
 
     Examples
     --------
-    >>> from heterolda import GaussianLinearDiscriminant, Global
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.solvers import Global
     >>> GaussianLinearDiscriminant(solver=Global(gap=1e-8))
     GaussianLinearDiscriminant(solver=Global(gap=1e-08))
     """

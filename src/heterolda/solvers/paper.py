@@ -51,7 +51,8 @@ class FixedPoint:
 
     Examples
     --------
-    >>> from heterolda import FixedPoint, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.solvers import FixedPoint
     >>> GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, keep="last"))
     GaussianLinearDiscriminant(solver=FixedPoint(max_iter=50, ...keep='last'))
     """
@@ -136,7 +137,8 @@ class Grid:
 
     Examples
     --------
-    >>> from heterolda import GaussianLinearDiscriminant, Grid
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.solvers import Grid
     >>> GaussianLinearDiscriminant(solver=Grid(step=0.01))
     GaussianLinearDiscriminant(solver=Grid(step=0.01))
     """
@@ -204,7 +206,8 @@ class RandomSearch:
 
     Examples
     --------
-    >>> from heterolda import GaussianLinearDiscriminant, RandomSearch
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.solvers import RandomSearch
     >>> GaussianLinearDiscriminant(solver=RandomSearch(2, low=0, high=1))
     GaussianLinearDiscriminant(solver=RandomSearch(parameters=2, n_trials=1000,
                                                    low=0, high=1))

@@ -57,7 +57,7 @@ def pooled_freedom(weights: Array) -> float:
 def against_all_others(
     means: Array, covariances: Array, priors: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return one-vs-all moments: of mixtures of other classes, then of classes."""
+    """Return one-vs-rest moments: of mixtures of other classes, then of classes."""
     others = np.where(np.eye(len(priors)), 0.0, priors)
     share = others / others.sum(axis=1, keepdims=True)
     origin = means.mean(axis=0)  # subtracted, so that a large offset loses no digits

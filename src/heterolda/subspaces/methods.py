@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 
 from heterolda.foundations.arrays import Array, blocks
 from heterolda.foundations.threads import Progress, silent
-from heterolda.solvers import Global, Moments, solve
+from heterolda.solvers import Global, solve
+from heterolda.solvers.pencil import Moments
 from heterolda.subspaces.bound import BATCH_SIZE, BhattacharyyaBound
 from heterolda.subspaces.classes import WhitenedClasses
 

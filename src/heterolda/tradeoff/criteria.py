@@ -33,7 +33,9 @@ class RatedRules:
 
     planes: Rules  # with errors under the priors
     error_rates: Array  # of both classes under the model, (n_pairs, 2)
-    risk: Array  # expected cost under priors that sum to one, or error; (n_pairs,)
+    expected_cost: (
+        Array  # expected cost under priors that sum to one, or error; (n_pairs,)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +55,12 @@ class Criterion:
         classes: NDArray[Any],
         solver: Solver,
         *,
-        one_vs_all: bool = False,
+        one_vs_rest: bool = False,
     ) -> Criterion:
         """Return the criterion with a name in `CRITERIA`; reject contradictions.
 
-        `solver` is for "bayes". With `one_vs_all`, each rule separates one of more than
-        two classes from all others.
+        `solver` is for "bayes". With `one_vs_rest`, each rule separates one of more
+        than two classes from all others.
         """
         if name not in CRITERIA:
             raise ParameterError(
@@ -71,7 +73,7 @@ class Criterion:
                     option,
                     f": only for criterion={criterion!r}, got {name!r}; leave it out",
                 )
-        if one_vs_all and (costs is not None or name != "bayes"):
+        if one_vs_rest and (costs is not None or name != "bayes"):
             raise ParameterError(
                 "costs",
                 "and criteria other than 'bayes' need pairs of classes: use "

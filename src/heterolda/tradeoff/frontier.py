@@ -70,7 +70,8 @@ class Frontier:
 
     Examples
     --------
-    >>> from heterolda import ClassStatistics, Frontier
+    >>> from heterolda import ClassStatistics
+    >>> from heterolda.inspection import Frontier
     >>> moments = ClassStatistics.from_moments(
     ...     ["sick", "well"], [50, 50], [[0, 0], [2, 1]], [[[1, 0], [0, 1]]] * 2
     ... )
@@ -235,7 +236,7 @@ class Frontier:
             intercept=float(intercept[0]),
             error_rates=rules.error_rates[0],
             error=float(rules.planes.error[0]),
-            risk=float(rules.risk[0]),
+            expected_cost=float(rules.expected_cost[0]),
             gap=float(rules.planes.gap[0]),
         )
 

@@ -51,14 +51,15 @@ class OperatingPoint:
         Error rates of the two classes under the Gaussian model, not on data.
     error : float
         Error under the priors.
-    risk : float
+    expected_cost : float
         Expected cost; equal to the error if there are no costs.
     gap : float
         Proven relative gap of the quantity that the criterion minimizes.
 
     Examples
     --------
-    >>> from heterolda import ClassStatistics, Frontier
+    >>> from heterolda import ClassStatistics
+    >>> from heterolda.inspection import Frontier
     >>> moments = ClassStatistics.from_moments(
     ...     ["sick", "well"], [50, 50], [[0], [3]], [[[1.0]], [[2.0]]]
     ... )
@@ -73,7 +74,7 @@ class OperatingPoint:
     intercept: float
     error_rates: Array
     error: float
-    risk: float
+    expected_cost: float
     gap: float
 
 

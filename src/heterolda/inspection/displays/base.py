@@ -123,7 +123,7 @@ class PairDisplay(Display):
         if estimator.pairs_[0, 0] < 0:
             raise ValueError("displays show pairs: fit with multiclass='ovo'")
         estimator = host_of(estimator)
-        k = int(estimator.bayes_error_.argmax())
+        k = int(estimator.model_error_.argmax())
         if pair is not None:
             places = sorted(check_pair(pair, estimator.classes_))
             k = estimator.pairs_.tolist().index(places)

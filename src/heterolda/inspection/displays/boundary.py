@@ -65,7 +65,8 @@ class BoundaryDisplay(PairDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from heterolda import BoundaryDisplay, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.inspection import BoundaryDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = BoundaryDisplay.from_estimator(model, X, y)
@@ -94,7 +95,7 @@ class BoundaryDisplay(PairDisplay):
             self.errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
         hyperplanes["this rule"] = inner(coef, intercept)
-        error = percent(estimator.bayes_error_[k])
+        error = percent(estimator.model_error_[k])
         self.errors["this rule"] = f"this rule: {error_name(estimator, k)} {error}"
         if rows is not None and all(map(len, rows)):
             X = np.ascontiguousarray(np.concatenate(rows))

@@ -75,7 +75,8 @@ class ClassMapDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from heterolda import ClassMapDisplay, HeteroscedasticProjection
+    >>> from heterolda import HeteroscedasticProjection
+    >>> from heterolda.inspection import ClassMapDisplay
     >>> X, y = load_wine(return_X_y=True)
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)

@@ -44,7 +44,8 @@ class ErrorCurveDisplay(PairDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from heterolda import ErrorCurveDisplay, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.inspection import ErrorCurveDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = ErrorCurveDisplay.from_estimator(model)

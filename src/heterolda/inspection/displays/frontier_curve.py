@@ -42,7 +42,8 @@ class FrontierDisplay(PairDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from heterolda import FrontierDisplay, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.inspection import FrontierDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = FrontierDisplay.from_estimator(model, X, y)

@@ -39,7 +39,8 @@ class ProjectionDisplay(PairDisplay):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from heterolda import ProjectionDisplay, GaussianLinearDiscriminant
+    >>> from heterolda import GaussianLinearDiscriminant
+    >>> from heterolda.inspection import ProjectionDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> display = ProjectionDisplay.from_estimator(model, X, y)
@@ -54,7 +55,7 @@ class ProjectionDisplay(PairDisplay):
         self.priors = priors / priors.sum()
         self.means, self.deviations = planes.means[k], planes.deviations[k]
         self.error_rates = estimator.error_rates_[k]
-        self.error = f"{error_name(estimator, k)} {percent(estimator.bayes_error_[k])}"
+        self.error = f"{error_name(estimator, k)} {percent(estimator.model_error_[k])}"
         self.scores = self.answer = None
         if estimator.trivial_[k]:
             self.answer = self.classes[int(intercept > 0)]
