@@ -7,7 +7,7 @@ else
 SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
-# Prerequisites: the package with an extra of pyproject.toml, and the kernels.
+# Prerequisites: the package with extras and groups of pyproject.toml, and the kernels.
 PLOT := $(VENV)/.plot $(VENV)/.kernels
 TEST := $(VENV)/.test $(VENV)/.kernels
 CHECK := $(VENV)/.check $(VENV)/.kernels
@@ -95,7 +95,7 @@ pages: $(TEST)
 
 # Takes hours, and resumes where it was stopped.
 mutation: $(TEST)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
 	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python -m benchmarks.mutation
 
 hostile: $(TEST)
@@ -124,6 +124,8 @@ dist: $(CHECK)
 	$(PYTHON) -m venv build/clean
 	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	build/clean/$(SCRIPTS)/python tests/release/smoke.py
+	build/clean/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[cli]"
+	build/clean/$(SCRIPTS)/python tests/release/smoke.py
 
 # Copy version and addresses from pyproject.toml to the files that repeat them.
 stamp:
@@ -132,21 +134,26 @@ stamp:
 # Test with the oldest supported versions, in a separate environment.
 test-oldest:
 	$(PYTHON) -m venv build/oldest
-	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[check]'
+	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	build/oldest/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt --editable '.[all]' --group check
 	$(ONE_THREAD) build/oldest/$(SCRIPTS)/python -m pytest --numprocesses=auto --dist=loadfile tests
 
-$(VENV)/.created:
+# Python may come with an older pip, which knows no groups.
+$(VENV)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit("heterolda needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' 'setuptools>=77'
 	touch $@
 
-$(VENV)/.plot $(VENV)/.test $(VENV)/.check: $(VENV)/.%: pyproject.toml | $(VENV)/.created
-	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+$(VENV)/.plot: WANTED := '.[cli,plot]'
+$(VENV)/.test: WANTED := '.[all]' --group test
+$(VENV)/.check: WANTED := '.[all]' --group check
+$(VENV)/.plot $(VENV)/.test $(VENV)/.check: pyproject.toml | $(VENV)/.pip
+	HETEROLDA_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable $(WANTED)
 	touch $@
 
 # Without a C compiler there are no kernels, and NumPy replaces them.
-$(VENV)/.kernels: setup.py $(wildcard src/heterolda/kernels/c/*) | $(VENV)/.created
+$(VENV)/.kernels: setup.py $(wildcard src/heterolda/kernels/c/*) | $(VENV)/.pip
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 

@@ -214,7 +214,7 @@ def test_all_that_reads_models_reads_them_on_a_device(device, tmp_path):
         lambda model: model.frontier_[2].roc_curve(5)[0],
         lambda model: model.with_operating_point("minimax").coef_,
         lambda model: model.for_features([0, 2]).coef_,
-        lambda model: model.summary()["coefficient"].to_numpy(),
+        lambda model: model.summary()["coefficient"],
     ):
         assert_array_equal(to_host(ask(moved)), ask(plain))
     plt.close("all")

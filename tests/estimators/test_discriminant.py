@@ -94,7 +94,7 @@ def test_the_table_of_coefficients(four):
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
     for multiclass in ("ovo", "ovr"):
         model = GLD(multiclass=multiclass).fit(frame, y)
-        rows = iter(model.summary().itertuples(index=False))
+        rows = zip(*model.summary().values(), strict=True)
         for (i, j), coef in zip(model.pairs_, model.coef_, strict=True):
             first = "the rest" if i < 0 else model.classes_[i]
             own = [np.var(X[y == c], axis=0, ddof=1) for c in "abcd"]
@@ -108,7 +108,7 @@ def test_the_table_of_coefficients(four):
     # Nothing is known of the classes: all features in their order.
     other = LocalNeighborhoodSearch(LogisticRegression(), max_iter=3).fit(X, y)
     table = other.summary()
-    assert table["standardized"].isna().all()
+    assert np.isnan(table["standardized"]).all()
     assert_array_equal(table["coefficient"], other.coef_.ravel())
 
 

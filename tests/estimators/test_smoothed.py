@@ -212,7 +212,7 @@ def test_coefficients_multiply_what_their_name_says(make_classes, tmp_path, n_cl
         winners = one._committee.winners(scores, T)
         assert_array_equal(one.classes_[winners], one.predict(X))
     # The table of coefficients also has the powers.
-    for row in model.summary().itertuples():
+    for row in pd.DataFrame(model.summary()).itertuples():
         assert row.power == model.transformation_.lambdas_[row.feature]
     model.set_params(transformation=None).fit(X, y)
     winners = model._committee.winners(X @ model.coef_.T + model.intercept_, X)

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from importlib.metadata import version
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from sklearn.datasets import load_wine
 
 import heterolda
 from heterolda import kernels
-from heterolda.cli.app import app
 
+NO_COMMAND = 'heterolda: the command needs typer: pip install "heterolda[cli]"\n'
 HERE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -26,6 +27,7 @@ def main():
     model = heterolda.GaussianLinearDiscriminant().fit(X, y)
     assert model.score(X, y) > 0.98
     assert np.all(model.gap_ < 0.01)
+    assert {len(column) for column in model.summary().values()} == {3 * X.shape[1]}
     search = heterolda.LocalNeighborhoodSearch().fit(X, y)
     assert np.all(search.n_errors_ <= search.n_errors_start_)
     with tempfile.TemporaryDirectory() as folder:
@@ -33,12 +35,24 @@ def main():
         heterolda.save(model, path)
         loaded = heterolda.load(path)
         assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        use_the_command(path, Path(folder))
+        if find_spec("typer") is None:
+            learn_how_to_install_the_command(Path(folder))
+        else:
+            use_the_command(path, Path(folder))
     print(f"heterolda {heterolda.__version__} works (kernels: {kernels.in_use()})")
 
 
+def learn_how_to_install_the_command(folder):
+    """Get one line, and no traceback, from an install without the extra `cli`."""
+    for words in ([], ["--version"], ["fit", "--help"]):
+        command = [sys.executable, "-m", "heterolda", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", NO_COMMAND)
+
+
 def use_the_command(model, folder):
-    """Do what needs no extra, and learn what is missing where one is needed."""
+    """Do what needs no other extra, and learn what is missing where one is needed."""
+    from heterolda.cli.app import app
 
     def say(*words, status=0):
         shown, errors, ended = StringIO(), StringIO(), None

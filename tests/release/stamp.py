@@ -33,6 +33,7 @@ def stamps():
         ("docs/project.md", r"^  url     = {(.*)}$", urls["Homepage"]),
         ("docs/guide/deploy.md", r"^ \* written by heterolda (.*)\.$", version),
         ("SECURITY.md", r"^\[private-report\]: (.*)$", urls["Security"]),
+        ("CODE_OF_CONDUCT.md", r"^\[private-report\]: (.*)$", urls["Security"]),
     ]
 
 

@@ -22,7 +22,7 @@ from heterolda.inspection import Frontier
 from heterolda.solvers import Global
 
 if not all(map(find_spec, ("sphinx", "myst_parser", "pydata_sphinx_theme"))):
-    pytest.skip("the site needs heterolda[docs]", allow_module_level=True)
+    pytest.skip("the site needs the dependency group docs", allow_module_level=True)
 
 pytestmark = pytest.mark.check
 

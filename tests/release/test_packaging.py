@@ -5,13 +5,17 @@ import re
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
 from email.parser import Parser
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from release.build_twice import build, build_again, date, hashes
+from release.smoke import NO_COMMAND
 from release.stamp import project
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +117,51 @@ def test_the_pure_wheel_works_and_says_what_it_lacks(pure, tmp_path):
     assert run.stderr.count("runs without its compiled kernels") == 1
 
 
+def required(names):
+    """Return the packages of these names, and all that they require."""
+    found, left = {}, [*names]
+    while left:
+        package = distribution(left.pop())
+        if package.name not in found:
+            found[package.name] = package
+            wanted = map(Requirement, package.requires or ())
+            left += [
+                each.name
+                for each in wanted
+                if each.marker is None or each.marker.evaluate({"extra": ""})
+            ]
+    return found.values()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links to installed packages")
+def test_the_library_needs_numpy_scipy_and_scikit_learn_only(pure, tmp_path):
+    venv.create(tmp_path / "lean", symlinks=True)
+    binaries = tmp_path / "lean" / "bin"
+    (site,) = tmp_path.glob("lean/lib/python*/site-packages")
+    for package in required(["numpy", "scipy", "scikit-learn"]):
+        for name in {path.parts[0] for path in package.files} - {"..", "__pycache__"}:
+            (site / name).symlink_to(package.locate_file(name))
+    # pip fails if there is a dependency besides these.
+    pip = [sys.executable, "-m", "pip", "--python", binaries / "python", "install"]
+    ours = "PIP_", "PYTHONPATH", "HETEROLDA_KERNELS"
+    settings = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    subprocess.run([*pip, "--quiet", "--no-index", pure], check=True, env=settings)
+    for words, status, stdout, stderr in (
+        (["python", ROOT / "tests" / "release" / "smoke.py"], 0, "heterolda .*", ".*"),
+        (["heterolda"], 1, "", re.escape(NO_COMMAND)),
+    ):
+        done = subprocess.run(
+            [binaries / words[0], *words[1:]],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=settings,
+        )
+        assert done.returncode == status, done.stderr
+        assert re.fullmatch(stdout, done.stdout, re.DOTALL)
+        assert re.fullmatch(stderr, done.stderr, re.DOTALL)
+
+
 @needs_kernels
 def test_the_wheel_has_the_package_and_nothing_else(dist):
     (wheel,) = dist.glob("*.whl")
@@ -165,8 +214,9 @@ def test_the_sdist_has_tests_docs_and_examples(dist):
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
-    required = project()["dependencies"] + project()["optional-dependencies"]["plot"]
-    minimum = dict(re.fullmatch(r"(.+)>=(.+)", text).groups() for text in required)
+    extras = project()["optional-dependencies"]
+    required = project()["dependencies"] + extras["cli"] + extras["plot"]
+    minimum = dict(re.match(r"(.+)>=([^,]+)", text).groups() for text in required)
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
     for name, number in minimum.items():

@@ -21,7 +21,7 @@ from helpers.browsing import read_axe, requests, set_scheme, set_width
 # Importing them takes seconds.
 NEEDED = "sphinx", "myst_parser", "numpydoc", "sphinx_design", "sphinx_gallery"
 if not all(map(find_spec, NEEDED)):
-    pytest.skip("the site needs heterolda[docs]", allow_module_level=True)
+    pytest.skip("the site needs the dependency group docs", allow_module_level=True)
 
 # One build for all tests, also where several processes share them.
 

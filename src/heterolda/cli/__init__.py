@@ -13,6 +13,8 @@ from typing import Any
 
 _MESSAGE = "heterolda: interrupted"
 _STATUS = 130
+_NEEDED = "typer", "rich"
+_INSTALL = """heterolda: the command needs %s: pip install "heterolda[cli]\""""
 
 
 def main() -> None:
@@ -21,8 +23,7 @@ def main() -> None:
     try:
         # An interrupted import may raise anything, and nothing is open yet.
         _on_signals(_stop)
-        from heterolda.cli.app import app
-
+        app = _import_app()
         _on_signals(_interrupt)
         app()
     except KeyboardInterrupt:
@@ -32,6 +33,20 @@ def main() -> None:
         # After an interrupt within an `exec`, such as that of dataclasses, Python ends
         # with a signal at exit. Another `exec` prevents this.
         exec("")  # noqa: S102
+
+
+def _import_app() -> Any:
+    """Return the commands; without the extra `cli`, say how to install it and exit."""
+    try:
+        import rich  # noqa: F401, so that its absence is known before it is used
+
+        from heterolda.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in _NEEDED:
+            raise
+        print(_INSTALL % error.name, file=sys.stderr)
+        sys.exit(1)
+    return app
 
 
 def _on_signals(handler: Any) -> None:

@@ -29,7 +29,6 @@ from heterolda.foundations.arrays import (
     Index,
     dense,
     device_of,
-    import_pandas,
     is_numpy,
     same_device,
     to_host,
@@ -367,7 +366,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         return float(accuracy_score(labels, predicted, sample_weight=weight))
 
     def summary(self):
-        r"""Return the coefficients of all rules as a pandas DataFrame.
+        r"""Return the coefficients of all rules as a dictionary of columns.
 
         The standardized weight of a feature is its coefficient times its standard
         deviation within the two classes, from their scatters :math:`T` and total
@@ -381,11 +380,14 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
 
         Returns
         -------
-        pandas.DataFrame
-            One row for each pair of classes and each feature. Pairs are in the order of
-            `pairs_`; within a pair, the largest weight comes first.
+        dict of ndarray
+            Columns of a table by name, as in scikit-learn's `cv_results_`;
+            ``pandas.DataFrame(model.summary())`` shows it. It has one row for each pair
+            of classes and each feature. Pairs are in the order of `pairs_`; within a
+            pair, the largest weight comes first.
 
-            - "class 1" and "class 2": the labels of the pair;
+            - "class 1" and "class 2": the labels of the pair; for a one-vs-all rule,
+              "class 1" is "the rest";
             - "feature": its name or, without names, its index;
             - "coefficient": as in `coef_`; positive values favor class 2. If features
               are transformed, it multiplies the transformed feature, as in
@@ -394,7 +396,6 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
               loaded from a file without them, and in a search that starts from another
               type of classifier.
         """
-        pd = import_pandas("summary")
         self._check_ready()
         self = host_of(self)
         coef, _, powers = self._rules
@@ -406,18 +407,18 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             weights = coef * pooled_deviations(statistics, self.pairs_)
         order = np.argsort(-np.abs(weights), axis=1, kind="stable")
         first, second = np.repeat(self.pairs_, d, axis=0).T
-        labels = [*self.classes_.tolist(), OTHERS]
+        rest = np.full(len(first), OTHERS)
         names = getattr(self, "feature_names_in_", np.arange(d))
         columns = {
-            "class 1": [labels[k] for k in first],
-            "class 2": [labels[k] for k in second],
+            "class 1": rest if first[0] < 0 else self.classes_[first],
+            "class 2": self.classes_[second],
             "feature": names[order].ravel(),
             "coefficient": np.take_along_axis(coef, order, 1).ravel(),
             "standardized": np.take_along_axis(weights, order, 1).ravel(),
         }
         if powers is not None:
             columns["power"] = powers.lambdas[order].ravel()
-        return pd.DataFrame(columns)
+        return columns
 
 
 def _block_rows(committee, X, coef) -> int:
