@@ -254,6 +254,16 @@ def test_what_is_not_installed_is_named_at_once(folder, monkeypatch, words, pack
     assert not list(folder.glob("new.*"))
 
 
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_without_its_packages_the_command_says_how_to_install_them(package):
+    start = "from heterolda.cli import main; main()"
+    code = f"import sys; sys.modules[{package!r}] = None; {start}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (1, "")
+    install = 'pip install "heterolda[cli]"'
+    assert run.stderr == f"heterolda: the command needs typer and rich: {install}\n"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_all_options_and_examples_that_are_right(name, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")

@@ -15,7 +15,9 @@ from sklearn.datasets import load_wine
 import heterolda
 from heterolda import kernels
 
-NO_COMMAND = 'heterolda: the command needs typer: pip install "heterolda[cli]"\n'
+NO_COMMAND = (
+    'heterolda: the command needs typer and rich: pip install "heterolda[cli]"\n'
+)
 HERE = Path(__file__).resolve().parents[2] / "src"
 
 

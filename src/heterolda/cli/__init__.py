@@ -14,7 +14,7 @@ from typing import Any
 _MESSAGE = "heterolda: interrupted"
 _STATUS = 130
 _NEEDED = "typer", "rich"
-_INSTALL = """heterolda: the command needs %s: pip install "heterolda[cli]\""""
+_INSTALL = 'heterolda: the command needs typer and rich: pip install "heterolda[cli]"'
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def _import_app() -> Any:
     except ModuleNotFoundError as error:
         if error.name not in _NEEDED:
             raise
-        print(_INSTALL % error.name, file=sys.stderr)
+        print(_INSTALL, file=sys.stderr)
         sys.exit(1)
     return app
 
