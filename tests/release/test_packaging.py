@@ -224,6 +224,7 @@ def test_the_oldest_versions_are_those_of_the_metadata():
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = ROOT / ".github" / "ISSUE_TEMPLATE"
 needs_workflows = pytest.mark.skipif(
     not WORKFLOWS, reason="the sources were unpacked from an sdist, without workflows"
 )
@@ -252,8 +253,16 @@ def test_the_workflows_run_what_there_is():
             *("check-jsonschema", "--builtin-schema", "vendor.dependabot"),
             ROOT / ".github" / "dependabot.yml",
         ],
+        [
+            *("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms"),
+            *(FORMS / "bug.yml", FORMS / "feature.yml"),
+        ],
+        [
+            *("check-jsonschema", "--builtin-schema", "vendor.github-issue-config"),
+            FORMS / "config.yml",
+        ],
     ],
-    ids=["zizmor", "workflows", "dependabot"],
+    ids=["zizmor", "workflows", "dependabot", "forms", "config"],
 )
 def test_linters_of_workflows_find_nothing(command):
     name = Path(sys.executable).with_name(command[0])
