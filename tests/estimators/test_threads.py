@@ -9,6 +9,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from heterolda import (
@@ -20,10 +21,11 @@ from heterolda import (
 # Slow when traced; quicker tests take the same branches.
 pytestmark = pytest.mark.no_cover
 METHODS = ("predict", "predict_proba", "decision_function")
+# Each with the number of classes, and of rows in a class.
 MODELS = {
-    "ten classes": (GaussianLinearDiscriminant(), 10),
-    "paper": (LocalNeighborhoodSearch(max_iter=30, patience=5), 4),
-    "smoothed": (SmoothedLinearDiscriminant(), 4),
+    "ten classes": (GaussianLinearDiscriminant(), 10, 12),
+    "paper": (LocalNeighborhoodSearch(max_iter=30, patience=5), 4, 12),
+    "smoothed": (SmoothedLinearDiscriminant(), 3, 60),
 }
 
 
@@ -36,7 +38,7 @@ def _switch_often():
     sys.setswitchinterval(before)
 
 
-def at_once(work, n_threads=16):
+def at_once(work, n_threads=8):
     """Results of a function in threads that start together."""
     together = Barrier(n_threads)
 
@@ -50,8 +52,8 @@ def at_once(work, n_threads=16):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_many_threads_predict_with_one_model(make_classes, name):
-    model, n_classes = MODELS[name]
-    X, y = make_classes(n_classes, n=12)
+    model, n_classes, n = MODELS[name]
+    X, y = make_classes(n_classes, n)
     model.fit(X, y)
     expected = [getattr(pickle.loads(pickle.dumps(model)), name)(X) for name in METHODS]
     fresh = pickle.loads(pickle.dumps(model))  # without what is computed lazily
@@ -67,6 +69,22 @@ def test_many_threads_predict_with_one_model(make_classes, name):
             assert_array_equal(value, wanted)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_many_threads_fit_models_of_their_own(make_classes, name):
+    model, n_classes, n = MODELS[name]
+    data = [make_classes(n_classes, n) for _ in range(8)]
+
+    def work(number):
+        X, y = data[number]
+        fitted = clone(model).fit(X, y)
+        return [getattr(fitted, name)(X) for name in METHODS]
+
+    expected = [work(number) for number in range(8)]
+    for actual, wanted in zip(at_once(work), expected, strict=True):
+        for value, serial in zip(actual, wanted, strict=True):
+            assert_array_equal(value, serial)
+
+
 def blas_threads():
     """Return the threads of NumPy and SciPy; PyTorch, if loaded, has its own."""
     ours = [p for p in threadpool_info() if "torch" not in p["filepath"]]
@@ -75,9 +93,13 @@ def blas_threads():
 
 def test_fits_at_once_leave_the_process_as_it_was(make_classes):
     large, few = make_classes(n=80, d=60), make_classes(n=12)
+    incomplete = GaussianLinearDiscriminant(missing="em").fit(*few)
+    X = np.where(np.eye(3, dtype=bool), np.nan, few[0][:3])
     before = blas_threads()
 
     def work(number):
+        for _ in range(20):
+            pickle.loads(pickle.dumps(incomplete)).predict(X)
         for _ in range(2):
             GaussianLinearDiscriminant().fit(*large)
         SmoothedLinearDiscriminant().fit(*few)

@@ -17,7 +17,6 @@ its position on the arc. If the covariances are equal, it is the optimum.
 # mypy: ignore-errors
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -30,6 +29,7 @@ from heterolda.estimators.guard import with_rules
 from heterolda.estimators.pair_problem import PairProblem, with_log_odds
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.ordered_scores import linear_scores
@@ -158,8 +158,7 @@ def _solved_rules(model, patterns: Mask) -> Rules:
         key = np.packbits(mask).tobytes()
         solved = cache.get(key)  # another thread may clear the cache
         if solved is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit has already warned
+            with no_warnings():  # the fit has already warned
                 solved = model._for_features(mask)._committee.planes
             coef = np.zeros((len(solved.coef), len(mask)))
             coef[:, mask] = solved.coef[:, : mask.sum()]

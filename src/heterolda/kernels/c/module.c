@@ -6,7 +6,12 @@
     {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL},
 static PyMethodDef methods[] = {KERNELS(ENTRY){NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_gil /* not in the limited API of Python 3.11 */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
