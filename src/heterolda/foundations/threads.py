@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
 
-from heterolda.foundations.sklearn_private import n_threads, threadpool_controller
+from threadpoolctl import ThreadpoolController
+
+from heterolda.foundations.sklearn_private import n_threads
 
 _T = TypeVar("_T")
 # Takes a description of the work, and the share done or NaN.
@@ -52,6 +54,7 @@ class _Silence:
 
 _SILENCE = _Silence()
 _LIMITING = Lock()
+_controller = cache(ThreadpoolController)  # it looks for libraries once
 
 
 def no_warnings() -> AbstractContextManager[Any]:
@@ -67,7 +70,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
         return
     try:
-        with threadpool_controller().limit(limits=1, user_api="blas"):
+        with _controller().limit(limits=1, user_api="blas"):
             yield
     finally:
         _LIMITING.release()
