@@ -104,8 +104,15 @@ def test_fits_at_once_leave_the_process_as_it_was(make_classes):
             GaussianLinearDiscriminant().fit(*large)
         SmoothedLinearDiscriminant().fit(*few)
 
-    # Checks of scikit-learn, too, set a filter for a moment, and threads may leave it.
+    def search(number):
+        LocalNeighborhoodSearch(max_iter=30, patience=5).fit(*few)
+
     with warnings.catch_warnings():
+        filters = list(warnings.filters)
+        for _ in range(10):
+            at_once(search)
+        assert warnings.filters == filters
+        # Checks of scikit-learn set a filter for a moment, and threads may leave it.
         at_once(work, 4)
         assert blas_threads() == before
         assert ("ignore", None, Warning, None, 0) not in warnings.filters

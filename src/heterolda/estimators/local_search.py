@@ -8,8 +8,8 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+from joblib import Parallel, delayed  # scikit-learn's set warning filters in threads
 from sklearn.base import MetaEstimatorMixin
-from sklearn.utils.parallel import Parallel, delayed
 
 from heterolda.estimators.base import LinearClassifier, host_of, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
