@@ -28,7 +28,7 @@ GLD = GaussianLinearDiscriminant
 
 def log_odds_of(scores, second, weight=None):
     weight = np.ones(len(scores)) if weight is None else weight
-    odds = fitted_log_odds([(scores, second, weight)])
+    odds = fitted_log_odds([(scores, second, weight, np.ones(2))])
     return odds.offset[:, 0], odds.slope[:, 0]
 
 

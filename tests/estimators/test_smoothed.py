@@ -117,7 +117,7 @@ def test_classes_features_and_weights_of_all_kinds(rng):
         X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
         kinds += [(X, y), (X[:, :1], y), (X + 1e3 * y[:, None], y)]
         kinds += [(np.hstack([X, X, X[:, :1] * 0 + 3]), y)]
-        kinds += [(rng.normal(size=(len(y), len(y))), y)]
+        kinds += [(rng.normal(size=(len(y), len(y))), y), (X * 0, y), (np.sign(X), y)]
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         for X, y in kinds:
@@ -130,6 +130,28 @@ def test_classes_features_and_weights_of_all_kinds(rng):
                 assert np.all(
                     (model.left_out_error_ >= 0) & (model.left_out_error_ <= 1)
                 )
+
+
+def test_weights_and_priors_change_no_more_than_they_should(rng):
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 3)) + 2 * np.eye(3)[y]
+    model = SmoothedLinearDiscriminant()
+    p = model.fit(X, y).predict_proba(X)
+    # A row of hardly any weight; a rare class; copies.
+    one, few = np.vstack([X, 20 * X[:1]]), np.append(np.ones(90), 1e-9)
+    light = model.fit(one, np.append(y, 0), few).predict_proba(X)
+    assert_allclose(light, p, atol=0.02)
+    rare = [1e-3, 1e-5, 1e-9]
+    for prior, smaller in zip(rare, [p[:, 0].mean(), *rare], strict=False):
+        model.set_params(priors=[prior, (1 - prior) / 2, (1 - prior) / 2]).fit(X, y)
+        assert model.predict_proba(X)[:, 0].mean() < max(0.02, smaller)
+        assert np.all(model.left_out_error_ < 0.1)
+    plain = SmoothedLinearDiscriminant(0.3, transformation=None)
+    X, y = np.tile(X, (3, 1)) + rng.normal(size=(270, 3)), np.tile(y, 3)
+    weights = rng.integers(1, 3, len(y))
+    copied = plain.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    copied = copied.predict_proba(X)
+    assert_allclose(plain.fit(X, y, weights).predict_proba(X), copied, atol=1e-6)
 
 
 def test_stages_are_printed(four, capsys):

@@ -172,25 +172,30 @@ def _growing(
     return Curve(offset, slope, bend, -low, high, step)
 
 
-def fitted_log_odds(pairs: Iterable[tuple[Array, Mask, Array]]) -> Curve:
+def fitted_log_odds(pairs: Iterable[tuple[Array, Mask, Array, Array]]) -> Curve:
     """Return log-odds of all pairs, fitted to rows.
 
-    Each pair has the scores of its rows, a mask of its second class, and weights. Half
-    a wrong row is added on each side, distributed as the errors of a line through zero,
-    so that log-odds stay bounded if no row is wrong. Offsets and slopes are not
-    negative.
+    Each pair has the scores of its rows, a mask of its second class, frequencies, and
+    the factors of both classes by which frequencies give the priors. Half a wrong row
+    is added on each side, distributed as the errors of a line through zero, so that
+    log-odds stay bounded if no row is wrong. Offsets and slopes are not negative.
     """
-    bins = np.stack([_binned(*rows) for rows in pairs], axis=1)
+    binned, costs = [], []
+    for scores, second, frequency, factors in pairs:
+        weight = frequency * factors[second.astype(np.intp)]
+        binned.append(_binned(scores, second, weight))
+        costs.append(factors[::-1])  # below zero, rows of the second class are wrong
+    bins, half = np.stack(binned, axis=1), _WRONG * np.ravel(costs)[:, None]
     x, right, wrong = bins.reshape(3, -1, _N_BINS)
     weight = right + wrong
     total = np.maximum(weight.sum(axis=1, keepdims=True), _TINY)
     unit = (weight * x).sum(axis=1, keepdims=True) / total
     unit[unit == 0] = 1.0
     x = x / unit
-    spread = _WRONG * weight / total
+    spread = half * weight / total
     slope = _logistic_regressions(x, right, wrong + spread, through_zero=True)[1]
     share = weight * expit(-slope[:, None] * x)
-    wrong = wrong + _WRONG * share / np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    wrong = wrong + half * share / np.maximum(share.sum(axis=1, keepdims=True), _TINY)
     offset, slope = _logistic_regressions(x, right, wrong)
     slope = np.maximum(slope / unit[:, 0], _MIN_SLOPE)
     return sided_log_odds(offset.reshape(-1, 2).T.copy(), slope.reshape(-1, 2).T.copy())

@@ -42,6 +42,9 @@ _FEW_ROWS = 0.125
 # Maximum number of pairs that decide between transformations.
 _MAX_PAIRS = 20
 _SHOWN = 500  # pairs between reports of progress
+_MIN_WIDTH = 1e-12  # smaller ones change nothing, but underflow
+# Means of scores that differ less, in deviations, differ by rounding.
+_NO_DISTANCE = 1e-9
 # Nodes and weights of the Gauss-Hermite quadrature of a smoothed score.
 _NODES, _SHARES = np.sqrt([3.0, 0.0, 3.0]) * [-1, 0, 1], np.array([1.0, 4.0, 1.0]) / 6
 
@@ -80,15 +83,15 @@ class OneFit:
         if powers is not None:
             rows = replace(rows, X=powers.apply(rows.X))
         stats, amount = ClassStatistics.from_rows(rows), discriminant.shrinkage
-        n_coefficients = rows.X.shape[1] + 1
         inside, span, coordinates = in_coordinates(stats, amount, rows)
         rows = coordinates or rows
         chosen = chosen_on_rows(amount, inside, rows)
         problem = PairProblem.of(discriminant, stats, chosen, span)
         optimum, moments = problem.rate(problem.solve()).planes, problem.moments
-        sample = sample_of(rows.codes, _MAX_ROWS * n_coefficients)
-        if len(sample) < len(rows.codes):
-            rows = rows.take(sample)
+        if rows.weights is None and moments.weights.max() > _MAX_ROWS:
+            rows = rows.take(
+                sample_of(rows.codes, _MAX_ROWS * (problem.stats.rank + 1))
+            )
         deviations = np.sqrt(problem.stats.squares.sum(axis=0))
         units = deviations / np.sqrt(moments.weights.sum())
         units[deviations == 0] = 1.0
@@ -97,7 +100,8 @@ class OneFit:
         if width is None:
             widths, ridge = widths_of(crowd), ridge_weights_of(crowd)
         else:
-            widths, ridge = np.full(len(crowd), float(width)), np.zeros(len(crowd))
+            widths = np.full(len(crowd), max(float(width), _MIN_WIDTH))
+            ridge = np.zeros(len(crowd))
         parts = rows, optimum, classes, widths, ridge, crowd, show
         return cls(powers, problem, span, *parts)
 
@@ -131,7 +135,7 @@ class OneFit:
         """
         pairs = np.linspace(0, self.n_pairs - 1, min(self.n_pairs, _MAX_PAIRS))
         return sum(
-            log_likelihood(self.pair(pair).scores, *self._labels(pair))
+            log_likelihood(self.pair(pair).scores, *self.classes.pair_weights(pair)[:2])
             for pair in pairs.astype(int).tolist()
         )
 
@@ -162,13 +166,13 @@ class OneFit:
     @property
     def left_out_error(self) -> Array:
         """Return the share of left-out rows on the wrong side of each rule."""
-        labels = [self._labels(pair) for pair in range(self.n_pairs)]
-        return np.array(
-            [
-                np.average((self.pair(pair).scores > 0) != second, weights=weight)
-                for pair, (second, weight) in enumerate(labels)
-            ]
-        )
+        errors = np.empty(self.n_pairs)
+        for pair in range(self.n_pairs):
+            second, weight, factors = self.classes.pair_weights(pair)
+            wrong = (self.pair(pair).scores > 0) != second
+            weight = weight * factors[second.astype(np.intp)]
+            errors[pair] = np.average(wrong, weights=weight)
+        return errors
 
     def log_odds(self) -> Curve:
         """Return log-odds of all pairs, fitted to smoothed scores of left-out rows."""
@@ -190,6 +194,8 @@ class OneFit:
             return None
         left_out, parts = self.problem.left_out(self.rows), np.ones((1, 2), bool)
         distance = abs(float(np.diff(self.optimum.means[0])[0]))
+        if distance <= _NO_DISTANCE * self.optimum.deviations.max():
+            return None
         scores = [
             np.nan_to_num(part.score[0] * np.sqrt(distance / part.distance[0]))
             for part in left_out.of_arcs(self.optimum, parts)
@@ -197,26 +203,22 @@ class OneFit:
         joined = np.concatenate(scores)
         return joined if len(joined) == len(self.rows.codes) else None
 
-    def _labels(self, pair: int) -> tuple[Mask, Array]:
-        """Return which rows of a pair are of its second class, and their weights."""
-        n_first, share = self.classes.pair_shares(pair)
-        return np.arange(len(share)) >= n_first, share * len(share)
-
-    def _smoothed(self, pair: int) -> tuple[Array, Mask, Array]:
-        """Return nodes of the smoothed scores of a pair, their labels and weights.
+    def _smoothed(self, pair: int) -> tuple[Array, Mask, Array, Array]:
+        """Return nodes of smoothed scores of a pair, as `fitted_log_odds` needs them.
 
         Each score becomes a Gaussian, as the rows do.
         """
         h, scores = self.widths[pair], self.pair(pair).scores
-        second, weight = self._labels(pair)
+        second, weight, factors = self.classes.pair_weights(pair)
         nodes = np.empty((len(_NODES), len(scores)))
         for part in (second, ~second):
             s = scores[part]
-            mean = s.mean()
+            mean = np.average(s, weights=weight[part])
+            deviation = np.sqrt(np.average((s - mean) ** 2, weights=weight[part]))
             center = mean + np.sqrt((1 - h) * (1 + h)) * (s - mean)
-            nodes[:, part] = center + _NODES[:, None] * (h * s.std())
+            nodes[:, part] = center + _NODES[:, None] * (h * deviation)
         weights = _SHARES[:, None] * weight
-        return nodes.ravel(), np.tile(second, len(_NODES)), weights.ravel()
+        return nodes.ravel(), np.tile(second, len(_NODES)), weights.ravel(), factors
 
 
 def powers_of(rows: Rows) -> Powers:

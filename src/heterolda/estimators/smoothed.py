@@ -65,7 +65,8 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     left_out_error_ : ndarray of shape (n_pairs,)
         Share of rows on the wrong side of the rule of their pair, each scored by an
         approximation of the rule without it. With many rows per feature, it is the
-        training error. It is optimistic; ``cross_val_score(model, X, y)`` is not.
+        training error, of a sample if there are very many. It is optimistic;
+        ``cross_val_score(model, X, y)`` is not.
     gap_ : ndarray of shape (n_pairs,)
         With ``width=1``, how far the error of each rule is at most above the smallest
         one of all rules, relatively, as in :class:`GaussianLinearDiscriminant`. NaN for
@@ -123,10 +124,11 @@ class SmoothedLinearDiscriminant(LinearClassifier):
     and the logistic regression with the penalty :math:`2 |w|^2`, of features in units
     of their deviation, has the weight :math:`\frac12 \min(1, 8.16 (r + 1) / n)^2`, if
     that is above 0.05. Both rules are divided by the mean size of their scores. Of more
-    than 2500 (r + 1) rows of a class a sample takes part in the descent, as the width
-    is the smallest then. A row of weight 3 is left out as a whole.
+    than 2500 (r + 1) rows of a class without weights a sample, which depends on their
+    order, takes part in the descent, as the width is the smallest then. A row of weight
+    3 is left out as a whole.
 
-    On each side of the threshold, log-odds are linear in the score, fitted to the
+    On each side of the threshold, log-odds are linear in the score, fitted to smoothed
     scores of left-out rows: of the optimum in closed form, for two classes with few
     rows, of the logistic regression and of the smoothed rule by a Newton step. Where
     n > 25 (r + 1), scores of training rows serve.

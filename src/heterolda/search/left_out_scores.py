@@ -25,15 +25,21 @@ from heterolda.kernels.smoothed import PairRows
 _MAX_SHARE, _MAX_RIDGE_SHARE = 0.5, 0.98
 # Added to the diagonal of a Hessian, relative to its trace.
 _SMALL = 1e-9
+# Largest log-odds, and smallest distance, of the class means where a line starts.
+_FAR, _NO_DISTANCE = 8.0, 1e-9
 # Newton steps of a line, its relative tolerance, and what is added to curvatures.
-_FAR = 8.0
-_MAX_ITER, _TOLERANCE, _RIDGE = 25, 1e-4, 1e-6
+_MAX_ITER, _TOLERANCE, _CURVATURE = 50, 1e-4, 1e-6
 _TINY = float(np.finfo(float).tiny)
 
 
-def left_out_of_smoothed(scores: Array, rows: PairRows, width: float) -> Array:
-    """Return scores of the rows of a pair, each by the smoothed rule without it."""
-    second, weight = ~rows.first, rows.share * len(rows.share)
+def left_out_of_smoothed(
+    scores: Array, rows: PairRows, width: float, weight: Array
+) -> Array:
+    """Return scores of the rows of a pair, each by the smoothed rule without it.
+
+    The weights are frequencies, whatever the priors: these make a rare class flat.
+    """
+    second = ~rows.first
     c, *covariances = rows.moments
     offset, slope = line_of(scores, second, weight)
     if slope <= 0:
@@ -78,6 +84,8 @@ def line_of(scores: Array, second: Mask, weight: Array) -> tuple[float, float]:
         return 0.0, 0.0
     # The start is the line of two normal classes, less steep if they are far apart.
     distance = (means[1] - means[0]) / size
+    if abs(distance) < _NO_DISTANCE:
+        return float(np.log(total[1] / total[0])), 0.0
     x, b = scores / size, np.sign(distance) * min(abs(distance), _FAR / abs(distance))
     a = np.log(total[1] / total[0]) - b * means.mean() / size
     step, value = (0.0, 0.0), np.inf
@@ -94,7 +102,7 @@ def line_of(scores: Array, second: Mask, weight: Array) -> tuple[float, float]:
         value, p = loss, np.where(z > 0, 1, e) / (1 + e)
         g, w = weight * (p - label), weight * p * (1 - p)
         wx = w * x
-        A, B, C = w.sum() + _RIDGE, wx.sum(), wx @ x + _RIDGE
+        A, B, C = w.sum() + _CURVATURE, wx.sum(), wx @ x + _CURVATURE
         g0, g1 = g.sum(), g @ x
         step = (C * g0 - B * g1) / (A * C - B * B), (A * g1 - B * g0) / (A * C - B * B)
         a, b = a - step[0], b - step[1]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heterolda.foundations.arrays import Array
+from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
 from heterolda.search.left_out_scores import left_out_of_ridge, left_out_of_smoothed
@@ -80,7 +80,7 @@ class ClassRows:
     priors: Array  # of the classes of each pair, (n_pairs, 2)
     optimum: Rules  # for width 1
     X: list[Array]  # rows of each class, in the coordinates of the moments
-    shares: list[Array]  # of the rows in the weight of their class
+    weights: list[Array]  # frequencies of these rows
     units: Array  # of the features, for ridge penalties
     basis: Array  # of coordinates in which the mean covariance is the identity
     inverse: Array
@@ -98,15 +98,19 @@ class ClassRows:
         S = basis.T @ moments.covariances @ basis + _SMALL * np.eye(basis.shape[1])
         X = [part.X for part in classes]
         Z = [(x - m) @ basis for x, m in zip(X, moments.means, strict=True)]
-        shares = [weight / weight.sum() for weight in weights]
         priors = moments.pair_priors
-        return cls(moments, priors, optimum, X, shares, units, basis, inverse, Z, S)
+        return cls(moments, priors, optimum, X, weights, units, basis, inverse, Z, S)
 
-    def pair_shares(self, pair: int) -> tuple[int, Array]:
-        """Return the number of rows of the first class, and the shares of all rows."""
-        (i, j), (p, q) = self.moments.pairs[pair], self.priors[pair]
-        share = np.concatenate([p * self.shares[i], q * self.shares[j]])
-        return len(self.shares[i]), share
+    def pair_weights(self, pair: int) -> tuple[Mask, Array, Array]:
+        """Return which rows of a pair are of its second class, and their frequencies.
+
+        Also return the factors of both classes by which frequencies give the priors.
+        """
+        i, j = self.moments.pairs[pair]
+        second = np.repeat([False, True], [len(self.weights[i]), len(self.weights[j])])
+        totals = np.array([self.weights[k].sum() for k in (i, j)])
+        factors: Array = self.priors[pair] * totals.sum() / totals
+        return second, np.concatenate([self.weights[i], self.weights[j]]), factors
 
     def fit(
         self,
@@ -124,7 +128,9 @@ class ClassRows:
         """
         i, j = self.moments.pairs[pair]
         X = np.concatenate([self.X[i], self.X[j]])
-        n_first, share = self.pair_shares(pair)
+        second, weight, factors = self.pair_weights(pair)
+        share = weight * factors[second.astype(np.intp)] / weight.sum()
+        n_first = len(self.weights[i])
         columns = np.concatenate([self.Z[i], self.Z[j]]).T.copy()
         c = (self.moments.means[i] - self.moments.means[j]) @ self.basis
         rows = PairRows(columns, n_first, share, (c, self.S[i], self.S[j]))
@@ -136,7 +142,7 @@ class ClassRows:
             trained = X @ self.optimum.coef[pair] + self.optimum.intercept[pair]
             scores += (gaussian - trained) / _size(trained, share)
         elif leave_out:
-            scores = left_out_of_smoothed(scores, rows, width)
+            scores = left_out_of_smoothed(scores, rows, width, weight)
         if ridge:
             logistic = self._ridge(pair, X, share, leave_out=leave_out)
             plane = (1 - ridge) * plane + ridge * logistic[0]
@@ -183,7 +189,7 @@ class ClassRows:
         columns = ((X - origin) / self.units).T.copy()
         # A feature that is constant in both classes has coefficient zero.
         columns[(columns == columns[:, :1]).all(axis=1)] = 0.0
-        rows = PairRows(columns, len(self.shares[classes[0]]), share)
+        rows = PairRows(columns, len(self.weights[classes[0]]), share)
         penalty = RIDGE / self.moments.weights[classes].sum()
         start, penalties = np.zeros(len(columns) + 1), np.array([penalty])
         (v,), *_ = smoothed_path(rows, penalties, start, max_iter=_MAX_ITER_RIDGE)
