@@ -19,7 +19,8 @@ from heterolda.estimators.base import host_of
 from heterolda.exceptions import ParameterError
 from heterolda.export.c_text import comment, label_table, label_type, number, table
 from heterolda.export.rules import Description, describe
-from heterolda.foundations.files import atomic_write
+from heterolda.foundations.files import PATH, atomic_write
+from heterolda.foundations.validation import check_type
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -140,7 +141,8 @@ def to_c(
     >>> "int iris_predict(const float *x)" in header.path.read_text()
     True
     """
-    if dtype not in _TYPES:
+    check_type("path", path, PATH, "a path")
+    if dtype not in [*_TYPES]:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
     path = Path(path)
     name = _name_of(path) if name is None else _check_name(name)
@@ -168,6 +170,7 @@ def _name_of(path: Path) -> str:
 
 def _check_name(name: str) -> str:
     """Reject a prefix that is not valid in C and C++."""
+    check_type("name", name, str, "a prefix in C")
     if not _IDENTIFIER.fullmatch(name) or len(name) > _MAX_NAME:
         raise ParameterError(
             "name",

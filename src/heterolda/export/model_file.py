@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import host_of
 from heterolda.export.models import TABLE, model_to_json, own_steps, read_model
 from heterolda.export.schema import Place, check_object
-from heterolda.foundations.files import atomic_write, unreadable
+from heterolda.foundations.files import PATH, atomic_write, unreadable
+from heterolda.foundations.validation import check_type
 
 FORMAT = "heterolda-model"
 VERSION = 1  # of the files that are written and read
@@ -63,6 +64,8 @@ def save(
     >>> bool((heterolda.load(path).predict(X) == model.predict(X)).all())
     True
     """
+    check_type("path", path, PATH, "a path")
+    check_type("include_statistics", include_statistics, bool, "True or False")
     document = to_document(model, include_statistics=include_statistics)
     try:
         from_document(document)
@@ -104,7 +107,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> heterolda.load(path).predict([[1.5], [7]])
     array(['low', 'high'], dtype='<U4')
     """
-    name = os.fspath(path)  # an integer would be the number of an open file
+    check_type("path", path, PATH, "a path")  # not the number of an open file
+    name = os.fspath(path)
     try:
         status = os.stat(name)  # opening a pipe would block
         if not stat.S_ISREG(status.st_mode):

@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.base import host_of
 from heterolda.estimators.fit_record import feature_meanings
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.export.rules import EXPORTED, Description, describe, in_single
-from heterolda.foundations.files import atomic_write
+from heterolda.foundations.files import PATH, atomic_write
+from heterolda.foundations.validation import check_type
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.statistics.power import FARTHEST, PowerTransformation
 
@@ -79,6 +80,8 @@ def to_onnx(
     >>> label.tolist(), probability.shape
     ([0, 0], (2, 3))
     """
+    check_type("model", model, BaseEstimator, "a fitted estimator")
+    check_type("path", path, (*PATH, type(None)), "a path or None")
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
     try:

@@ -27,6 +27,7 @@ _DISK_FULL = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
 _MAX_EXPANSION = 20
 _MAX_BYTES = 1 << 27
 PathOrFile = str | os.PathLike[str] | IO[bytes]
+PATH = str, os.PathLike
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

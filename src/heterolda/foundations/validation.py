@@ -389,6 +389,12 @@ def check_number(
         )
 
 
+def check_type(name: str, value: object, kind: Any, words: str) -> None:
+    """Reject an argument that is not an instance of a class or of one of several."""
+    if not isinstance(value, kind):
+        raise ParameterError(name, f"must be {words}, got {value!r:.80}")
+
+
 def check_several_classes(n_classes: int) -> None:
     """Reject data with fewer than two classes."""
     if n_classes < 2:

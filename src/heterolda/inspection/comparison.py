@@ -21,6 +21,7 @@ from heterolda.foundations.validation import (
     check_number,
     check_sample_weight,
     check_several_classes,
+    check_type,
     encode,
     label_array,
     missing_values_as,
@@ -342,6 +343,8 @@ def compare(
     """
     chosen = check_models(models)
     check_number("cv", cv, 2, 1000, integer=True)
+    if progress is not None:
+        check_type("progress", progress, Callable, "a function or None")
     if lazy_backend(X) is not None:
         raise TypeError("compare needs all rows in memory: call compute() first")
     reject_device(X, "compare")
