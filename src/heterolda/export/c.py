@@ -130,8 +130,7 @@ def to_c(
     --------
     >>> import pathlib, tempfile
     >>> from sklearn.datasets import load_iris
-    >>> from heterolda import GaussianLinearDiscriminant
-    >>> from heterolda import to_c
+    >>> from heterolda import GaussianLinearDiscriminant, to_c
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> folder = pathlib.Path(tempfile.mkdtemp())

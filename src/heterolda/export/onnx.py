@@ -69,8 +69,7 @@ def to_onnx(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from heterolda import GaussianLinearDiscriminant
-    >>> from heterolda import to_onnx
+    >>> from heterolda import GaussianLinearDiscriminant, to_onnx
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GaussianLinearDiscriminant().fit(X, y)
     >>> graph = to_onnx(model)
