@@ -355,7 +355,12 @@ def test_requests_that_make_no_sense(frame, tmp_path):
         (np.zeros((4, 2)), TypeError, "got ndarray: pass an array to fit", {}),
         ([*table.to_batches(), 5], TypeError, "item 2 of source must be a record", {}),
         (table, TypeError, "must be the name of a column", {"target": None}),
-        (table, ValueError, "no column is named 0; it has", {"columns": [0]}),
+        (
+            table,
+            ValueError,
+            "columns must be a list of names",
+            {"columns": [0]},
+        ),
     ]:
         rejected(source, message, error, **settings)
     more = twice.append_column("x", [[1.0]])

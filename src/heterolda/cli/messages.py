@@ -31,7 +31,8 @@ _CONTENT = ("sample_weight", "data_dir")
 # A parameter with its value in a message, which becomes an option.
 _SETTING = re.compile(
     r"(?<![\w(.])(categorical|columns|confidence|criterion|exclude|folds|max_error"
-    r"|method|missing|multiclass|n_components|shrinkage|solver|target|transformation)="
+    r"|method|missing|multiclass|n_components|sample_weight|shrinkage|solver|target"
+    r"|transformation)="
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
 # scikit-learn's message on an invalid parameter.

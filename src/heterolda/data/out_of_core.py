@@ -136,8 +136,9 @@ def fit_batches(
     fit = getattr(estimator, "_fit_sampled", None)
     if fit is None:
         raise TypeError(
-            f"{type(estimator).__name__} needs rows in memory. Draw a sample and call "
-            "fit, or pass a GaussianLinearDiscriminant or a HeteroscedasticProjection."
+            f"estimator {type(estimator).__name__} needs rows in memory. Draw a sample "
+            "and call fit, or pass a GaussianLinearDiscriminant or a "
+            "HeteroscedasticProjection."
         )
     setting = getattr(estimator, "missing", None)
     if missing == "em" and setting != "em":

@@ -16,6 +16,7 @@ import numpy as np
 from heterolda.data.formats import Format
 from heterolda.estimators.fit_record import Category, encoded
 from heterolda.exceptions import ParameterError
+from heterolda.foundations.validation import check_type
 from heterolda.foundations.wording import MISSING_IN_FILES, named
 
 _SHOWN = 20  # column names in a message
@@ -55,7 +56,12 @@ class Table:
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Iterable | None):
                 raise ParameterError(name, f"must be a list of names, got {value!r}")
-            object.__setattr__(self, name, None if value is None else tuple(value))
+            value = None if value is None else tuple(value)
+            for item in value or ():
+                check_type(name, item, str, "a list of names of columns")
+            object.__setattr__(self, name, value)
+        column = self.sample_weight
+        check_type("sample_weight", column, str | None, "the name of a column")
         if self.missing not in MISSING_IN_FILES:
             raise ParameterError(
                 "missing",
@@ -125,6 +131,8 @@ class Table:
             text += named(names, _SHOWN)
             if self.target in absent:
                 text += "; name the label column with target=..."
+            elif self.sample_weight in absent:
+                text += "; name the column of weights with sample_weight=..."
             raise AbsentColumnsError(text)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")

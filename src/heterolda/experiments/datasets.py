@@ -28,8 +28,11 @@ from sklearn.utils import check_random_state
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.files import atomic_write
+from heterolda.foundations.validation import check_number, check_type
 
 Data = tuple[NDArray[np.float64], NDArray[Any]]
+# Largest distance of the drawn classes.
+_FARTHEST = 1e6
 DataDir = str | os.PathLike[str] | None
 
 VARIABLE = "HETEROLDA_DATA"  # the environment variable with the folder of the files
@@ -156,7 +159,11 @@ def _draw(
     random_state: Any,
 ) -> Data:
     """Draw class 1 from N(mean2 - shift, I) and class 2 from N(mean2, S2)."""
-    rng = check_random_state(random_state)
+    check_number("shift", shift, -_FARTHEST, _FARTHEST)
+    try:
+        rng = check_random_state(random_state)
+    except ValueError as error:
+        raise ParameterError("random_state", f"is no seed: {error}") from error
     d = len(mean2)
     first = rng.normal(np.array(mean2) - shift, 1.0, (counts[0], d))
     second = rng.normal(mean2, np.sqrt(variance2), (counts[1], d))
@@ -206,7 +213,9 @@ def load_dataset(name: str, data_dir: DataDir = None, random_state: Any = 0) -> 
     >>> X.shape
     (178, 13)
     """
-    resolve_names("datasets", [name], CATALOG, {})
+    check_type("name", name, str, "the name of a data set")
+    check_type("data_dir", data_dir, str | os.PathLike | None, "a folder or None")
+    resolve_names("name", [name], CATALOG, {})
     row = CATALOG[name]
     if row.kind == "drawn":
         return _DRAWN[name](random_state)

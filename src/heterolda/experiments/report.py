@@ -13,6 +13,7 @@ from heterolda.experiments.ranks import Comparison, compare_ranks
 from heterolda.experiments.results import Results, read_results
 from heterolda.experiments.tables import LEGEND, make_table
 from heterolda.foundations.files import atomic_write
+from heterolda.foundations.validation import check_type
 from heterolda.foundations.wording import count
 from heterolda.inspection.blocks import Block, Figure, Heading, Paragraph, to_page
 from heterolda.inspection.blocks import Table as TableBlock
@@ -50,6 +51,7 @@ def write_report(
     Path
         The file, which is self-contained.
     """
+    check_type("out", out, str | os.PathLike | None, "a path or None")
     results = read_results(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
     plt: Any = pyplot()  # type: ignore[no-untyped-call]

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from heterolda.foundations.arrays import Array
+from heterolda.foundations.files import PATH
+from heterolda.foundations.validation import check_type
 
 RESULTS, RUN = "results.csv", "run.json"
 Key = tuple[str, str, int, int]
@@ -166,6 +168,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
         The rows and how they were computed. An incomplete last line, from a run that
         was killed, is left out.
     """
+    check_type("folder", folder, PATH, "a path")
     path = Path(folder)
     return Results(_read_rows(path / RESULTS), _read_run(path / RUN))
 

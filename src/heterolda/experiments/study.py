@@ -60,7 +60,11 @@ from heterolda.experiments.results import (
 )
 from heterolda.foundations.files import atomic_write
 from heterolda.foundations.threads import Progress
-from heterolda.foundations.validation import check_several_classes
+from heterolda.foundations.validation import (
+    check_number,
+    check_several_classes,
+    check_type,
+)
 from heterolda.foundations.wording import count
 from heterolda.kernels import in_use
 
@@ -159,10 +163,19 @@ class Study:
     data_dir: DataDir = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.datasets, Mapping):
-            self.datasets = dict.fromkeys(self.datasets)
-        if not isinstance(self.methods, Mapping):
-            self.methods = dict.fromkeys(self.methods)
+        for name in ("datasets", "methods"):
+            given = getattr(self, name)
+            if isinstance(given, Mapping):
+                continue
+            check_type(name, given, list | tuple, "a list of names, or a dict")
+            for item in given:
+                check_type(name, item, str, "names")
+            setattr(self, name, dict.fromkeys(given))
+        for name, low in {"trials": 1, "folds": 2, "seed": 0}.items():
+            check_number(name, getattr(self, name), low, 2**31, integer=True)
+        check_type(
+            "data_dir", self.data_dir, str | os.PathLike | None, "a folder or None"
+        )
 
     def tasks(self, done: Container[Key] = ()) -> list[Task]:
         """Return the tasks that remain when the keys in `done` have been computed."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from heterolda.experiments import paper
 from heterolda.experiments.results import Cell, Results
+from heterolda.foundations.validation import check_type
 from heterolda.foundations.wording import text_table
 
 BEST, FEWER, MISSING = "*", "†", "–"
@@ -123,7 +124,7 @@ _KINDS = {
 
 def make_table(results: Results, number: int) -> Table:
     """Make a table of a study, given its number in the paper."""
-    if number not in _KINDS:
+    if number not in list(_KINDS):
         raise ValueError(f"table must be one of {list(_KINDS)}, got {number!r}")
     kind = _KINDS[number]
     peer = _PEER if _PEER in results.methods else next(iter(results.methods), "")
@@ -230,6 +231,7 @@ def render_table(results: Results, table: int, format: str = "text") -> str:
     str
         The table with its notes.
     """
-    if format not in FORMATS:
+    check_type("results", results, Results, "the results of a study")
+    if format not in list(FORMATS):
         raise ValueError(f"format must be one of {list(FORMATS)}, got {format!r}")
     return FORMATS[format](make_table(results, table))

@@ -102,9 +102,17 @@ def _renamed(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
             raise
 
 
+def _check_open(file: object, method: str) -> None:
+    if not hasattr(file, method):
+        raise ParameterError(
+            "path", f"must be a path or an open binary file, got {file!r:.80}"
+        )
+
+
 def write_npz(path: PathOrFile, content: dict[str, NDArray[Any]]) -> None:
     """Write arrays to a ``.npz`` file, whole or not at all, or to an open file."""
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, PATH):
+        _check_open(path, "write")
         np.savez(path, **content)  # type: ignore[arg-type]
         return
     with atomic_write(path) as file:
@@ -116,9 +124,10 @@ def read_npz(path: PathOrFile, kind: str) -> dict[str, NDArray[Any]]:
 
     `kind` names the expected content in error messages.
     """
-    if isinstance(path, str | os.PathLike):
+    if isinstance(path, PATH):
         data = Path(path).read_bytes()
     else:
+        _check_open(path, "read")
         data = path.read()
     try:
         if not data.startswith(b"PK"):
