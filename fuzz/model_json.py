@@ -101,11 +101,11 @@ def seeds():
     wide = rng.normal(size=(9, 120))
     models = [
         SmoothedLinearDiscriminant(),
-        GaussianLinearDiscriminant(shrinkage="auto"),
+        GaussianLinearDiscriminant(class_weight={1: 2.0}),
         GaussianLinearDiscriminant(multiclass="ovr", solver=Grid(), shrinkage="cv"),
         GaussianLinearDiscriminant(costs=costs, voting="majority"),
         HeteroscedasticProjection(1),
-        LocalNeighborhoodSearch(logistic, class_weight={1: 2.0}),
+        LocalNeighborhoodSearch(logistic, costs={1: 2.0}),
         LocalNeighborhoodSearch(
             FrozenEstimator(GaussianLinearDiscriminant().fit(X, y))
         ),

@@ -92,11 +92,13 @@ def assert_same(model, reference):
 
 @pytest.mark.parametrize(
     ("kind", "shrinkage"),
-    [("csv", "cv"), ("parquet", None), ("stdin", "cv")],
+    [("csv", "cv"), ("parquet", "auto"), ("stdin", "cv")],
 )
 def test_a_fit_is_that_to_features_of_an_encoder(kind, shrinkage, rng, tmp_path):
     frame = make_rows(rng)
-    options = ["--shrinkage", "cv"] if shrinkage else []  # in memory, or in passes
+    options = (
+        ["--shrinkage", "cv"] if shrinkage == "cv" else []
+    )  # in memory, or in passes
     model = fit(tmp_path, frame, *options, kind=kind)
     X = encoded(frame)
     assert list(X) == ["x0", "city=Lyon", "city=Nice", "city=other", "x1", *list(X)[5:]]

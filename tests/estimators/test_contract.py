@@ -18,6 +18,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
+from heterolda.estimators.held_out import held_out
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.exceptions.TrivialRuleWarning",
@@ -56,6 +57,47 @@ def all_answers(model, rows):
     assert np.isfinite(scores).all()
     assert np.isfinite(logs).all()
     return winners, scores, p
+
+
+@pytest.mark.filterwarnings("ignore::heterolda.exceptions.SmallClassWarning")
+@pytest.mark.parametrize("name", ["pairs", "smoothed"])
+def test_class_weight_multiplies_priors_and_no_statistics(rng, name):
+    """Also in folds that lack a class."""
+    X, y = draw(rng, 4)
+    few = (y > 0) | (np.arange(len(y)) % 3 == 0)
+    X, y = X[few], np.array([*"abcd"])[y[few]]
+    shares = np.unique(y, return_counts=True)[1] * [5, 1, 1, 0.5]
+    factors = {"a": 5, "d": 0.5}
+    for given, weight, priors in (
+        (None, factors, dict(zip("abcd", shares, strict=True))),
+        ({"d": 1, "c": 2, "b": 3, "a": 4}, factors, [20, 3, 2, 0.5]),
+        (None, "balanced", "equal"),
+    ):
+        model = clone(CLASSIFIERS[name]).set_params(class_weight=weight)
+        other = clone(CLASSIFIERS[name]).set_params(priors=priors)
+        model.set_params(priors=given).fit(X, y)
+        other.fit(X, y)
+        assert_allclose(model.priors_, other.priors_)
+        assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-5)
+        assert_array_equal(model.statistics_.scatters, other.statistics_.scatters)
+        right = [held_out(m, X, y, n_folds=3)[1] for m in (model, other)]
+        assert np.mean(right[0] == right[1]) > 0.95  # frequencies differ in folds
+    lone = np.append(y, "e")  # a class of one row, absent from a fold
+    model.set_params(class_weight={"e": 2.0}).fit(np.vstack([X, X[:1]]), lone)
+    assert held_out(model, np.vstack([X, X[:1]]), lone, n_folds=3)[1].any()
+
+
+def test_a_bound_has_the_priors_of_all_rows_times_class_weights(rng):
+    X, y = draw(rng, 2)
+    kinds = ({"class_weight": {0: 4}}, {"priors": [0.8, 0.2]})
+    bounded = (
+        BoundedErrorClassifier(
+            GaussianLinearDiscriminant(criterion="minimax", **given), max_error=0.3
+        ).fit(X, y)
+        for given in kinds
+    )
+    first, second = (model.estimator_.priors_ for model in bounded)
+    assert_allclose(first, second)
 
 
 @pytest.mark.usefixtures("kernels")

@@ -119,15 +119,16 @@ def test_fitted_starts_are_taken_as_they_are(make_classes, start):
         assert np.all(search.n_errors_ <= search.n_errors_start_)
 
 
-def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
+def test_costs_multiply_priors_and_errors_not_statistics(four):
     X, y = four
     costs, twice = {"a": 5.0, "c": 0.5}, np.full(len(y), 2.0)
     plain = LocalNeighborhoodSearch().fit(X, y, twice)
-    search = LocalNeighborhoodSearch(class_weight=costs).fit(X, y, twice)
+    search = LocalNeighborhoodSearch(costs=costs).fit(X, y, twice)
     start = search.estimator_
     assert_array_equal(start.statistics_.weights, plain.estimator_.statistics_.weights)
     truth = np.array([5.0, 1.0, 0.5, 1.0])
-    assert_allclose(start.priors_, truth / truth.sum())  # classes of equal size
+    times = GaussianLinearDiscriminant(priors=truth).fit(X, y, twice)
+    assert_allclose(start.coef_, times.coef_, rtol=1e-6)  # classes of equal size
     for k, (i, j) in enumerate(search.pairs_):
         rows = (y == search.classes_[i]) | (y == search.classes_[j])
         first = y[rows] == search.classes_[i]
@@ -135,16 +136,15 @@ def test_class_weight_multiplies_priors_and_errors_not_statistics(four):
         v = np.append(search.intercept_[k], -search.coef_[k])
         errors = count_errors(X[rows], first, weight, v)
         assert search.n_errors_[k] == pytest.approx(errors)
-    rare = (y != "b") | (np.arange(len(y)) % 4 == 0)
-    search = LocalNeighborhoodSearch(class_weight="balanced").fit(X[rare], y[rare])
-    assert_allclose(search.estimator_.priors_, 1 / 4)
-    # A start with priors of its own keeps them, multiplied.
-    shares = {"dd": 4, "c": 3, "b": 2, "a": 1}
-    for priors, own in (([1, 2, 3, 4],) * 2, (shares, [1, 2, 3, 4]), ("equal", 1)):
-        given = GaussianLinearDiscriminant(priors=priors)
-        search = LocalNeighborhoodSearch(given, max_iter=1, class_weight=costs)
-        fitted = search.fit(X, y).estimator_.priors_
-        assert_allclose(fitted, truth * own / np.sum(truth * own))
+    # A start with costs of its own keeps them; others get priors, multiplied.
+    given = GaussianLinearDiscriminant(costs={"b": {"a": 7.0}})
+    search = LocalNeighborhoodSearch(given, max_iter=1, costs=costs).fit(X, y)
+    assert search.estimator_.costs == given.costs
+    given = LinearDiscriminantAnalysis(priors=[0.1, 0.2, 0.3, 0.4])
+    matrix = {"b": {"a": 7.0}, "a": {"b": 2.0}}
+    search = LocalNeighborhoodSearch(given, max_iter=1, costs=matrix).fit(X, y)
+    priors = search.estimator_.estimators_[0].priors_
+    assert_allclose(priors, [2 / 16, 14 / 16])
 
 
 def test_settings_of_the_start_keep_their_labels(make_classes):
@@ -172,7 +172,7 @@ def test_settings_of_the_start_keep_their_labels(make_classes):
     weight = np.array([1.0, 5.0, 1.0])[y]
     alone = LogisticRegression().fit(X[y < 2], y[y < 2], sample_weight=weight[y < 2])
     search = LocalNeighborhoodSearch(LogisticRegression(), max_iter=1)
-    search.set_params(class_weight={1: 5.0}).fit(X, y)
+    search.set_params(costs={1: 5.0}).fit(X, y)
     assert_allclose(search.coef_[0], alone.coef_[0], rtol=1e-4)
     errors = weight[y < 2][alone.predict(X[y < 2]) != y[y < 2]].sum()
     assert search.n_errors_start_[0] == errors

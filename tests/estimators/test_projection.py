@@ -63,7 +63,7 @@ def test_partial_fit_says_what_it_waits_for(make_classes):
 def test_chunks_of_too_few_directions_wait(make_classes):
     X, y = make_classes(4, d=6)
     flat = X * (np.arange(6) < 2)
-    model = HeteroscedasticProjection(3, method="chernoff", shrinkage=None)
+    model = HeteroscedasticProjection(3, method="chernoff", shrinkage="auto")
     model.partial_fit(flat, y)
     assert not hasattr(model, "scalings_")
     model.partial_fit(X, y)

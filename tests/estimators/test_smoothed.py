@@ -35,7 +35,7 @@ def unit(model):
     return np.column_stack([model.coef_, model.intercept_]) / size[:, None]
 
 
-@pytest.mark.parametrize("shrinkage", [None, "cv", (0.4, 0.2)])
+@pytest.mark.parametrize("shrinkage", ["auto", "cv", (0.4, 0.2)])
 def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     model = SmoothedLinearDiscriminant(1, transformation=None, shrinkage=shrinkage)
     other = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)

@@ -185,7 +185,7 @@ def test_votes_stay_votes(make_classes, path):
 def test_the_fit_is_kept_apart_from_what_was_set_later(make_classes, path):
     X, y = make_classes(4)
     model = GLD(shrinkage=0.3).fit(X, y)
-    model.set_params(voting="weighted", shrinkage=None, multiclass="ovr", priors=[1])
+    model.set_params(voting="weighted", shrinkage="auto", multiclass="ovr", priors=[1])
     model.coef_, model.intercept_ = 2 * model.coef_, model.intercept_ + 0.1
     loaded = copy_of(model, path)
     check_answers(model, loaded, X)

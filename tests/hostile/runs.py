@@ -28,7 +28,7 @@ _discriminant = partial(heterolda.GaussianLinearDiscriminant, random_state=0)
 OURS = {
     "global": _discriminant,  # the default
     **{s: partial(_discriminant, solver=s) for s in SOLVERS if s != "global"},
-    "shrinkage auto": partial(_discriminant, shrinkage="auto"),
+    "shrinkage 0.3": partial(_discriminant, shrinkage=0.3),
     "shrinkage cv": partial(_discriminant, shrinkage="cv"),
     "minimax": partial(_discriminant, criterion="minimax"),
     "smoothed": heterolda.SmoothedLinearDiscriminant,

@@ -73,7 +73,7 @@ def test_what_is_chosen(rng):
 
 def test_the_default_is_cv_below_eight_degrees_of_freedom_per_feature(rng):
     X, y = np.column_stack([rng.normal(size=(28, 3)), np.ones(28)]), np.arange(28) % 4
-    default, cv = (GaussianLinearDiscriminant(shrinkage=s) for s in (None, "cv"))
+    default, cv = (GaussianLinearDiscriminant(shrinkage=s) for s in ("auto", "cv"))
     assert default.fit(X, y).shrinkage_ is None
     chosen, expected = (one.fit(X[1:], y[1:]).shrinkage_ for one in (default, cv))
     assert_allclose(chosen.to_pooled, expected.to_pooled)

@@ -216,14 +216,16 @@ def naive_shrinkage(stats, rho):
     if isinstance(rho, tuple):
         rho, gamma = rho
     pooled = (1 - gamma) * pooled + gamma * np.diag(np.diag(pooled))
-    shares = d / (weights + d) if rho == "auto" else np.full(len(weights), rho)
+    shares = np.full(len(weights), rho or 0.0)
+    if rho == "auto":
+        shares = np.where(weights > d + 1, 0.0, d / (weights + d))
     return [(1 - r) * c + r * pooled for r, c in zip(shares, covariances, strict=True)]
 
 
 @pytest.mark.parametrize("n", [60, 3])  # with 3 rows the pooled one is singular
 def test_shrinkage_equals_its_definition(make_classes, n):
     stats = of(*make_classes(n=n, d=9))
-    for rho in (0.0, 0.3, 1.0, "auto", (0.3, 0.1), (0.3, 0.0), (1, 1), (0, 0.5)):
+    for rho in (0.0, None, 0.3, 1.0, "auto", (0.3, 0.1), (0.3, 0.0), (1, 1), (0, 0.5)):
         expected = naive_shrinkage(stats, rho)
         assert_allclose(stats.covariances(rho), expected, rtol=1e-10, atol=1e-11)
 
@@ -239,10 +241,11 @@ def test_classes_borrow_up_to_a_weight_of_their_rank_and_one(rng):
 
 def test_a_class_of_weight_one_has_no_covariance():
     stats = of([[1.0], [2.0], [3.0]], ["a", "a", "b"])
-    for borrows in (None, (0.2, 0.5)):
+    for borrows in ("auto", (0.2, 0.5)):
         assert_allclose(stats.covariances(borrows)[1], stats.scatters[0])
-    with pytest.raises(ValueError, match=r"^classes \['b'\] have a total weight"):
-        stats.covariances(0)
+    for none in (0, None):
+        with pytest.raises(ValueError, match=r"^classes \['b'\] have a total weight"):
+            stats.covariances(none)
     with pytest.raises(ValueError, match=r"less \(every sample_weight is zero\), "):
         of(np.eye(2), [0, 1], [0.0, 0.0]).covariances()
     for wrong in ("much", 1.5, (0.5, 1.5), [0.5], ("a", 0)):

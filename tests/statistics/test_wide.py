@@ -120,7 +120,7 @@ def test_decay_copies_and_files(rng, tmp_path):
     assert_array_equal(few.scatters, expected[[2, 0]])
 
 
-@pytest.mark.parametrize("shrinkage", [None, 0])
+@pytest.mark.parametrize("shrinkage", ["auto", 0])
 def test_rounding_is_no_direction(rng, shrinkage):
     """Rows that depend on each other, in any order, leave one direction outside."""
     X, y = draw(rng, 40, 2)

@@ -165,7 +165,10 @@ def test_equal_costs_change_nothing_and_labels_order_them(four):
     for costs in (frame, mixed, nested):
         model = GaussianLinearDiscriminant(costs=costs).fit(X, names[y])
         assert_array_equal(model.coef_, plain.coef_)
-    for bad in (frame.rename({"a": "z"}), {"a": 3.0}):
+    whole = clone(plain).set_params(costs={"a": dict.fromkeys("bcd", 3.0)})
+    short = clone(plain).set_params(costs={"a": 3.0})
+    assert_array_equal(*(model.fit(X, names[y]).coef_ for model in (whole, short)))
+    for bad in (frame.rename({"a": "z"}), {"a": [3.0]}):
         with pytest.raises(ValueError, match="costs"):
             GaussianLinearDiscriminant(costs=bad).fit(X, names[y])
 

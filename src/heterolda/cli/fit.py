@@ -25,7 +25,7 @@ class Settings:
             "errors on these rows (Algorithm 2), which are all kept in memory.",
         ),
     ] = "gaussian"
-    shrinkage: opt.Shrinkage = None
+    shrinkage: opt.Shrinkage = "auto"
     costs: Annotated[
         Any,
         opt.model(

@@ -137,9 +137,9 @@ Shrinkage = Annotated[
     model(
         "WEIGHT",
         "For few rows: make the spreads (covariances) of the classes more alike. auto "
-        "is a quick formula; or give a number from 0 (none) to 1. With 0.3,0.1 the "
-        "common spread is first moved toward its diagonal by 0.1. For fit, cv chooses "
-        "the amount on held-out rows and keeps all rows in memory.",
+        "does what suits the number of rows; or give a number from 0 (none) to 1. With "
+        "0.3,0.1 the common spread is first moved toward its diagonal by 0.1. For fit, "
+        "cv chooses the amount on held-out rows and keeps all rows in memory.",
         parser=_shrinkage,
     ),
 ]

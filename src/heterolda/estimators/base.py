@@ -54,6 +54,7 @@ from heterolda.statistics.rows import not_finite_row, validate_device_rows
 
 # Constraints on parameters that several estimators share.
 PRIORS = ["array-like", dict, StrOptions({"equal"}), None]
+CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
 SHRINKAGE = [
     Interval(Real, 0, 1, closed="both"),
     StrOptions({"auto", "cv"}),

@@ -34,6 +34,7 @@ from heterolda.foundations.sklearn_private import (
 )
 from heterolda.foundations.validation import (
     check_labels,
+    check_priors,
     check_several_classes,
     check_unmasked,
     label_array,
@@ -315,8 +316,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         model = clone(self._unwrapped())
         if isinstance(model, GaussianLinearDiscriminant):
             if model.priors is None:
-                totals = [weights[y == label].sum() for label in classes]
-                model.set_params(priors=np.divide(totals, sum(totals)))
+                totals = np.array([weights[y == label].sum() for label in classes])
+                priors = check_priors(None, classes, totals, model.class_weight)
+                model.set_params(priors=priors, class_weight=None)
             is_bayes = model.criterion == "bayes" and model.costs is None
             if is_bayes and isinstance(resolve_solver(model.solver), Global):
                 level = {bound.label: bound.expected_error}

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from heterolda.estimators.base import (
+    CLASS_WEIGHT,
     PRIORS,
     SHRINKAGE,
     LinearClassifier,
@@ -100,28 +101,35 @@ class GaussianLinearDiscriminant(LinearClassifier):
         Class priors: positive numbers, normalized to sum to one. An array follows the
         order of `classes_`; a dictionary ``{label: p}`` or a pandas Series must name
         all classes. If None, they are the class frequencies.
-    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
-        How far to shrink the class covariances. See
-        :meth:`ClassStatistics.covariances`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the priors, ``{label: factor}``, 1 for labels that are left out; with
+        "balanced" the inverse frequencies. Unlike a `sample_weight`, they change
+        decisions only, not the statistics: ``class_weight={"ill": 10}`` equals
+        ``priors={"ill": 10 * p, "well": 1 - p}``, with p the frequency of the ill.
+    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default="auto"
+        How far to shrink the class covariances; "auto" is not Ledoit and Wolf's, as in
+        scikit-learn. See :meth:`ClassStatistics.covariances`.
 
-        - float: weight of the pooled covariance in each class covariance, 0 for none;
-        - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance toward its
-          diagonal, by the second weight;
-        - "auto": use the weight ``d / (n_k + d)``;
+        - "auto": what suits the number of rows: "cv" if the pooled covariance has fewer
+          than eight degrees of freedom per feature and there are rows to choose by,
+          which a :class:`SmallClassWarning` says; otherwise none, but the pooled
+          covariance has the weight ``d / (n_k + d)`` in classes of at most d + 1 rows;
         - "cv": choose both weights, the first for each class, by the likelihood of
           left-out rows. Only `fit` has the rows to do this;
-        - None: "cv" if the pooled covariance has fewer than eight degrees of freedom
-          per feature and there are rows to choose by, which a
-          :class:`SmallClassWarning` says; otherwise the weight of "auto", but only for
-          classes with at most d + 1 samples.
+        - float: weight of the pooled covariance in each class covariance;
+        - ``(to_pooled, to_diagonal)``: first shrink the pooled covariance toward its
+          diagonal, by the second weight;
+        - None or 0: none. A class of at most d + 1 rows then has a singular covariance:
+          directions in which its rows do not differ count as known exactly. A class of
+          one row is an error.
     covariance_estimator : covariance estimator, default=None
         An estimator with `fit` and `covariance_`, such as those of
         :mod:`sklearn.covariance`. A clone is fitted to the rows of each class. Its
         `covariance_`, and its `location_` if it has one, replace the covariance and
         mean of the class. ``MinCovDet(random_state=0)`` resists outliers; `LedoitWolf`
         and `OAS` shrink, and expect features on a common scale. Requires
-        ``shrinkage=None``, rows in memory and a call of `fit`; `sample_weight` must
-        then be whole numbers.
+        ``shrinkage="auto"`` or None, rows in memory and a call of `fit`;
+        `sample_weight` must then be whole numbers.
     missing : {"error", "em"}, default="error"
         How to treat NaN. "em" treats it as missing at random: `fit` finds the
         maximum-likelihood means and covariances (:meth:`ClassStatistics.from_data`),
@@ -144,8 +152,9 @@ class GaussianLinearDiscriminant(LinearClassifier):
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
         For "bayes": ``costs[i][j]`` is the cost of predicting j when i is true, in
         nested dictionaries or a data frame keyed by label, or a matrix in the order of
-        `classes_`. Entries missing from a dictionary cost 1; correct predictions cost
-        0. Within each pair, costs multiply the priors.
+        `classes_`. ``{i: cost}`` is the cost of every error in class i. Entries missing
+        from a dictionary cost 1; correct predictions cost 0. Within each pair, costs
+        multiply the priors.
     max_error : dict or None, default=None
         For "neyman-pearson": ``{label: q}``, the largest allowed error rate of one
         class. The bound holds under the fitted Gaussian model;
@@ -159,7 +168,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     priors_ : ndarray of shape (n_classes,)
-        Class priors.
+        Class priors, times the class weights.
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     covariance_ : ndarray of shape (n_classes, n_features, n_features)
@@ -264,6 +273,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         "solver": "no_validation",  # resolve_solver lists the valid names
         "guard": ["boolean"],
         "priors": PRIORS,
+        "class_weight": CLASS_WEIGHT,
         "shrinkage": SHRINKAGE,
         "covariance_estimator": [HasMethods("fit"), None],
         "missing": [StrOptions(set(MISSING))],
@@ -281,7 +291,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         solver: str | Solver = "global",
         guard=True,
         priors=None,
-        shrinkage=None,
+        class_weight=None,
+        shrinkage="auto",
         covariance_estimator=None,
         missing="error",
         multiclass="ovo",
@@ -294,6 +305,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.solver = solver
         self.guard = guard
         self.priors = priors
+        self.class_weight = class_weight
         self.shrinkage = shrinkage
         self.covariance_estimator = covariance_estimator
         self.missing = missing
@@ -577,8 +589,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
     def _fitted_with(self):
         """Return the parameters of the fit, ignoring later calls of set_params."""
         multiclass = MULTICLASS[int(self.pairs_[0, 0] < 0)]
-        priors = None if self.priors is None else self.priors_
-        return self._settings | {"multiclass": multiclass, "priors": priors}
+        are_frequencies = self.priors is None and self.class_weight is None
+        priors = None if are_frequencies else self.priors_
+        fixed = {"multiclass": multiclass, "priors": priors, "class_weight": None}
+        return self._settings | fixed
 
     def _for_features(self, mask):
         """Return the model for a mask of features, which may all be False."""

@@ -16,7 +16,7 @@ from heterolda.estimators.fit_record import Judgement
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.draws import folds_of
 from heterolda.foundations.threads import Progress, no_warnings, silent
-from heterolda.foundations.validation import has_missing_values
+from heterolda.foundations.validation import check_priors, has_missing_values
 from heterolda.solvers.fisher import PooledLDA
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, coded_labels
@@ -81,7 +81,7 @@ def held_out_parts(model, parts: list[ClassStatistics], sample: RowSample) -> Ju
             stats = stats.without_empty_classes()
             refitted = _for_classes(model, np.isin(model.classes_, stats.classes))
             refitted._fit_sampled(stats, train)
-            both = refitted, PooledLDA(stats, refitted.priors)
+            both = refitted, PooledLDA(stats, refitted.priors_)
             correct[:, held] = [fit.predict(X[held]) == y[held] for fit in both]
     total = sum(stats.weights.sum() for stats in parts)
     method = f"{len(parts)}-fold cross-validation"
@@ -98,25 +98,31 @@ def _refitted(model, X, y, weight: Array):
     inner = refitted
     while getattr(inner, "estimator", None) is not None:
         inner = inner.estimator
-    priors = getattr(inner, "priors", None)
+    given = getattr(inner, "priors", None), getattr(inner, "class_weight", None)
     if has_missing_values(X):
+        stats = getattr(refitted, "estimator_", refitted).statistics_
+        priors = check_priors(given[0], classes, stats.weights, given[1])
         settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
         lda = GaussianLinearDiscriminant(**settings, priors=priors)
-        fitted = getattr(refitted, "estimator_", refitted)
-        return refitted, lda.fit_statistics(fitted.statistics_)
+        return refitted, lda.fit_statistics(stats)
     stats = ClassStatistics.from_rows(Rows(X, coded_labels(y)[1], weight, classes))
+    priors = check_priors(given[0], classes, stats.weights, given[1])
     return refitted, PooledLDA(stats, priors)
 
 
 def _for_classes(model, present):
     """Return an unfitted copy for the classes that are present."""
     copy = clone(model)
-    if not present.all() and hasattr(model, "priors_"):
-        if not (copy.priors is None or isinstance(copy.priors, str)):
-            copy.priors = model.priors_[present]
-        if getattr(copy, "costs", None) is not None:
-            costs = check_costs(copy.costs, model.classes_)
-            copy.costs = costs[np.ix_(present, present)]
+    if present.all():
+        return copy
+    values = getattr(copy, "priors", None), getattr(copy, "class_weight", None)
+    if hasattr(model, "priors_") and not all(
+        value is None or isinstance(value, str) for value in values
+    ):
+        copy.set_params(priors=model.priors_[present], class_weight=None)
+    if getattr(copy, "costs", None) is not None:
+        costs = check_costs(copy.costs, model.classes_)
+        copy.costs = costs[np.ix_(present, present)]
     return copy
 
 

@@ -24,11 +24,12 @@ from heterolda.foundations.sklearn_private import (
     StrOptions,
     fit_context,
 )
-from heterolda.foundations.validation import LARGEST_WEIGHT, check_finite
+from heterolda.foundations.validation import LARGEST_WEIGHT
 from heterolda.foundations.wording import VOTINGS
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.scored import scored_rules
 from heterolda.solvers import all_pairs
+from heterolda.tradeoff.criteria import check_costs
 
 
 class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
@@ -48,7 +49,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         is fitted to each pair of classes. A fitted classifier wrapped in
         :class:`~sklearn.frozen.FrozenEstimator` is used as it is; the rule of two
         classes is then the difference of their scores. Priors affect only the fit of
-        the classifier; to change the cost of errors, use `class_weight`.
+        the classifier; to change the cost of errors, use `costs`.
     step : float in (0, 1], default=0.1
         Length of a step, relative to the coefficient.
     max_iter : int, default=1000
@@ -58,11 +59,11 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     voting : {"probability", "weighted", "majority"}, default="probability"
         How the pairs decide among more than two classes, as in
         :class:`GaussianLinearDiscriminant`, whatever the initial estimator does.
-    class_weight : dict, "balanced" or None, default=None
-        Cost of an error in each class, ``{label: weight}``, 1 for labels that are left
-        out. With "balanced" all classes have the same total cost. The weights multiply
-        the error counts and the priors of the initial estimator (its sample weights, if
-        it has no priors), but not the class statistics.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        Costs of errors, as in :class:`GaussianLinearDiscriminant`, but positive. They
+        multiply the error counts, and are also those of an initial
+        `GaussianLinearDiscriminant` without `costs` of its own. Of another initial
+        estimator they multiply the priors (its sample weights, if it has no priors).
     n_jobs : int or None, default=None
         Number of threads to use across pairs; -1 means all processors. The result does
         not depend on it.
@@ -130,7 +131,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "voting": [StrOptions(set(VOTINGS))],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "costs": ["array-like", dict, None],
         "n_jobs": [Integral, None],
     }
 
@@ -142,7 +143,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         max_iter=1000,
         patience=100,
         voting="probability",
-        class_weight=None,
+        costs=None,
         n_jobs=None,
     ):
         self.estimator = estimator
@@ -150,7 +151,7 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         self.max_iter = max_iter
         self.patience = patience
         self.voting = voting
-        self.class_weight = class_weight
+        self.costs = costs
         self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -174,21 +175,22 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             The fitted estimator.
         """
         rows = rows_in_memory(self, X, y, sample_weight)
-        costs = _class_costs(self.class_weight, rows)
+        costs = _check_costs(self.costs, rows.classes)
         estimator = self.estimator
         if estimator is None:
             estimator = GaussianLinearDiscriminant()
         names = getattr(self, "feature_names_in_", None)
         start, coef, intercept = fit_initial(estimator, rows, costs, names, self.n_jobs)
-        weighted = rows
-        if costs is not None:
-            weighted = replace(rows, weights=rows.frequencies * costs[rows.codes])
         pairs = all_pairs(len(rows.classes))
+        of_pairs = None if costs is None else costs[pairs, pairs[:, ::-1]]
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._search)(weighted.pair(i, j), np.append(w0, -w))
-            for (i, j), w, w0 in zip(pairs, coef, intercept, strict=True)
+            delayed(self._search)(
+                _weighted(rows, pairs, of_pairs, k), np.append(w0, -w)
+            )
+            for k, (w, w0) in enumerate(zip(coef, intercept, strict=True))
         )
-        dtype = np.int64 if weighted.weights is None else np.float64
+        is_weighted = rows.weights is not None or costs is not None
+        dtype = np.float64 if is_weighted else np.int64
         vars(self).pop("fit_record_", None)  # of an earlier fit
         self.classes_ = rows.classes
         self.estimator_ = start
@@ -202,7 +204,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         fitted = host_of(unfrozen(start))
         error = getattr(fitted, "model_error_", None)
         if error is None:
-            error = self.n_errors_ / weighted.totals[pairs].sum(axis=1)
+            totals = rows.totals[pairs] * (1 if of_pairs is None else of_pairs)
+            error = self.n_errors_ / totals.sum(axis=1)
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
         committee = getattr(fitted, "_committee", None)
         temperature = 1.0 if committee is None else committee.temperature
@@ -224,25 +227,23 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
         )
 
 
-def _class_costs(class_weight, rows):
-    """Return the cost of an error in each class; None if all errors cost the same."""
-    labels = rows.classes.tolist()
-    if class_weight is None:
+def _weighted(rows, pairs, costs, k):
+    """Return rows of pair k with their weights times the costs of its errors."""
+    rows = rows.pair(*pairs[k])
+    if costs is None:
+        return rows
+    return replace(rows, weights=rows.frequencies * costs[k][rows.codes])
+
+
+def _check_costs(costs, classes):
+    """Return positive costs, (n_classes, n_classes), or None."""
+    if costs is None:
         return None
-    if class_weight == "balanced":
-        return rows.totals.sum() / (len(labels) * rows.totals)
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
+    costs = check_costs(costs, classes)
+    if np.any(costs + np.eye(len(classes)) <= 0) or costs.max() > LARGEST_WEIGHT:
         raise ParameterError(
-            "class_weight",
-            f"has labels {unknown} that are not among the classes {labels}",
-        )
-    costs = [class_weight.get(label, 1.0) for label in labels]
-    costs = check_finite("class_weight", costs, 1)
-    if np.any(costs <= 0) or costs.max() > LARGEST_WEIGHT:
-        raise ParameterError(
-            "class_weight",
-            f"must be positive and at most {LARGEST_WEIGHT:g}, got {class_weight}: "
-            "leave a class that does not matter out of the data",
+            "costs",
+            f"must be positive and at most {LARGEST_WEIGHT:g} here, got {costs}: leave "
+            "a class that does not matter out of the data",
         )
     return costs

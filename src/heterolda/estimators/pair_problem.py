@@ -65,7 +65,7 @@ class PairProblem:
         criterion = _criterion_of(model, classes)
         shrinkage = Shrinkage.of(stats, model.shrinkage, chosen)
         cov = shrinkage.covariances(stats)
-        priors = check_priors(model.priors, classes, weights)
+        priors = check_priors(model.priors, classes, weights, model.class_weight)
         if model.multiclass == "ovr" and k > 2:
             pairs = np.column_stack([np.full(k, -1), np.arange(k)])
             solved = np.column_stack([np.arange(k), np.arange(k, 2 * k)])
@@ -87,7 +87,7 @@ class PairProblem:
     def is_shrunk(self) -> bool:
         """Return whether covariances are shrunk more than small classes need."""
         amount = two_amounts(self.settings.shrinkage)[0]
-        shrunk = bool(amount) or self.chosen is not None
+        shrunk = amount not in ("auto", 0) or self.chosen is not None
         return shrunk and not self.one_vs_rest
 
     @cached_property
@@ -98,7 +98,7 @@ class PairProblem:
     @property
     def borrows(self) -> Mask:
         """Return a mask of the classes with too few rows for a separate covariance."""
-        return self.stats.pooled_shares(None) > 0
+        return self.stats.pooled_shares("auto") > 0
 
     @property
     def follows_optimum(self) -> bool:
@@ -125,7 +125,7 @@ class PairProblem:
             self.lda,
             self.shrinkage.to_pooled,
             self.shrinkage.to_diagonal,
-            self.settings.priors is None,
+            self.settings.priors is None and self.settings.class_weight != "balanced",
         )
 
     def solve(self, moments: Moments | None = None) -> Rules:
@@ -163,7 +163,7 @@ def check_parameters(model, classes: NDArray[Any]) -> None:
     """Reject parameters of a discriminant that do not match its classes."""
     check_several_classes(len(classes))
     _criterion_of(model, classes)
-    check_priors(model.priors, classes, np.ones(len(classes)))
+    check_priors(model.priors, classes, np.ones(len(classes)), model.class_weight)
 
 
 def _criterion_of(model, classes: NDArray[Any]) -> Criterion:

@@ -34,8 +34,9 @@ def fit_initial(
 
     A `GaussianLinearDiscriminant` is fitted to all classes one-vs-one, any other
     classifier to each pair of classes. A `FrozenEstimator` is used as it is. The costs
-    of errors multiply the priors of a classifier or, if it has none, sample weights.
-    The rules are normals and offsets; a positive score means the second class.
+    of errors, (n_classes, n_classes), are those of a discriminant without its own; they
+    multiply the priors of another classifier or, if it has none, sample weights. The
+    rules are normals and offsets; a positive score means the second class.
     """
     if not is_classifier(unfrozen(estimator)):
         raise TypeError(
@@ -44,7 +45,10 @@ def fit_initial(
     if isinstance(estimator, FrozenEstimator):
         return estimator, *_frozen_rules(estimator, rows, names)
     if isinstance(estimator, GaussianLinearDiscriminant):
-        fitted = _fit(clone(estimator).set_params(multiclass="ovo"), rows, costs)
+        model = clone(estimator).set_params(multiclass="ovo")
+        if model.costs is None and model.criterion == "bayes":
+            model.costs = costs
+        fitted = _fit(model, rows, None)
         coef, intercept = fitted.coef_, fitted.intercept_
     else:
         models = Parallel(n_jobs=n_jobs)(
@@ -98,8 +102,9 @@ def _of_pair(
 ) -> tuple[Any, Rows, Array | None]:
     """Return a clone, rows and costs of a pair; one of several is relabeled 0 and 1."""
     model = clone(estimator)
+    of_pair = None if costs is None else costs[pair, pair[::-1]]
     if len(rows.classes) == 2:
-        return model, rows, costs
+        return model, rows, of_pair
     priors = getattr(model, "priors", None)
     if priors is not None and not isinstance(priors, str):
         shares = check_priors(priors, rows.classes, rows.totals)[pair]
@@ -110,7 +115,7 @@ def _of_pair(
         weights = {k: weights.get(label, 1.0) for k, label in enumerate(labels)}
         model.set_params(class_weight=weights)
     two = replace(rows.pair(*pair), classes=np.arange(2))
-    return model, two, None if costs is None else costs[pair]
+    return model, two, of_pair
 
 
 def _fit(model: Any, rows: Rows, costs: Array | None) -> Any:
@@ -126,7 +131,7 @@ def _fit(model: Any, rows: Rows, costs: Array | None) -> Any:
     if not has_fit_parameter(model, "sample_weight"):
         name = type(model).__name__
         raise ValueError(
-            f"estimator {name} cannot be fitted with sample_weight or class_weight: "
+            f"estimator {name} cannot be fitted with sample_weight or costs: "
             f"leave them out, or fit it yourself and pass FrozenEstimator({name}(...))"
         )
     return model.fit(rows.X, rows.labels, sample_weight=weights)

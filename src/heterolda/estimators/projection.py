@@ -23,7 +23,7 @@ from heterolda.estimators.gathering import (
     with_chunk,
 )
 from heterolda.estimators.votes import rounded
-from heterolda.estimators.warn import warn_of_coarse_features, warn_of_small_classes
+from heterolda.estimators.warn import warn_of_coarse_features
 from heterolda.foundations.arrays import blocks, dense, device_of, same_device, xp_of
 from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
@@ -77,7 +77,8 @@ class HeteroscedasticProjection(
         - "fisher": linear discriminant analysis, which uses the means only and has
           fewer components than there are classes.
     shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
-        How far to shrink the class covariances toward the pooled one; see
+        How far to shrink the class covariances toward the pooled one; "auto", which is
+        not Ledoit and Wolf's, and the others are those of
         :meth:`ClassStatistics.covariances`. With 1 only the means matter.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         As for :class:`GaussianLinearDiscriminant`.
@@ -282,9 +283,6 @@ class HeteroscedasticProjection(
         stats, span = in_span(statistics, self.shrinkage)
         cov = stats.covariances(self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
-        if self.shrinkage is None:
-            borrowed = stats.pooled_shares(None)
-            warn_of_small_classes(statistics, borrowed, "auto")
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
         args = self.n_components, self.method, progress

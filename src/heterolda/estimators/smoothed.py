@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from numbers import Real
 
-from heterolda.estimators.base import PRIORS, SHRINKAGE, LinearClassifier, put_on
+from heterolda.estimators.base import (
+    CLASS_WEIGHT,
+    PRIORS,
+    SHRINKAGE,
+    LinearClassifier,
+    put_on,
+)
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
 from heterolda.estimators.one_fit import OneFit, powers_of
@@ -42,11 +48,13 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         Johnson's power transformation [1]_, and limits outliers. With few rows, and
         ``width="auto"``, features are left as they are if left-out rows are likelier
         then.
-    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default=None
+    shrinkage : float in [0, 1], pair of floats, "auto", "cv" or None, default="auto"
         Shrinkage of the covariances :math:`S_k`, as in
         :class:`GaussianLinearDiscriminant`.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors; relative frequencies if None.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the priors, as in :class:`GaussianLinearDiscriminant`.
     verbose : int, default=0
         1 prints a line for each stage of the fit.
 
@@ -90,7 +98,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         The same, if `transformation_` is None; otherwise scores are not linear in the
         features, and there is no such attribute.
     priors_ : ndarray of shape (n_classes,)
-        Class priors.
+        Class priors, times the class weights.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -169,6 +177,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         "transformation": [StrOptions({"auto"}), None],
         "shrinkage": SHRINKAGE,
         "priors": PRIORS,
+        "class_weight": CLASS_WEIGHT,
         "verbose": ["verbose"],
     }
 
@@ -177,14 +186,16 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         width="auto",
         *,
         transformation="auto",
-        shrinkage=None,
+        shrinkage="auto",
         priors=None,
+        class_weight=None,
         verbose=0,
     ):
         self.width = width
         self.transformation = transformation
         self.shrinkage = shrinkage
         self.priors = priors
+        self.class_weight = class_weight
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -209,7 +220,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         """
         forget_fit(self)
         rows = rows_in_memory(self, X, y, sample_weight)
-        priors = check_priors(self.priors, rows.classes, rows.totals)
+        priors = check_priors(self.priors, rows.classes, rows.totals, self.class_weight)
         gaussian = GaussianLinearDiscriminant(
             shrinkage=self.shrinkage, priors=priors, guard=False
         )

@@ -51,9 +51,10 @@ def _is_inside(frame: FrameType) -> bool:
 
 def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
     """Warn about few rows, lost digits, trivial rules, and missing variance."""
-    if problem.settings.shrinkage is None and problem.chosen is None:
-        warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
-    elif problem.settings.shrinkage is None:
+    is_default = problem.settings.shrinkage == "auto"
+    if is_default and problem.chosen is None:
+        _warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
+    elif is_default:
         warn(
             f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out "
             "rows choose the shrinkage, as with shrinkage='cv'; use shrinkage=0 for "
@@ -70,13 +71,8 @@ def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
 # Rows
 
 
-def warn_of_small_classes(
-    stats: ClassStatistics, borrowed: Array, remedy: str = "cv"
-) -> None:
-    """Warn about classes that borrow from the pooled covariance, or have few rows.
-
-    `remedy` is the value of `shrinkage` to suggest.
-    """
+def _warn_of_small_classes(stats: ClassStatistics, borrowed: Array) -> None:
+    """Warn about classes that borrow from the pooled covariance, or have few rows."""
     if stats.given:
         return
     varies = np.count_nonzero(stats.squares.any(axis=0))
@@ -94,7 +90,7 @@ def warn_of_small_classes(
     if few.any():
         warn(
             f"classes {listed(stats.classes[few])} have {problem}: use "
-            f"shrinkage={remedy!r}, more samples or fewer features",
+            "shrinkage='cv', more samples or fewer features",
             SmallClassWarning,
         )
 

@@ -310,65 +310,66 @@ def check_finite(name: str, value: ArrayLike, ndim: int) -> Array:
     return array.astype(np.float64)
 
 
-def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
-    """Return the class indices of two labels, in the order given."""
-    labels = classes.tolist()
-    names = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
-    indices = [labels.index(label) for label in names if label in labels]
-    if len(names) != 2 or len(set(indices)) != 2:
-        raise ParameterError(
-            "pair",
-            f"must be two different labels from {labels}, got {pair!r}",
-        )
-    return indices
-
-
-def check_priors(priors: Priors, classes: NDArray[Any], weights: Array) -> Array:
-    """Return positive class priors that sum to one.
+def check_priors(
+    priors: Priors,
+    classes: NDArray[Any],
+    weights: Array,
+    class_weight: dict[Any, float] | str | None = None,
+) -> Array:
+    """Return positive class priors times class weights, which sum to one.
 
     `priors` may be proportions in the order of the classes, a dict or pandas Series by
-    label, "equal", or None for the relative frequencies.
+    label, "equal", or None for the relative frequencies. `class_weight` may be a dict,
+    with 1 for labels that are left out, or "balanced" for inverse frequencies.
     """
     if priors is None:
-        frequencies: Array = weights / weights.sum()
-        return frequencies
-    if isinstance(priors, str):
-        if priors != "equal":
-            raise ParameterError(
-                "priors",
-                f"must be numbers, a dict by label, 'equal' or None, got {priors!r}",
-            )
-        return np.full(len(classes), 1 / len(classes))
-    values: Any = on_host(priors)[0]
+        shares: Array = weights / weights.sum()
+    elif not isinstance(priors, str):
+        shares = _shares("priors", priors, classes)
+    elif priors == "equal":
+        shares = np.full(len(classes), 1 / len(classes))
+    else:
+        words = f"must be numbers, a dict by label, 'equal' or None, got {priors!r}"
+        raise ParameterError("priors", words)
+    if class_weight is None:
+        return shares
+    factors: Any = 1 / weights  # if balanced
+    if not isinstance(class_weight, str):
+        factors = dict.fromkeys(classes.tolist(), 1.0) | class_weight
+    factors = _shares("class_weight", factors, classes)
+    return _shares("class_weight", shares * factors, classes)
+
+
+def _shares(name: str, given: Any, classes: NDArray[Any]) -> Array:
+    """Return a parameter with a positive number for each class, divided by its sum."""
+    values: Any = on_host(given)[0]
     numbers = values.to_dict() if hasattr(values, "to_dict") else values
     if isinstance(numbers, dict):
         labels = classes.tolist()
         if len(numbers) != len(values) or set(numbers) != set(labels):
             raise ParameterError(
-                "priors",
+                name,
                 f"must have each of the classes {named(labels, 10)} once, got "
                 f"{named(list(values.keys()), 10)}",
             )
         numbers = [numbers[label] for label in labels]
-    values = check_finite("priors", numbers, 1)
+    values = check_finite(name, numbers, 1)
     if values.shape != classes.shape:
         raise ParameterError(
-            "priors",
+            name,
             f"must have one entry for each of the {len(classes)} classes, got "
             f"{len(values)}",
         )
     if not np.all(values > 0):
         raise ParameterError(
-            "priors",
+            name,
             f"must be positive, got {listed(values)}: leave a class that never occurs "
             "out of the data",
         )
     values /= values.max()  # keeps the sum finite
     shares: Array = values / values.sum()
     if not np.all(shares > 0):
-        raise ParameterError(
-            "priors", f"differ too much for float64, got {listed(values)}"
-        )
+        raise ParameterError(name, f"differ too much for float64, got {listed(values)}")
     return shares
 
 

@@ -83,7 +83,7 @@ class ModelFacts:
         estimated_by = getattr(self.statistics, "estimated_by", None)
         parts = {
             f"solver {settings['solver']}": True,
-            f"shrinkage {settings['shrinkage']}": settings["shrinkage"] is not None,
+            f"shrinkage {settings['shrinkage']}": settings["shrinkage"] != "auto",
             "moments by EM from rows with missing values": estimated_by == "EM",
             f"covariances by {estimated_by}": estimated_by not in (None, "EM"),
             "takes missing values": self.takes_missing,
@@ -204,7 +204,7 @@ class ModelFacts:
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
-        is_weighted = getattr(self.model, "class_weight", None) is not None
+        is_weighted = getattr(self.model, "costs", None) is not None
         criterion = self.settings.get("criterion", "bayes")
         if bound is not None or is_weighted or self.has_costs or criterion != "bayes":
             lines.append(

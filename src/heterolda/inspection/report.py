@@ -209,7 +209,7 @@ def heteroscedasticity_report(
     *,
     sample_weight: ArrayLike | None = None,
     priors: Priors = None,
-    shrinkage: Amount = None,
+    shrinkage: Amount = "auto",
 ) -> HeteroscedasticityReport:
     """Report whether unequal covariances matter for these data.
 
@@ -226,8 +226,8 @@ def heteroscedasticity_report(
         Frequencies of the rows.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors, as of :class:`GaussianLinearDiscriminant`.
-    shrinkage : float in [0, 1], two of them, "auto" or None, default=None
-        As for :meth:`ClassStatistics.covariances`; Box's M does not use it.
+    shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default="auto"
+        As of :class:`GaussianLinearDiscriminant`; Box's M does not use it.
 
     Returns
     -------

@@ -465,8 +465,8 @@ class ClassStatistics:
         other.classes, (other.weights, other.means, other._parts) = classes, sums
         return other
 
-    def covariances(self, shrinkage: Amount = None) -> Array:
-        """Return class covariances with divisor W_k - 1, optionally shrunk.
+    def covariances(self, shrinkage: Amount = "auto") -> Array:
+        """Return class covariances with divisor W_k - 1, shrunk if rows are too few.
 
         With shrinkage, the covariance of class k becomes
         ``(1 - rho_k) S_k + rho_k S_pooled``. If the pooled covariance has fewer than
@@ -474,17 +474,19 @@ class ClassStatistics:
 
         Parameters
         ----------
-        shrinkage : float in [0, 1], pair of floats, "auto" or None, default=None
-            - float: ``rho_k`` for all classes, 0 for no shrinkage;
+        shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
+            - "auto", which is not Ledoit and Wolf's: with the rank r of the features,
+              which does not count features that are constant or depend on others, it is
+              ``r / (W_k + r)`` for classes of weight at most r + 1, too small for a
+              covariance of full rank, and 0 for others. A class of a single row gets
+              the pooled covariance;
+            - None or 0: none. The covariance of a class of weight at most r + 1 is then
+              singular, and a class of a single row has none, which is an error;
+            - float: ``rho_k`` for all classes;
             - ``(to_pooled, to_diagonal)``: the two parameters of regularized
               discriminant analysis [1]_, in units of the features. The first is
               ``rho_k``; by the second, the pooled covariance is first shrunk toward
-              its diagonal, however many rows there are;
-            - "auto": ``r / (W_k + r)`` with the rank r of the features, which does not
-              count features that are constant or depend on others;
-            - None: as "auto" for classes of weight at most r + 1, which is too small
-              for a separate covariance, and 0 for others. A class of a single row gets
-              the pooled covariance.
+              its diagonal, however many rows there are.
 
         Returns
         -------
@@ -530,18 +532,18 @@ class ClassStatistics:
         weights, share = self.weights, two_amounts(shrinkage)[0]
         if isinstance(share, Real) and 0 <= share <= 1:  # type: ignore[operator]
             rho = np.full(len(weights), float(share))
-        elif share is None or (isinstance(share, str) and share == "auto"):
+        elif isinstance(share, str) and share == "auto":
             enough = weights.min(initial=np.inf) > self.n_features + 1
-            if share is None and enough and self.coordinates is None:
+            if enough and self.coordinates is None:
                 return np.zeros(len(weights))
+            # Given moments are exact, however small the weight.
             rank = self.rank
-            rho = rank / (weights + rank)
-            if share is None:  # given moments are exact, however small the weight
-                rho[weights > (1 if self.given else rank + 1)] = 0.0
+            small = weights <= (1 if self.given else rank + 1)
+            rho = np.where(small, rank / (weights + rank), 0.0)
         else:
             raise ParameterError(
                 "shrinkage",
-                "must be None, 'auto', a number in [0, 1] or two of them, got "
+                "must be 'auto', None, a number in [0, 1] or two of them, got "
                 f"{shrinkage!r:.80}",
             )
         return np.where((weights <= 1) & (rho > 0), 1.0, rho)

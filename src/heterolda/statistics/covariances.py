@@ -16,7 +16,7 @@ from heterolda.foundations.wording import listed
 def two_amounts(shrinkage: Any) -> tuple[Any, float | None]:
     """Return the share of the pooled covariance, and that of its diagonal or None."""
     if not isinstance(shrinkage, tuple | list):
-        return shrinkage, None
+        return 0.0 if shrinkage is None else shrinkage, None
     if len(shrinkage) != 2 or not all(
         isinstance(amount, Real) and 0 <= amount <= 1  # type: ignore[operator]
         for amount in shrinkage

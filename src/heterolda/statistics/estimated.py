@@ -11,7 +11,7 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import dense
 from heterolda.foundations.validation import check_several_classes
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import reject_small_classes
+from heterolda.statistics.covariances import reject_small_classes, two_amounts
 from heterolda.statistics.moments import check_memory
 from heterolda.statistics.rows import Rows, copies_of_rows
 
@@ -61,7 +61,7 @@ def _check(estimator: Any, shrinkage: Any, stats: ClassStatistics) -> None:
             "has assume_centered=True, but the classes are not centered: use "
             "assume_centered=False",
         )
-    if shrinkage is not None:
+    if two_amounts(shrinkage)[0] not in ("auto", 0):
         raise ParameterError(
             _NAME,
             "and shrinkage cannot both be set: leave one of them out",

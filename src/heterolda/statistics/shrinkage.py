@@ -52,7 +52,7 @@ class Shrinkage:
         """Return the amounts chosen on rows, or else by the parameter."""
         if chosen is None:
             return cls(*statistics.amounts(shrinkage))
-        return chosen if chosen.to_pooled.any() else cls(*statistics.amounts(None))
+        return chosen if chosen.to_pooled.any() else cls(*statistics.amounts("auto"))
 
     def covariances(self, statistics: ClassStatistics) -> Array:
         """Return the shrunk covariances of class statistics."""
@@ -75,7 +75,7 @@ def needs_no_rows(estimator: Any) -> bool:
         raise ParameterError(
             "shrinkage",
             "='cv' cross-validates, so it needs all rows at once: use fit(X, y), or "
-            "shrinkage='auto', which needs only class statistics",
+            "shrinkage='auto', which can do with class statistics",
         )
     if estimator.covariance_estimator is not None:
         raise ParameterError(
@@ -93,7 +93,7 @@ def chosen_on_rows(
     if rows is None or statistics.given or statistics.n_classes < 2:
         return None
     freedom = pooled_freedom(statistics.weights)
-    if shrinkage is None:
+    if shrinkage == "auto":
         few = freedom > 1 and freedom_per_feature(statistics) < ENOUGH_FREEDOM
         if not few or not np.isclose(rows.totals.sum(), statistics.weights.sum()):
             return None  # rows of a sample cannot be left out of the statistics

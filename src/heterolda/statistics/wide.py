@@ -48,7 +48,7 @@ class Span:
     basis: Array  # coordinates are (X - origin) @ basis, (n_features, n_coordinates)
 
     @classmethod
-    def of(cls, statistics: ClassStatistics, shrinkage: Any = None) -> Span:
+    def of(cls, statistics: ClassStatistics, shrinkage: Any = "auto") -> Span:
         """Return the span of statistics with factors, in units of pooled deviations.
 
         If `shrinkage` leaves out the diagonal, directions without variance remain, and
@@ -132,7 +132,7 @@ class Span:
 
 
 def in_span(
-    statistics: ClassStatistics, shrinkage: Any = None
+    statistics: ClassStatistics, shrinkage: Any = "auto"
 ) -> tuple[ClassStatistics, Span | None]:
     """Return statistics in coordinates and their span, or unchanged and None."""
     if statistics.factors is None:

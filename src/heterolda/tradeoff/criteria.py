@@ -158,7 +158,7 @@ def check_costs(costs: Any, classes: NDArray[Any]) -> Array:
     """Return a matrix: ``costs[i][j]`` is the cost of predicting j when i is true.
 
     In nested dictionaries and data frames, i and j are labels, and missing entries
-    are 1.
+    are 1. In a dictionary of numbers, all errors in class i cost the same.
     """
     labels = classes.tolist()
     k = len(labels)
@@ -199,10 +199,12 @@ def _nested_costs(costs: Mapping[Any, Any], labels: list[Any]) -> Array:
     """Convert nested dictionaries to a matrix in the order of the labels."""
     matrix = np.ones((len(labels), len(labels))) - np.eye(len(labels))
     for true, row in costs.items():
+        if isinstance(row, Real):
+            row = {label: row for label in labels if label != true}
         if not isinstance(row, Mapping):
             raise ParameterError(
                 "costs",
-                "must be a matrix or nested dictionaries, {true label: {predicted "
+                "must be a matrix, {true label: cost} or {true label: {predicted "
                 f"label: cost}}}}, got {row!r} for {true!r}",
             )
         unknown = [label for label in (true, *row) if label not in labels]

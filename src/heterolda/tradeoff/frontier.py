@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Amount, Array, Index, Priors
-from heterolda.foundations.validation import check_pair, check_priors
+from heterolda.foundations.validation import check_priors
 from heterolda.solvers import Global
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Moments, Pencil
@@ -94,7 +95,7 @@ class Frontier:
         pair: tuple[Any, Any] | None = None,
         *,
         priors: Priors = None,
-        shrinkage: Amount = None,
+        shrinkage: Amount = "auto",
     ) -> Frontier:
         """Create the frontier of two classes from class statistics.
 
@@ -106,7 +107,7 @@ class Frontier:
             The first and the second class. Not needed if there are only two.
         priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
             Priors of all classes, as for :class:`GaussianLinearDiscriminant`.
-        shrinkage : float in [0, 1], pair of floats, "auto" or None, default=None
+        shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
             As for :meth:`ClassStatistics.covariances`.
 
         Returns
@@ -354,3 +355,16 @@ class Frontier:
         k = int(np.abs(y).argmin())
         x = positions(self.arc, np.zeros(1, np.intp), k, y[k : k + 1])
         return float(self._angles(x)[0])
+
+
+def check_pair(pair: Any, classes: NDArray[Any]) -> list[int]:
+    """Return the class indices of two labels, in the order given."""
+    labels = classes.tolist()
+    names = [] if isinstance(pair, str) or not hasattr(pair, "__len__") else list(pair)
+    indices = [labels.index(label) for label in names if label in labels]
+    if len(names) != 2 or len(set(indices)) != 2:
+        raise ParameterError(
+            "pair",
+            f"must be two different labels from {labels}, got {pair!r}",
+        )
+    return indices

@@ -12,13 +12,13 @@ from heterolda.estimators.thresholds import has_few_rows
 from heterolda.foundations.arrays import reject_device
 from heterolda.foundations.validation import (
     check_labels,
-    check_pair,
     label_array,
     missing_values_as,
     validate_more_rows,
 )
 from heterolda.solvers import Global, resolve_solver
 from heterolda.subspaces import QuadraticRule
+from heterolda.tradeoff.frontier import check_pair
 
 COLORS = "#2a6fbb", "#d1602b"
 INK = "0.15"
