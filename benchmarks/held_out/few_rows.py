@@ -18,8 +18,7 @@ SETS = "wine", "liver", "vowels", "segmentation", "zernike", "digits", "satellit
 ROWS = 5, 10, 30
 METHODS = {
     '"cv"': GaussianLinearDiscriminant(shrinkage="cv"),
-    "none": GaussianLinearDiscriminant(),
-    '"auto"': GaussianLinearDiscriminant(shrinkage="auto"),
+    '"auto"': GaussianLinearDiscriminant(),
     "LDA": LinearDiscriminantAnalysis(),
     'LDA "auto"': LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
 }

@@ -50,7 +50,7 @@ PRIORS = {2: 0.1, 0: 0.25, 3: 0.25, 1: 0.4}
 MODELS = {
     "global": GLD(solver=Global(gap=1e-5), priors=[0.1, 0.2, 0.3, 0.4]),
     "FixedPoint": GLD(solver=FixedPoint(max_iter=7, keep="last")),
-    "Grid": GLD(solver=Grid(0.01), priors="equal", shrinkage="auto"),
+    "Grid": GLD(solver=Grid(0.01), class_weight="balanced", shrinkage=None),
     "RandomSearch": GLD(solver=RandomSearch(2, low=0, high=1), random_state=7),
     "Fisher": GLD(solver=Fisher(), shrinkage=[0.25, 0.5]),
     "one-vs-rest": GLD(multiclass="ovr", priors=PRIORS),

@@ -1,6 +1,7 @@
 """The layers: imports run one way, extras stay out, files stay small."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -11,6 +12,7 @@ import heterolda
 
 PACKAGE = Path(heterolda.__file__).parent
 PUBLIC = Path(__file__).parent / "public_names.txt"
+REFERENCE = Path(__file__).parents[2] / "docs/api/index.md"
 
 # From the ground up: a folder imports only from those before it, and from itself.
 FOLDERS = [
@@ -163,3 +165,10 @@ def test_the_package_shows_public_names_only():
         names |= {f"heterolda.{place}.{name}" for name in module.__all__}
         assert all(hasattr(module, name) for name in module.__all__)
     assert sorted(names) == PUBLIC.read_text(encoding="utf-8").split()
+    reference = REFERENCE.read_text(encoding="utf-8").split("currentmodule:: ")[1:]
+    shown = {
+        f"{place.split()[0]}.{name}"
+        for place in reference
+        for name in re.findall(r"^   (\w+)$", place, re.MULTILINE)
+    }
+    assert shown == names
