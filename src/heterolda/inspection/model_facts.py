@@ -61,7 +61,8 @@ class ModelFacts:
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
         # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
-        self.has_costs = self.settings.get("costs") is not None
+        both = self.settings.get("costs"), getattr(model, "costs", None)
+        self.has_costs = any(costs is not None for costs in both)
         # A search has replaced the rules of the discriminant.
         self.is_refined = model is not self.discriminant
         is_discriminant = self.statistics is not None and not self.is_refined
@@ -204,9 +205,8 @@ class ModelFacts:
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
-        is_weighted = getattr(self.model, "costs", None) is not None
         criterion = self.settings.get("criterion", "bayes")
-        if bound is not None or is_weighted or self.has_costs or criterion != "bayes":
+        if bound is not None or self.has_costs or criterion != "bayes":
             lines.append(
                 "LDA aims at the fewest errors and this model does not, so these "
                 "figures do not tell you which of the two to use."
