@@ -104,7 +104,7 @@ SPECIAL: dict[str, Special] = {
         },
     ),
     "couple": Special(
-        sizes=_FEW,
+        sizes=_FEW | {"e": lambda s: s["d"] + 1},
         values={
             "scores": _drawn("n", "p", **_OR_NONE),
             "X": _drawn("n", "d"),
@@ -112,10 +112,8 @@ SPECIAL: dict[str, Special] = {
             "intercept": _drawn("p"),
             "most": lambda rng, s: 30.0,
             "probabilities": _drawn("n", "k"),
-            "n_classes": lambda rng, s: s["k"],
-            "order": _below("n", "n"),
-            "next": _below("k", "n"),
-            "state": lambda rng, s: rng.random((s["n"], 4, s["k"])),
+            "guess": _drawn("e", "k", **_OR_NONE),
+            "winners": lambda rng, s: np.zeros(s["n"], np.int64),
         },
     ),
     "rule_counts": Special(

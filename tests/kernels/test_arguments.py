@@ -89,17 +89,11 @@ BAD = {
     "couple": [
         now(scores=None, X=None),
         now(scores=None, coef=None),
-        now(winners=None, probabilities=None),
+        now(guess=None, probabilities=None),
         *[
-            lambda a, name=name: {name: None, "winners": np.zeros(len(a["X"]), int)}
-            for name in ("order", "next")
+            lambda a, name=name: {"guess": a["X"].T[:0].copy(), name: None}
+            for name in ("X", "winners", "coef", "probabilities")
         ],
-        lambda a: {
-            "state": np.ones((len(a["X"]), 4, 1)),
-            "winners": np.zeros(len(a["X"]), int),
-        },
-        lambda a: {"next": a["next"] + 99, "winners": np.zeros(len(a["X"]), int)},
-        lambda a: {"order": a["order"] - 99, "winners": np.zeros(len(a["X"]), int)},
         *[now(most=most) for most in (800.0, np.nan)],
         lambda a: {"probabilities": a["probabilities"][:, 1:].copy()},
     ],

@@ -31,6 +31,8 @@ from heterolda.solvers.rules import Rules
 _UNIT = 2.0**-26
 # Numbers in this ratio, or less, may be equal in single and in double precision.
 _CLOSE_IN_SINGLE, _CLOSE = 1 + 2.0**-20, 1 + 2.0**-30
+# From this number on, leaving out rules pays (benchmarks/kernels.py).
+_MANY_CLASSES = 6
 # Parts of `Rules` that only fits use.
 _OF_FITS: dict[str, Any] = dict.fromkeys(
     ("fisher_coef", "fisher_intercept", "rank", "dropped", "floored")
@@ -159,21 +161,23 @@ class OneVsOne(Committee):
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any, X: Any) -> Any:
         """Apply a method to rows; compiled code does not store all their scores."""
-        rules = coef, intercept
         if kernels.compiled is None or self.voting != "probability":
-            return super().of_rows(method, rows, *rules, X)
-        if method == "probabilities":
-            p = couple_rows(rows, *rules, self.curve)
+            return super().of_rows(method, rows, coef, intercept, X)
+
+        def probabilities(rows: Array) -> Any:
+            p = couple_rows(rows, coef, intercept, self.curve)
             return rounded(tempered(p, self.temperature), X)
+
+        if method == "probabilities":
+            return probabilities(rows)
+        if self.n_classes < _MANY_CLASSES:
+            return probabilities(rows).argmax(axis=1)
         close = _CLOSE_IN_SINGLE if X.dtype == np.float32 else _CLOSE
-        margin = close**self.temperature
-        with np.errstate(all="ignore"):
-            guess = (rows @ self._guess[:-1] + self._guess[-1]).argmax(axis=1)
-        winner = pair_winners(rows, *rules, self.curve, guess, margin)
+        given = coef, intercept, self.curve, self._guess, close**self.temperature
+        winner = pair_winners(rows, *given)
         left = np.flatnonzero(winner < 0)
         if len(left):
-            p = self.of_rows("probabilities", rows[left], *rules, X)
-            winner[left] = p.argmax(axis=1)
+            winner[left] = probabilities(rows[left]).argmax(axis=1)
         return winner
 
     def values_per_row(self) -> int:
@@ -229,7 +233,8 @@ def tempered(probabilities: Any, temperature: float) -> Any:
     xp, p = xp_of(probabilities), probabilities
     if temperature == 1:
         return p
-    p = (p / xp.max(p, axis=1, keepdims=True)) ** (1 / temperature)
+    log_p = xp.log(p)
+    p = xp.exp((log_p - xp.max(log_p, axis=1, keepdims=True)) / temperature)
     return p / xp.sum(p, axis=1, keepdims=True)
 
 

@@ -16,8 +16,6 @@ MAX_LOG_ODDS = 700.0
 # that argmax agrees with the sign of the score, in single precision, too.
 MIN_LOG_ODDS = 1e-6
 _LARGEST_RATIO = 1e307
-# Share of the classes, at most 1, whose rules are evaluated before all others are.
-_SHARE = 1 / 3
 
 
 class Curve(NamedTuple):
@@ -102,7 +100,7 @@ def couple(scores: Any, curve: Curve) -> Any:
     if not compiled or curve.bend.ndim > 1:
         return couple_log_odds(curve.log_odds(scores))
     p = np.empty((len(scores), n_classes_of(scores)))
-    _call(curve, p.shape[1], scores=scores, probabilities=p)
+    _call(curve, scores=scores, probabilities=p)
     return p
 
 
@@ -123,7 +121,7 @@ def couple_log_odds(log_odds: Any) -> Any:
 def couple_rows(X: Array, coef: Array, intercept: Array, curve: Curve) -> Array:
     """Return class probabilities of rows; needs the compiled kernels."""
     p = np.empty((len(X), n_classes_of(intercept)))
-    _call(curve, p.shape[1], coef, intercept, X=X, probabilities=p)
+    _call(curve, coef, intercept, X=X, probabilities=p)
     return p
 
 
@@ -132,47 +130,25 @@ def pair_winners(
 ) -> Index:
     """Return the class of largest probability for each row, in C.
 
-    It is -1 where the next is within a factor `margin`, and where it takes all rules to
-    tell. Rules are evaluated class by class, beginning with a guess, until bounds for
-    all classes tell the winner.
+    It is -1 where the next is within a factor `margin`, and where products of features
+    may overflow. Rules are evaluated class by class, until bounds for all classes tell
+    the winner; first for the largest linear function among `guess`, which has a line
+    for each feature, and one of intercepts.
     """
-    k = n_classes_of(intercept)
-
-    def evaluate_next(winners: Index, **rows: Array) -> bool:
-        """Evaluate a class for each row without a winner; neighbors need equal ones."""
-        is_open = winners < 0
-        keys = np.where(is_open, rows["next"], k).astype(np.int16)
-        rows["order"], n_open = (
-            np.argsort(keys, kind="stable"),
-            np.count_nonzero(is_open),
-        )
-        search = margin, n_open
-        _call(curve, k, coef, intercept, search, winners=winners, **rows)
-        return n_open > 0
-
-    winners = np.full(len(X), -1)
-    evaluate_next(winners, X=X, next=guess)
-    left = np.flatnonzero(winners < 0)
-    state = np.tile([[1.0], [k - 1.0], [0.0], [1.0]], (len(left), 1, k))
-    rows = {"X": X[left], "next": guess[left], "state": state}
-    found = winners[left]
-    for _ in range(int(k * _SHARE)):
-        if not evaluate_next(found, **rows):
-            break
-    winners[left] = found
+    winners = np.empty(len(X), int)
+    _call(curve, coef, intercept, margin, X=X, guess=guess, winners=winners)
     return winners
 
 
 def _call(
     curve: Curve,
-    n_classes: int,
     coef: Array | None = None,
     intercept: Array | None = None,
-    search: tuple[float, int] = (1.0, 0),
+    margin: float = 1.0,
     **arrays: Array,
 ) -> None:
-    """Call the kernel; `search` has the margin and the number of rows."""
-    names = "scores", "X", "probabilities", "order", "next", "state", "winners"
-    scores, X, p, *rest = (kernels.ready(arrays.get(name)) for name in names)
-    rules = coef, intercept, *curve, MAX_LOG_ODDS, MIN_LOG_ODDS
-    kernels.compiled.couple(*rules, scores, X, p, n_classes, *search, *rest)
+    """Call the kernel with arrays by the names of its arguments."""
+    names = "scores", "X", "probabilities", "guess", "winners"
+    *given, winners = (kernels.ready(arrays.get(name)) for name in names)
+    limits = 1 / np.array([curve.low, curve.high]), MAX_LOG_ODDS, MIN_LOG_ODDS
+    kernels.compiled.couple(coef, intercept, *curve, *limits, *given, margin, winners)

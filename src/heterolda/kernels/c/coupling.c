@@ -14,36 +14,35 @@
    subtracts step[0], and above high adds step[1]. They are limited by most; at a positive
    score they are at least half of their value plus least. */
 typedef struct {
-    const double *offset, *slope; /* of shape (2, n_pairs), and so is step */
-    const double *bend, *low, *high, *step;
+    const double *offset, *slope, *bend, *low, *high, *step;
+    const double *inverse; /* of low and high; of shape (2, n), like offset, slope and step */
+    int64_t n;
     double most, least;
-    double *inverse; /* of low and high, of shape (2, n_pairs) */
 } Posterior;
 
 typedef struct {
     Hyperplanes rules;
     Posterior of;
-    int64_t n_pairs, n_classes;
-    double margin; /* sums in this ratio differ for certain */
+    int64_t n_classes, width; /* numbers in a line of a table, see below */
 } Committee;
 
-/* Memory for a tile, with LANES numbers for each entry. */
-typedef struct {
-    double *x, *odds; /* features; odds of the second class of each pair, or of each class */
-    double *against, *sum, *common, *open; /* of each class: 1 / r, b, c and -d below */
-} Room;
-
-INLINE Four four_log_odds(const Posterior *of, int64_t n_pairs, int64_t p, Four score)
+/* Numbers of four pairs from p on, or four times that of p. */
+INLINE Four of_pairs(const double *values, int64_t p, bool several)
 {
-    Four zero = four(0.0), s = larger(smaller(score, four(of->high[p])), four(of->low[p]));
-    Four bent = scaled(of->bend[p], s);
-    Four no = times(s, shifted(bent, of->slope[p]));
-    Four yes = times(s, shifted(bent, of->slope[n_pairs + p]));
-    Four beyond = larger(scaled(of->inverse[p], score),
-                         scaled(of->inverse[n_pairs + p], score));
+    return several ? load(values + p) : four(values[p]);
+}
+
+INLINE Four four_log_odds(const Posterior *of, int64_t p, bool several, Four score)
+{
+#define OF(name, side) of_pairs(of->name, p + (side) * of->n, several)
+    Four zero = four(0.0), s = larger(smaller(score, OF(high, 0)), OF(low, 0));
+    Four bent = times(OF(bend, 0), s);
+    Four no = times(s, add(bent, OF(slope, 0))), yes = times(s, add(bent, OF(slope, 1)));
+    Four beyond = larger(times(OF(inverse, 0), score), times(OF(inverse, 1), score));
     beyond = doublings(larger(beyond, four(1.0)));
-    no = subtract(shifted(no, -of->offset[p]), scaled(of->step[p], beyond));
-    yes = add(shifted(yes, of->offset[n_pairs + p]), scaled(of->step[n_pairs + p], beyond));
+    no = subtract(subtract(no, OF(offset, 0)), times(OF(step, 0), beyond));
+    yes = add(add(yes, OF(offset, 1)), times(OF(step, 1), beyond));
+#undef OF
     no = smaller(larger(no, four(-of->most)), zero);
     yes = larger(yes, shifted(scaled(0.5, larger(yes, zero)), of->least));
     yes = smaller(yes, four(of->most));
@@ -92,37 +91,38 @@ INLINE void couple_tile(const double *odds, int64_t n_classes, double *q, double
 }
 
 /* Probabilities from scores, or from rows and rules if scores are NULL. */
-WIDE static void couple(const Committee *c, Room w, const double *scores, const double *X,
-                        int64_t n, double *out)
+WIDE static void couple(const Committee *c, const double *scores, const double *X, int64_t n,
+                        double *odds, double *out)
 {
     Four group[2 * GROUP];
-    int64_t rows[LANES], which[GROUP], K = c->n_classes, n_pairs = c->n_pairs;
+    int64_t rows[LANES], which[GROUP], n_pairs = c->of.n, K = c->n_classes;
+    double *sums = odds + n_pairs * LANES, *x = sums + 2 * K * LANES;
     for (int64_t start = 0; start < n; start += LANES) {
         int64_t m = n - start < LANES ? n - start : LANES;
         for (int64_t r = 0; r < LANES; r++)
             rows[r] = start + (r < m ? r : 0);
         if (scores != NULL)
-            fill_lanes(scores, n_pairs, rows, w.odds);
+            fill_lanes(scores, n_pairs, rows, odds);
         else
-            fill_lanes(X, c->rules.d, rows, w.x);
+            fill_lanes(X, c->rules.d, rows, x);
         for (int64_t p = 0; p < n_pairs && scores == NULL; p += GROUP) {
             int64_t q = n_pairs - p < GROUP ? n_pairs - p : GROUP;
             for (int64_t g = 0; g < GROUP; g++)
                 which[g] = p + (g < q ? g : 0);
-            lane_scores(c->rules, which, w.x, group);
-            memcpy(w.odds + p * LANES, group, (size_t)q * LANES * sizeof(double));
+            lane_scores(c->rules, which, x, group);
+            memcpy(odds + p * LANES, group, (size_t)q * LANES * sizeof(double));
         }
         for (int64_t at = 0; at < n_pairs * LANES; at += 4)
-            store(four_log_odds(&c->of, n_pairs, at / LANES, load(w.odds + at)), w.odds + at);
+            store(four_log_odds(&c->of, at / LANES, false, load(odds + at)), odds + at);
         for (int64_t at = 0; at < n_pairs * LANES; at++)
-            w.odds[at] = exp_within_range(w.odds[at]);
-        couple_tile(w.odds, K, w.against, w.sum);
+            odds[at] = exp_within_range(odds[at]);
+        couple_tile(odds, K, sums + K * LANES, sums);
         for (int64_t r = 0; r < m; r++) {
             double total = 0.0, *p = out + (start + r) * K;
             for (int64_t k = 0; k < K; k++)
-                total += w.sum[k * LANES + r];
+                total += sums[k * LANES + r];
             for (int64_t k = 0; k < K; k++)
-                p[k] = w.sum[k * LANES + r] / total;
+                p[k] = sums[k * LANES + r] / total;
         }
     }
 }
@@ -134,195 +134,218 @@ WIDE static void couple(const Committee *c, Room w, const double *scores, const 
    whose rules were evaluated. The r and b_j = sum_k s(x_jk) of these are known. For others,
    take upper bounds: r_j with the sum over k in E only, and b_j = K - 1. With
        c_j = sum of r_k s(x_jk) over k in E,   v = sum of r_k over k not in E,
-   all terms are positive, so S_j lies between A_j = r_j b_j + c_j and A_j + v for j in E, and
-   is at most A_j + v for others. Of the sum of r_k over k not in E, S_i of a class i of E has
-   all but at most d_i = sum of s(x_ki) (1 - s(x_ik)), as it was when i was evaluated, and so
-   S_j - S_i <= A_j - A_i + min(v, d_i). The class i of largest A_i in E is the winner if
-   A_i > m (A_j + min(v, d_i)) + (m - 1) v for all others, with m the margin: S_i > m S_j.
-   Rounding changes sums of positive terms by less than the margin. */
+   all terms are positive, so S_j is at most A_j + v with A_j = r_j b_j + c_j, and at least A_j
+   if j is in E. The class i of largest A_i in E is the winner if A_i > m (A_j + v) for all
+   others, with m the margin, since S_i > m S_j then. Rounding changes sums of positive terms
+   by less than the margin. */
 
-/* Evaluate all rules of a class in a tile. */
-INLINE void evaluate(const Committee *c, Room w, int64_t own)
+/* The rules of a class against all others, side by side: line f of a table has feature f of
+   all, and further lines have their intercepts, the numbers of their curves, and 1 or -1 if
+   the class is the first or the second of the pair, or 0 where there is no other class. */
+enum { CURVE_LINES = 11, LINES = CURVE_LINES + 2 };
+
+static void fill_table(const Committee *c, int64_t own, double *table)
 {
-    Four scores[2 * GROUP], one = four(1.0);
-    int64_t which[GROUP], others[GROUP], K = c->n_classes;
-    int filled = 0;
-    for (int64_t k = 0; k < K; k++) {
-        if (k != own) {
-            int64_t i = k < own ? k : own, j = k < own ? own : k;
-            others[filled] = k;
-            which[filled++] = i * K - i * (i + 1) / 2 + j - i - 1;
-        }
-        if (filled == 0 || (filled < GROUP && k + 1 < K))
-            continue;
-        for (int g = filled; g < GROUP; g++)
-            which[g] = which[0];
-        lane_scores(c->rules, which, w.x, scores);
-        for (int i = 0; i < 2 * filled; i++) {
-            Four x = four_log_odds(&c->of, c->n_pairs, which[i / 2], scores[i]);
-            x = others[i / 2] < own ? subtract(four(0.0), x) : x;
-            store(x, w.odds + others[i / 2] * LANES + i % 2 * 4);
-        }
-        filled = 0;
-    }
-    for (int64_t r = 0; r < LANES; r++)
-        w.odds[own * LANES + r] = 0.0;
-    for (int64_t at = 0; at < K * LANES; at++)
-        w.odds[at] = exp_within_range(w.odds[at]);
-    for (int64_t h = 0; h < LANES; h += 4) {
-        Four zero = four(0.0), a = one, b = zero, d = zero;
-        for (int64_t k = 0; k < K; k++) {
-            int64_t at = k * LANES + h;
-            Four odds = load(w.odds + at), win = over(one, add(one, odds));
-            Four lose = times(odds, win), open = larger(load(w.open + at), zero);
-            if (k == own)
-                continue;
-            a = add(a, odds);
-            b = add(b, win);
-            d = add(d, times(open, times(lose, lose)));
-            odds = times(open, over(one, odds));
-            store(add(load(w.against + at), odds), w.against + at);
-            store(lose, w.odds + at);
-        }
-        store(a, w.against + own * LANES + h);
-        store(b, w.sum + own * LANES + h);
-        store(subtract(zero, d), w.open + own * LANES + h);
-        a = over(one, a);
-        for (int64_t k = 0; k < K; k++) {
-            int64_t at = k * LANES + h;
-            if (k != own)
-                store(add(load(w.common + at), times(a, load(w.odds + at))), w.common + at);
-        }
+    int64_t d = c->rules.d, K = c->n_classes, width = c->width;
+    const Posterior *of = &c->of;
+    const double *lines[] = {
+        c->rules.intercept, of->offset,     of->offset + of->n, of->slope,
+        of->slope + of->n,  of->bend,       of->low,            of->high,
+        of->step,           of->step + of->n, of->inverse,      of->inverse + of->n,
+    };
+    for (int64_t k = 0; k < width; k++) {
+        bool is_other = k != own && k < K;
+        int64_t i = k < own ? k : own, j = k < own ? own : k;
+        int64_t p = is_other ? i * K - i * (i + 1) / 2 + j - i - 1 : 0;
+        for (int64_t f = 0; f < d; f++)
+            table[f * width + k] = c->rules.coef[p * d + f];
+        for (int64_t f = 0; f <= CURVE_LINES; f++)
+            table[(d + f) * width + k] = lines[f][p];
+        table[(d + LINES - 1) * width + k] = !is_other ? 0.0 : k > own ? 1.0 : -1.0;
     }
 }
 
-/* The winner of each row of a tile, or -1, and a class to evaluate next. */
-INLINE void decide(const Committee *c, Room w, double *winner, double *next)
+/* Scores of a row by the rules of a table; true if products may have overflowed. */
+INLINE bool table_scores(const Committee *c, const double *table, const double *row,
+                         double *scores)
 {
-    Four zero = four(0.0), none = four(-1.0), spare = four(c->margin - 1);
-    for (int64_t h = 0; h < LANES; h += 4) {
-        Four low = none, best = none, rival = none, high = none, unseen = none;
-        Four slack = zero, v = zero;
-        for (int64_t k = 0; k < c->n_classes; k++) {
-            int64_t at = k * LANES + h;
-            Four open = load(w.open + at), class = four((double)k);
-            Four r = over(four(1.0), load(w.against + at));
-            Four bound = add(times(r, load(w.sum + at)), load(w.common + at));
-            Four known = if_greater(open, zero, none, bound);
-            Four other = if_greater(open, zero, bound, none);
-            rival = larger(smaller(known, low), rival);
-            best = if_greater(known, low, class, best);
-            slack = if_greater(known, low, subtract(zero, open), slack);
-            low = larger(known, low);
-            v = add(v, times(larger(open, zero), r));
-            unseen = if_greater(other, high, class, unseen);
-            high = larger(other, high);
+    int64_t d = c->rules.d, width = c->width;
+    Four doubt = four(0.0);
+    double in_doubt[4];
+    for (int64_t start = 0; start < width; start += 8) {
+        int64_t k = start + 8 <= width ? start : width - 8;
+        const double *line = table + k;
+        Four s = four(0.0), t = four(0.0);
+        for (int64_t f = 0; f < d; f++, line += width) {
+            s = add(s, scaled(row[f], load(line)));
+            t = add(t, scaled(row[f], load(line + 4)));
         }
-        rival = add(larger(rival, high), smaller(slack, v));
-        rival = add(scaled(c->margin, rival), times(spare, v));
-        store(if_greater(low, rival, best, none), winner + h);
-        store(unseen, next + h);
+        s = add(s, load(line));
+        t = add(t, load(line + 4));
+        store(s, scores + k);
+        store(t, scores + k + 4);
+        s = scaled(ROOM, s);
+        t = scaled(ROOM, t);
+        s = add(subtract(s, s), subtract(t, t)); /* NaN if one is infinite or too large */
+        doubt = add(doubt, s);
+    }
+    store(doubt, in_doubt);
+    return isnan(in_doubt[0] + in_doubt[1] + in_doubt[2] + in_doubt[3]);
+}
+
+/* What is known of the classes: 1 / r, b, c, A, and 1 if not in E. */
+typedef struct {
+    double *against, *sum, *common, *bound, *open;
+    int64_t *seen; /* E, of this size */
+    int64_t n_seen;
+} Known;
+
+INLINE double total(Four a)
+{
+    double part[4];
+    store(a, part);
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* Add a class to E, given scores by its table. */
+INLINE void learn(const Committee *c, const double *table, int64_t own, Known *to, double *odds)
+{
+    int64_t width = c->width;
+    const double *line = table + (c->rules.d + 1) * width, *side = line + CURVE_LINES * width;
+    Posterior of = {line, line + 2 * width, line + 4 * width, line + 5 * width,
+                    line + 6 * width, line + 7 * width, line + 9 * width, width,
+                    c->of.most, c->of.least};
+    Known at = *to;
+    Four one = four(1.0), a = four(0.0), b = a;
+    for (int64_t k = 0; k < width; k += 4)
+        store(times(load(side + k), four_log_odds(&of, k, true, load(odds + k))), odds + k);
+    for (int64_t k = 0; k < width; k++)
+        odds[k] = exp_within_range(odds[k]);
+    for (int64_t k = 0; k < width; k += 4) {
+        Four x = load(odds + k), is_other = times(load(side + k), load(side + k));
+        Four win = times(is_other, over(one, add(one, x))), lose = times(x, win);
+        a = add(a, times(is_other, x));
+        b = add(b, win);
+        Four more = times(load(at.open + k), over(one, x));
+        store(add(load(at.against + k), more), at.against + k);
+        store(lose, odds + k);
+    }
+    at.against[own] = 1 + total(a);
+    at.sum[own] = total(b);
+    at.open[own] = 0.0;
+    to->seen[to->n_seen++] = own;
+    for (int64_t k = 0; k < width; k += 4) {
+        Four r = scaled(1 / at.against[own], load(odds + k));
+        store(add(load(at.common + k), r), at.common + k);
     }
 }
 
-/* Evaluate one class for each row, the next one. Rows are in the order of these classes.
-   Finds winners, or -1 and another class to evaluate next; state has what is known. */
-WIDE static void find_winners(const Committee *c, Room w, const double *X, int64_t n,
-                              const int64_t *order, int64_t *next, double *state,
+/* Whether the winner is known; if not, another class to evaluate. */
+INLINE bool is_decided(Known at, int64_t width, double margin, int64_t *winner, int64_t *next)
+{
+    Four v = four(0.0), highest = v;
+    double low = -1.0, rival = 0.0, part[4];
+    for (int64_t k = 0; k < width; k += 4) {
+        Four r = over(four(1.0), load(at.against + k)), open = load(at.open + k);
+        Four bound = add(times(r, load(at.sum + k)), load(at.common + k));
+        v = add(v, times(open, r));
+        highest = larger(times(open, bound), highest);
+        store(bound, at.bound + k);
+    }
+    store(highest, part);
+    for (int i = 0; i < 4; i++)
+        rival = part[i] > rival ? part[i] : rival;
+    for (*next = 0; *next + 1 < width && at.open[*next] * at.bound[*next] != rival;)
+        *next += 1;
+    for (int64_t i = 0; i < at.n_seen; i++) {
+        double bound = at.bound[at.seen[i]], second = bound > low ? low : bound;
+        *winner = bound > low ? at.seen[i] : *winner;
+        low = bound > low ? bound : low;
+        rival = second > rival ? second : rival;
+    }
+    return low > margin * (rival + total(v));
+}
+
+/* Find winners, or -1 if another class is within the margin, or products may overflow. There
+   are tables of all classes, and one of the guess. */
+WIDE static void find_winners(const Committee *c, const double *tables, const double *X,
+                              int64_t n, double margin, Known at, double *odds,
                               int64_t *winners)
 {
-    int64_t rows[LANES], K = c->n_classes, n_state = 4 * K;
-    double winner[LANES], unseen[LANES];
-    for (int64_t start = 0, m = 0; start < n; start += m) {
-        int64_t own = next[order[start]];
-        for (m = 1; m < LANES && start + m < n && next[order[start + m]] == own;)
-            m++;
-        for (int64_t r = 0; r < LANES; r++)
-            rows[r] = order[start + (r < m ? r : 0)];
-        fill_lanes(X, c->rules.d, rows, w.x);
-        for (int64_t k = 0; k < K * LANES && state == NULL; k++) {
-            w.against[k] = w.open[k] = 1.0;
-            w.sum[k] = (double)(K - 1);
-            w.common[k] = 0.0;
+    int64_t K = c->n_classes, width = c->width, size = (c->rules.d + LINES) * width;
+    for (int64_t r = 0; r < n; r++) {
+        const double *row = X + r * c->rules.d;
+        int64_t winner = 0, next = 0;
+        bool failed = table_scores(c, tables + K * size, row, odds), done = false;
+        for (int64_t k = 1; k < K; k++)
+            next = odds[k] > odds[next] ? k : next;
+        for (int64_t k = 0; k < width; k++) {
+            at.against[k] = 1.0;
+            at.open[k] = k < K ? 1.0 : 0.0;
+            at.sum[k] = (double)(K - 1);
+            at.common[k] = 0.0;
         }
-        if (state != NULL)
-            fill_lanes(state, n_state, rows, w.against);
-        evaluate(c, w, own);
-        decide(c, w, winner, unseen);
-        for (int64_t r = 0; r < m; r++) {
-            winners[rows[r]] = (int64_t)winner[r];
-            next[rows[r]] = unseen[r] < 0 ? 0 : (int64_t)unseen[r];
-            for (int64_t k = 0; k < n_state && state != NULL && winner[r] < 0; k++)
-                state[rows[r] * n_state + k] = w.against[k * LANES + r];
+        for (at.n_seen = 0; at.n_seen < K && !done && !failed;) {
+            failed = table_scores(c, tables + next * size, row, odds);
+            learn(c, tables + next * size, next, &at, odds);
+            done = is_decided(at, width, margin, &winner, &next);
         }
+        winners[r] = done && !failed ? winner : -1;
     }
 }
 
-static bool all_below(const int64_t *index, int64_t n, int64_t limit)
-{
-    for (int64_t k = 0; k < n; k++)
-        if (index[k] < 0 || index[k] >= limit)
-            return false;
-    return true;
-}
-
-/* Probabilities from scores, or from rows and rules; or winners of rows. */
+/* Probabilities from scores, or from rows and rules; or, given a guess, winners of rows. */
 PyObject *py_couple(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     Argument a[] = {
         {"coef", "d", "pd?"}, {"intercept", "d", "p?"}, {"offset", "d", "2p"},
         {"slope", "d", "2p"}, {"bend", "d", "p"}, {"low", "d", "p"}, {"high", "d", "p"},
-        {"step", "d", "2p"}, {"most", "d"}, {"least", "d"}, {"scores", "d", "np?"},
-        {"X", "d", "nd?"}, {"probabilities", "d!", "nk?"}, {"n_classes", "l"},
-        {"margin", "d"}, {"n_open", "l"}, {"order", "l", "n?"}, {"next", "l!", "n?"},
-        {"state", "d!", "n4c?"}, {"winners", "l!", "n?"},
+        {"step", "d", "2p"}, {"inverse", "d", "2p"}, {"most", "d"}, {"least", "d"},
+        {"scores", "d", "np?"}, {"X", "d", "nd?"}, {"probabilities", "d!", "nk?"},
+        {"guess", "d", "ek?"}, {"margin", "d"}, {"winners", "l!", "n?"},
     };
     Sizes size;
     (void)self;
     if (!take_arguments(args, n_args, a, COUNT(a), size))
         return NULL;
-    const double *scores = a[10].data, *X = a[11].data;
-    int64_t n = SIZE('n'), n_pairs = SIZE('p'), K = a[13].integer, d = X ? SIZE('d') : 0;
-    int64_t *order = a[16].data, *next = a[17].data, *winners = a[19].data;
-    bool has_rules = X != NULL && a[0].data != NULL && a[1].data != NULL;
-    if ((scores == NULL || winners != NULL) && !has_rules)
+    const double *scores = a[11].data, *X = a[12].data, *guess = a[14].data;
+    int64_t n = SIZE('n'), n_pairs = SIZE('p'), K = SIZE('k'), d = X ? SIZE('d') : 0;
+    int64_t width = K < 8 ? 8 : (K + 3) / 4 * 4, table = (d + LINES) * width;
+    if ((scores == NULL || guess != NULL) && !(X && a[0].data && a[1].data))
         PyErr_SetString(PyExc_ValueError, "scores, or rows and rules are needed");
-    else if (winners == NULL ? a[12].data == NULL
-                             : !order || !next || (a[18].data && SIZE('c') != K) ||
-                                   !all_below(order, n, n) || !all_below(next, n, K))
-        PyErr_SetString(PyExc_ValueError, "probabilities, or order, next and state are needed");
-    else if (K < 2 || K > ((int64_t)1 << 30) || n_pairs != K * (K - 1) / 2 ||
-             (a[12].data != NULL && SIZE('k') != K))
+    else if (guess ? SIZE('e') != d + 1 || a[16].data == NULL : a[13].data == NULL)
+        PyErr_SetString(PyExc_ValueError, "probabilities, or a guess and winners are needed");
+    else if (K < 2 || K > ((int64_t)1 << 30) || n_pairs != K * (K - 1) / 2)
         PyErr_SetString(PyExc_ValueError, "one rule is needed for each pair of classes");
-    else if (!(a[8].number > 0 && a[8].number <= 700))
+    else if (!(a[9].number > 0 && a[9].number <= 700))
         PyErr_SetString(PyExc_ValueError, "log-odds must be kept within 700");
     else {
-        size_t n_odds = (size_t)(n_pairs > K ? n_pairs : K) * LANES, n_sums = (size_t)K * LANES;
-        size_t n_work = 2 * (size_t)n_pairs + n_odds + 4 * n_sums + (size_t)d * LANES;
-        double *work = malloc(n_work * sizeof(double));
+        double *work = calloc(guess ? (size_t)((K + 1) * table + 7 * width)
+                                    : (size_t)((n_pairs + 2 * K + d) * LANES), sizeof(double));
+        Committee c = {
+            {a[0].data, a[1].data, d},
+            {a[2].data, a[3].data, a[4].data, a[5].data, a[6].data, a[7].data, a[8].data,
+             n_pairs, a[9].number, a[10].number},
+            K, width,
+        };
         if (work == NULL) {
             PyErr_NoMemory();
             return give_back(a, COUNT(a));
         }
-        double *odds = work + 2 * n_pairs, *sums = odds + n_odds;
-        Room w = {sums + 4 * n_sums, odds, sums, sums + n_sums, sums + 2 * n_sums,
-                  sums + 3 * n_sums};
-        Committee c = {
-            {a[0].data, a[1].data, d},
-            {a[2].data, a[3].data, a[4].data, a[5].data, a[6].data, a[7].data, a[8].number,
-             a[9].number, work},
-            n_pairs, K, a[14].number,
-        };
-        for (int64_t p = 0; p < n_pairs; p++) {
-            work[p] = 1 / c.of.low[p];
-            work[n_pairs + p] = 1 / c.of.high[p];
-        }
         Py_BEGIN_ALLOW_THREADS
-        if (winners == NULL)
-            couple(&c, w, scores, X, n, a[12].data);
-        else
-            find_winners(&c, w, X, a[15].integer < n ? a[15].integer : n, order, next,
-                         a[18].data, winners);
+        if (guess == NULL)
+            couple(&c, scores, X, n, work, a[13].data);
+        else {
+            double *last = work + K * table, *of[7];
+            for (int64_t k = 0; k < K; k++)
+                fill_table(&c, k, work + k * table);
+            for (int64_t f = 0; f <= d; f++)
+                memcpy(last + f * width, guess + f * K, (size_t)K * sizeof(double));
+            for (int i = 0; i < 7; i++)
+                of[i] = last + table + i * width;
+            Known at = {of[0], of[1], of[2], of[3], of[4], (int64_t *)of[5], 0};
+            find_winners(&c, work, X, n, a[15].number, at, of[6], a[16].data);
+        }
         Py_END_ALLOW_THREADS
         free(work);
     }
