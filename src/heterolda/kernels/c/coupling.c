@@ -241,11 +241,12 @@ INLINE void learn(const Committee *c, const double *table, int64_t own, Known *t
 }
 
 /* Whether the winner is known; if not, another class to evaluate. */
-INLINE bool is_decided(Known at, int64_t width, double margin, int64_t *winner, int64_t *next)
+INLINE bool is_decided(const Committee *c, Known at, double margin, int64_t *winner,
+                       int64_t *next)
 {
     Four v = four(0.0), highest = v;
     double low = -1.0, rival = 0.0, part[4];
-    for (int64_t k = 0; k < width; k += 4) {
+    for (int64_t k = 0; k < c->width; k += 4) {
         Four r = over(four(1.0), load(at.against + k)), open = load(at.open + k);
         Four bound = add(times(r, load(at.sum + k)), load(at.common + k));
         v = add(v, times(open, r));
@@ -255,7 +256,7 @@ INLINE bool is_decided(Known at, int64_t width, double margin, int64_t *winner, 
     store(highest, part);
     for (int i = 0; i < 4; i++)
         rival = part[i] > rival ? part[i] : rival;
-    for (*next = 0; *next + 1 < width && at.open[*next] * at.bound[*next] != rival;)
+    for (*next = 0; *next + 1 < c->n_classes && at.open[*next] * at.bound[*next] != rival;)
         *next += 1;
     for (int64_t i = 0; i < at.n_seen; i++) {
         double bound = at.bound[at.seen[i]], second = bound > low ? low : bound;
@@ -288,7 +289,7 @@ WIDE static void find_winners(const Committee *c, const double *tables, const do
         for (at.n_seen = 0; at.n_seen < K && !done && !failed;) {
             failed = table_scores(c, tables + next * size, row, odds);
             learn(c, tables + next * size, next, &at, odds);
-            done = is_decided(at, width, margin, &winner, &next);
+            done = is_decided(c, at, margin, &winner, &next);
         }
         winners[r] = done && !failed ? winner : -1;
     }
