@@ -160,7 +160,7 @@ def test_stages_are_printed(four, capsys):
     SmoothedLinearDiscriminant(verbose=1).fit(*four)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "estimating powers of the features"
-    assert lines[-1] == "fitting log-odds to left-out rows"
+    assert lines[-1] == "fitting pair 1 of 6"
 
 
 def test_features_stay_as_they_are_where_more_of_them_vary_than_there_are_rows(rng):

@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 
 from heterolda.search import smoothed
 from heterolda.search.algorithm2 import paper_search
-from heterolda.search.left_out_scores import line_of
 from heterolda.search.smoothed import (
     RIDGE,
     ClassRows,
@@ -128,9 +127,9 @@ def test_ridge_rules_are_logistic_regression_and_left_out_rows_are_left_out(
     X, y = two_classes(rng, 60, 6)
     X, order = X * [1, 10, 0.1, 1, 1, 1], np.argsort(y, kind="stable")
     rows, units = classes_of(X, y), X.std(axis=0)
-    share = np.full(60, 1 / 60)
-    plane, left_out = rows._ridge(0, X[order], share, leave_out=True)
+    plane, scored, draws = rows._ridge(np.array([0, 1]), 30, np.full(60, 1 / 60))
     trained = X[order] @ plane[:-1] + plane[-1]
+    assert_allclose(scored, trained)
 
     def scores(keep, at):
         # Its penalty is half a square, and its losses are summed.
@@ -142,7 +141,7 @@ def test_ridge_rules_are_logistic_regression_and_left_out_rows_are_left_out(
     size = np.abs(expected).mean()
     assert_allclose(trained, expected / size, atol=1e-4)
     expected = [scores(np.delete(every, k), [k])[0] for k in order]
-    assert_allclose(left_out, np.array(expected) / size, atol=0.05)
+    assert_allclose(scored + draws, np.array(expected) / size, atol=0.05)
 
 
 @pytest.mark.parametrize("d", [8, 12])
@@ -170,28 +169,19 @@ def test_widths_and_weights_follow_the_number_of_rows_per_coefficient(rng):
     assert_allclose(crowd, 4 / (4 * 50 * 50 / 100))
     assert_allclose(widths_of(crowd), 1.75 * np.sqrt(0.04))
     assert_allclose(widths_of(np.array([1e-9, 9.0])), [0.03, 0.85])
-    weights = ridge_weights_of(np.array([0.03, 0.0388, 0.06, 0.1225, 7]))
-    assert_allclose(weights, [0, 0.05016, 0.11995, 0.5, 0.5], atol=1e-4)
+    weights = ridge_weights_of(np.array([0.03, 0.0401, 0.06, 0.1225, 7]))
+    assert_allclose(weights, [0, 0.05358, 0.11995, 0.5, 0.5], atol=1e-4)
 
 
-def test_the_line_of_scores_is_a_logistic_regression_of_platts_labels(rng):
-    for apart, scale in ((0, 1), (2, 100), (-3, 1e-3), (1e4, 1)):
-        y = rng.random(200) < 0.3
-        scores = scale * (rng.normal(size=200) + apart * y)
-        weight = rng.uniform(0.5, 1.5, 200)
-        total = weight[y].sum(), weight[~y].sum()
-        label = np.where(y, (total[0] + 1) / (total[0] + 2), 1 / (total[1] + 2))
-        x, size = np.append(scores, scores)[:, None], np.abs(scores).mean()
-        model = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000)
-        shares = np.append(weight * label, weight * (1 - label))
-        model.fit(x / size, np.repeat([1, 0], 200), sample_weight=shares)
-        offset, slope = line_of(scores, y, weight)
-        expected = model.predict_log_proba(x[:200] / size)
-        z = offset + slope * scores
-        actual = np.column_stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)])
-        loss = [
-            -weight @ (label * p[:, 1] + (1 - label) * p[:, 0])
-            for p in (actual, expected)
-        ]
-        assert loss[0] <= loss[1] * (1 + 1e-3)
-    assert line_of(np.ones(9), np.arange(9) < 4, np.ones(9)) == (0, 0)
+def test_likelihoods_are_those_of_logistic_regressions_of_scores(rng):
+    X, y = two_classes(rng, 200, 3)
+    for weights in (None, rng.integers(1, 4, 200).astype(float)):
+        result = fit(X, y, 0.3, weights=weights, leave_out=True)
+        line = LogisticRegression(C=np.inf).fit(
+            result.scores[:, None], result.second, sample_weight=result.weight
+        )
+        log_p = line.predict_log_proba(result.scores[:, None])
+        expected = result.weight @ np.where(result.second, log_p[:, 1], log_p[:, 0])
+        assert_allclose(result.log_likelihood, expected, rtol=0.02)
+    separated = fit(X + 1e3 * y[:, None], y, 0.3)
+    assert -20 < separated.log_likelihood < 0

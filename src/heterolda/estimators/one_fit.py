@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,16 +14,16 @@ from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.draws import sample_of
 from heterolda.kernels.coupling import Curve
-from heterolda.search.left_out_scores import log_likelihood
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import (
+    MANY_ROWS,
     ClassRows,
     PairFit,
     crowding,
     ridge_weights_of,
     widths_of,
 )
-from heterolda.solvers.rules import Rules, Status
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
@@ -35,16 +35,10 @@ Powers = PowerTransformation | None  # None leaves features as they are
 # With more rows of a class per coefficient, a sample takes part in descent: the width
 # is then the smallest.
 _MAX_ROWS = 2500
-# With fewer coefficients per effective row, scores of training rows serve as they are.
-_MANY_ROWS = 0.04
-# With more, the optimum of two classes is left out in closed form.
-_FEW_ROWS = 0.125
 # Maximum number of pairs that decide between transformations.
 _MAX_PAIRS = 20
 _SHOWN = 500  # pairs between reports of progress
 _MIN_WIDTH = 1e-12  # smaller ones change nothing, but underflow
-# Means of scores that differ less, in deviations, differ by rounding.
-_NO_DISTANCE = 1e-9
 # Nodes and weights of the Gauss-Hermite quadrature of a smoothed score.
 _NODES, _SHARES = np.sqrt([3.0, 0.0, 3.0]) * [-1, 0, 1], np.array([1.0, 4.0, 1.0]) / 6
 
@@ -56,9 +50,7 @@ class OneFit:
     powers: Powers
     problem: PairProblem
     span: Span | None
-    rows: Rows  # that take part in descent, in the coordinates of the problem
-    optimum: Rules
-    classes: ClassRows
+    classes: ClassRows  # rows that take part in descent
     widths: Array
     ridge_weights: Array
     crowding: Array  # coefficients per effective row
@@ -92,9 +84,10 @@ class OneFit:
             rows = rows.take(
                 sample_of(rows.codes, _MAX_ROWS * (problem.stats.rank + 1))
             )
-        deviations = np.sqrt(problem.stats.squares.sum(axis=0))
-        units = deviations / np.sqrt(moments.weights.sum())
-        units[deviations == 0] = 1.0
+        # The coordinates of a span have the units of standardized features.
+        variances = problem.stats.squares.sum(axis=0) / moments.weights.sum()
+        units = np.sqrt(variances) if span is None else np.ones(len(variances))
+        units[units == 0] = 1.0
         classes = ClassRows.of(rows, moments, optimum, units)
         crowd = crowding(moments, classes.basis.shape[1])
         if width is None:
@@ -102,8 +95,7 @@ class OneFit:
         else:
             widths = np.full(len(crowd), max(float(width), _MIN_WIDTH))
             ridge = np.zeros(len(crowd))
-        parts = rows, optimum, classes, widths, ridge, crowd, show
-        return cls(powers, problem, span, *parts)
+        return cls(powers, problem, span, classes, widths, ridge, crowd, show)
 
     @property
     def n_pairs(self) -> int:
@@ -113,19 +105,13 @@ class OneFit:
     @property
     def has_few_rows(self) -> bool:
         """Return whether rows are so few that powers may do harm."""
-        return bool(np.median(self.crowding) > _MANY_ROWS)
+        return bool(np.median(self.crowding) > MANY_ROWS)
 
-    def pair(self, pair: int) -> PairFit:
+    def _fit(self, pair: int) -> PairFit:
         """Return the rule of a pair."""
-        if pair not in self._fits:
-            self._fits[pair] = self.classes.fit(
-                pair,
-                self.widths[pair],
-                self.ridge_weights[pair],
-                leave_out=bool(self.crowding[pair] > _MANY_ROWS),
-                gaussian=self._gaussian_scores,
-            )
-        return self._fits[pair]
+        parts = pair, self.widths[pair], self.ridge_weights[pair]
+        leave_out = bool(self.crowding[pair] > MANY_ROWS)
+        return self.classes.fit(*parts, leave_out=leave_out)
 
     @cached_property
     def evidence(self) -> float:
@@ -134,91 +120,56 @@ class OneFit:
         Each row is in one pair less than there are classes.
         """
         pairs = np.linspace(0, self.n_pairs - 1, min(self.n_pairs, _MAX_PAIRS))
-        return sum(
-            log_likelihood(self.pair(pair).scores, *self.classes.pair_weights(pair)[:2])
-            for pair in pairs.astype(int).tolist()
-        )
+        for pair in pairs.astype(int).tolist():
+            self._fits[pair] = self._fit(pair)
+        return sum(fit.log_likelihood for fit in self._fits.values())
 
-    @cached_property
-    def rules(self) -> Rules:
-        """Return the rules for transformed features, with the moments of scores."""
-        fits = []
-        for pair in range(self.n_pairs):
-            if pair % _SHOWN == 0:
-                self.show(f"descending, pair {pair + 1} of {self.n_pairs}")
-            fits.append(self.pair(pair))
-        planes, error, n_iter = (
-            np.array([getattr(fit, name) for fit in fits])
-            for name in ("plane", "error", "n_iter")
-        )
+    def solve(self) -> tuple[Rules, Array, Curve]:
+        """Return the rules for transformed features, left-out errors, and log-odds.
+
+        Left-out errors are shares of left-out rows on the wrong side of each rule.
+        Log-odds are fitted to smoothed scores of left-out rows.
+        """
+        records = []
+
+        def smoothed_scores() -> Iterator[tuple[Array, Mask, Array, Array]]:
+            """Yield scores pair by pair, so that one pair has its rows in memory."""
+            for pair in range(self.n_pairs):
+                if pair % _SHOWN == 0:
+                    self.show(f"fitting pair {pair + 1} of {self.n_pairs}")
+                fit = self._fits.pop(pair, None) or self._fit(pair)
+                wrong = fit.shares @ ((fit.scores > 0) != fit.second)
+                records.append((fit.plane, fit.error, fit.n_iter, wrong))
+                nodes = _smoothed(fit, self.widths[pair])
+                second, weight = np.tile(fit.second, 3), np.outer(_SHARES, fit.weight)
+                yield nodes.ravel(), second, weight.ravel(), fit.factors
+
+        curve = fitted_log_odds(smoothed_scores())
+        planes, error, n_iter, left_out = map(np.array, zip(*records, strict=True))
         coef, intercept = planes[:, :-1].copy(), planes[:, -1].copy()
         # Of pairs that no feature separates, the log-odds are those of the priors.
+        trivial = ~coef.any(axis=1)
         first, second = np.log(self.problem.moments.pair_priors).T
-        intercept = np.where(coef.any(axis=1), intercept, second - first)
-        rules = scored_rules(self.rows, coef, intercept, error, n_iter)
-        gap = np.where(self.widths == 1, self.optimum.gap, np.nan)
-        rules = replace(rules, gap=gap)
-        if self.span is None:
-            return rules
-        coef, intercept = self.span.rules(coef, intercept)
-        return replace(rules, coef=coef, intercept=intercept)
-
-    @property
-    def left_out_error(self) -> Array:
-        """Return the share of left-out rows on the wrong side of each rule."""
-        errors = np.empty(self.n_pairs)
-        for pair in range(self.n_pairs):
-            second, weight, factors = self.classes.pair_weights(pair)
-            wrong = (self.pair(pair).scores > 0) != second
-            weight = weight * factors[second.astype(np.intp)]
-            errors[pair] = np.average(wrong, weights=weight)
-        return errors
-
-    def log_odds(self) -> Curve:
-        """Return log-odds of all pairs, fitted to smoothed scores of left-out rows."""
-        self.show("fitting log-odds to left-out rows")
-        curve = fitted_log_odds(map(self._smoothed, range(self.n_pairs)))
-        trivial = ~self.rules.coef.any(axis=1)
+        intercept = np.where(trivial, second - first, intercept)
         offset = np.where(trivial, 0.0, curve.offset)
-        return sided_log_odds(offset, np.where(trivial, 1.0, curve.slope))
+        curve = sided_log_odds(offset, np.where(trivial, 1.0, curve.slope))
+        rules = scored_rules(self.classes.rows, coef, intercept, error, n_iter)
+        gap = np.where(self.widths == 1, self.classes.optimum.gap, np.nan)
+        if self.span is not None:
+            coef, intercept = self.span.rules(coef, intercept)
+        return replace(rules, coef=coef, intercept=intercept, gap=gap), left_out, curve
 
-    @cached_property
-    def _gaussian_scores(self) -> Array | None:
-        """Return scores of the optimum of two classes, without each row in turn.
 
-        None if there are many rows or more classes, or a class cannot do without a row.
-        """
-        chosen = (self.crowding > _FEW_ROWS) & self.optimum.coef.any(axis=1)
-        chosen &= self.optimum.status != Status.SEPARABLE
-        if self.n_pairs > 1 or not chosen.all():
-            return None
-        left_out, parts = self.problem.left_out(self.rows), np.ones((1, 2), bool)
-        distance = abs(float(np.diff(self.optimum.means[0])[0]))
-        if distance <= _NO_DISTANCE * self.optimum.deviations.max():
-            return None
-        scores = [
-            np.nan_to_num(part.score[0] * np.sqrt(distance / part.distance[0]))
-            for part in left_out.of_arcs(self.optimum, parts)
-        ]
-        joined = np.concatenate(scores)
-        return joined if len(joined) == len(self.rows.codes) else None
-
-    def _smoothed(self, pair: int) -> tuple[Array, Mask, Array, Array]:
-        """Return nodes of smoothed scores of a pair, as `fitted_log_odds` needs them.
-
-        Each score becomes a Gaussian, as the rows do.
-        """
-        h, scores = self.widths[pair], self.pair(pair).scores
-        second, weight, factors = self.classes.pair_weights(pair)
-        nodes = np.empty((len(_NODES), len(scores)))
-        for part in (second, ~second):
-            s = scores[part]
-            mean = np.average(s, weights=weight[part])
-            deviation = np.sqrt(np.average((s - mean) ** 2, weights=weight[part]))
-            center = mean + np.sqrt((1 - h) * (1 + h)) * (s - mean)
-            nodes[:, part] = center + _NODES[:, None] * (h * deviation)
-        weights = _SHARES[:, None] * weight
-        return nodes.ravel(), np.tile(second, len(_NODES)), weights.ravel(), factors
+def _smoothed(fit: PairFit, h: float) -> Array:
+    """Return nodes of scores, each of which becomes a Gaussian, as the rows do."""
+    nodes = np.empty((len(_NODES), len(fit.scores)))
+    for part in (fit.second, ~fit.second):
+        s, share = fit.scores[part], fit.weight[part] / fit.weight[part].sum()
+        mean = share @ s
+        deviation = np.sqrt(share @ (s - mean) ** 2)
+        center = mean + np.sqrt((1 - h) * (1 + h)) * (s - mean)
+        nodes[:, part] = center + _NODES[:, None] * (h * deviation)
+    return nodes
 
 
 def powers_of(rows: Rows) -> Powers:

@@ -12,19 +12,30 @@ is that of the two Gaussians for h = 1, whose global minimum the solvers certify
 tends to the share of training errors for h -> 0, the objective of Algorithm 2. The rule
 of a width is found by descent from those of larger widths. Where rows are few, it is
 averaged with a logistic rule that has a ridge penalty.
+
+Scores of rows by rules fitted without them follow from one Newton step of the logistic
+rule. At its minimum, the Hessian is H = sum_j w_j x_j x_j' + P, with the curvatures
+w_j of the losses and the penalty P. Row j, with the derivative g_j of its loss by its
+score, draws that score by about
+
+    -L_j g_j / (1 - w_j L_j),   L_j = x_j'H^-1 x_j,
+
+and that of the smoothed rule by as much, if mean sizes of scores are one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.special import expit
 
-from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
-from heterolda.search.left_out_scores import left_out_of_ridge, left_out_of_smoothed
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
@@ -33,22 +44,47 @@ from heterolda.statistics.rows import Rows
 _PATH, _FACTOR = (0.5, 0.25, 0.12, 0.06, 0.03, 0.01), 1.3
 # Width for a number of coefficients per effective row.
 _SCALE, _MIN_WIDTH, _MAX_WIDTH = 1.75, 0.03, 0.85
+# With fewer coefficients per effective row, rules are not averaged, and scores of
+# training rows serve.
+MANY_ROWS = 0.04
 # Penalty of logistic rules; their largest weight, from this many coefficients per
-# effective row on, and the weight below which they are left out.
-RIDGE, _MAX_WEIGHT, _ENOUGH, _MIN_WEIGHT = 2.0, 0.5, 0.1225, 0.05
+# effective row on.
+RIDGE, _MAX_WEIGHT, _ENOUGH = 2.0, 0.5, 0.1225
 # Maximum number of steps for a width, and of a logistic rule.
 _MAX_ITER, _MAX_ITER_RIDGE = 20, 100
-# Added to the variances of a class, in units of the mean covariance.
+# Added to the variances of a class, in units of the mean covariance, and to the
+# diagonal of a Hessian, relative to its trace.
 _SMALL = 1e-9
+# Largest share w L of a row in its own score.
+_MAX_SHARE = 0.98
+_TINY = float(np.finfo(float).tiny)
 
 
 class PairFit(NamedTuple):
-    """The rule of a pair; a positive score means its second class."""
+    """The rule of a pair, and its rows, beginning with those of the first class."""
 
-    plane: Array  # normal and offset of its hyperplane
+    plane: Array  # normal and offset; a positive score means the second class
     error: float  # smoothed error
     n_iter: int
-    scores: Array  # of the rows, beginning with the first class, by rules without them
+    scores: Array  # of the rows, by rules without them if they are left out
+    second: Mask  # rows of the second class
+    weight: Array  # frequencies of the rows
+    factors: Array  # of both classes, by which frequencies give the priors
+
+    @property
+    def shares(self) -> Array:
+        """Return the share of each row in the error."""
+        return _shares(self.second, self.weight, self.factors)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Return the log-likelihood of the rows by the best line in their scores."""
+        total = float(self.weight.sum())
+        n_first = int(np.count_nonzero(~self.second))
+        rows = PairRows(self.scores[None], n_first, self.weight / total)
+        penalty = np.array([1 / total])  # keeps the line of separable scores finite
+        _, (loss,), _ = smoothed_path(rows, penalty, np.zeros(2), max_iter=_MAX_ITER)
+        return -total * float(loss)
 
 
 def crowding(moments: Moments, rank: int) -> Array:
@@ -69,22 +105,22 @@ def widths_of(crowd: Array) -> Array:
 def ridge_weights_of(crowd: Array) -> Array:
     """Return the weight of the ridge rule of each pair."""
     weight = _MAX_WEIGHT * np.minimum(1.0, crowd / _ENOUGH) ** 2
-    return np.where(weight > _MIN_WEIGHT, weight, 0.0)
+    return np.where(crowd > MANY_ROWS, weight, 0.0)
 
 
 @dataclass(frozen=True)
 class ClassRows:
     """Rows of all classes, for fits of pairs."""
 
-    moments: Moments
-    priors: Array  # of the classes of each pair, (n_pairs, 2)
-    optimum: Rules  # for width 1
-    X: list[Array]  # rows of each class, in the coordinates of the moments
+    rows: Rows  # dense, in the coordinates of the moments, sorted by class
+    X: list[Array]  # of each class, views of the rows
     weights: list[Array]  # frequencies of these rows
+    moments: Moments
+    priors: Array  # of the classes of each pair
+    optimum: Rules  # for width 1
     units: Array  # of the features, for ridge penalties
     basis: Array  # of coordinates in which the mean covariance is the identity
     inverse: Array
-    Z: list[Array]  # rows in these coordinates, centered on the means of their class
     S: Array  # covariances in these coordinates
 
     @classmethod
@@ -92,68 +128,49 @@ class ClassRows:
         cls, rows: Rows, moments: Moments, optimum: Rules, units: Array
     ) -> ClassRows:
         """Prepare rows that are dense and in the coordinates of the moments."""
-        classes = [rows.of_class(k) for k in range(len(moments.means))]
-        weights = [part.frequencies for part in classes]
+        order, bounds = rows.by_class
+        rows = rows.take(order)
+        rows = replace(rows, X=rows.X.astype(np.float64, copy=False))
+        X, weights = (
+            [values[start:end] for start, end in pairwise(bounds)]
+            for values in (rows.X, rows.frequencies)
+        )
         basis, inverse = _whitening(moments.covariances)
         S = basis.T @ moments.covariances @ basis + _SMALL * np.eye(basis.shape[1])
-        X = [part.X for part in classes]
-        Z = [(x - m) @ basis for x, m in zip(X, moments.means, strict=True)]
-        priors = moments.pair_priors
-        return cls(moments, priors, optimum, X, weights, units, basis, inverse, Z, S)
+        parts = rows, X, weights, moments, moments.pair_priors
+        return cls(*parts, optimum, units, basis, inverse, S)
 
-    def pair_weights(self, pair: int) -> tuple[Mask, Array, Array]:
-        """Return which rows of a pair are of its second class, and their frequencies.
-
-        Also return the factors of both classes by which frequencies give the priors.
-        """
-        i, j = self.moments.pairs[pair]
-        second = np.repeat([False, True], [len(self.weights[i]), len(self.weights[j])])
-        totals = np.array([self.weights[k].sum() for k in (i, j)])
-        factors: Array = self.priors[pair] * totals.sum() / totals
-        return second, np.concatenate([self.weights[i], self.weights[j]]), factors
-
-    def fit(
-        self,
-        pair: int,
-        width: float,
-        ridge: float,
-        *,
-        leave_out: bool,
-        gaussian: Array | None = None,
-    ) -> PairFit:
+    def fit(self, pair: int, width: float, ridge: float, *, leave_out: bool) -> PairFit:
         """Return the rule of a pair, with the weight `ridge` of its ridge rule.
 
-        With `leave_out`, scores are by rules without the row: if `gaussian` has such
-        scores of the optimum, those of the smoothed rule change as much.
+        With `leave_out`, scores are by rules without the row.
         """
-        i, j = self.moments.pairs[pair]
-        X = np.concatenate([self.X[i], self.X[j]])
-        second, weight, factors = self.pair_weights(pair)
-        share = weight * factors[second.astype(np.intp)] / weight.sum()
-        n_first = len(self.weights[i])
-        columns = np.concatenate([self.Z[i], self.Z[j]]).T.copy()
-        c = (self.moments.means[i] - self.moments.means[j]) @ self.basis
-        rows = PairRows(columns, n_first, share, (c, self.S[i], self.S[j]))
+        classes, means = self.moments.pairs[pair], self.moments.means
+        weights = [self.weights[k] for k in classes]
+        n_first, weight = len(weights[0]), np.concatenate(weights)
+        second = np.arange(len(weight)) >= n_first
+        totals = np.array([part.sum() for part in weights])
+        factors = self.priors[pair] * totals.sum() / totals
+        share = _shares(second, weight, factors)
+        columns = self._columns(classes, self.basis, means[classes])
+        c = (means[classes[0]] - means[classes[1]]) @ self.basis
+        rows = PairRows(columns, n_first, share, (c, *self.S[classes]))
         plane, n_iter = self._smoothed(pair, width, rows)
-        scores = X @ plane[:-1] + plane[-1]
+        parts = [self.X[k] @ plane[:-1] for k in classes]
+        scores = np.concatenate(parts) + plane[-1]
         size = _size(scores, share)
         plane, scores = plane / size, scores / size
-        if leave_out and gaussian is not None:
-            trained = X @ self.optimum.coef[pair] + self.optimum.intercept[pair]
-            scores += (gaussian - trained) / _size(trained, share)
-        elif leave_out:
-            scores = left_out_of_smoothed(scores, rows, width, weight)
-        if ridge:
-            logistic = self._ridge(pair, X, share, leave_out=leave_out)
-            plane = (1 - ridge) * plane + ridge * logistic[0]
-            scores = (1 - ridge) * scores + ridge * logistic[1]
+        if ridge or leave_out:
+            logistic, trained, draws = self._ridge(classes, n_first, share)
+            plane = (1 - ridge) * plane + ridge * logistic
+            scores = (1 - ridge) * scores + ridge * trained + leave_out * draws
         error = float(self.optimum.error[pair])
         v = self._whitened(pair, plane)
         is_separable = self.optimum.status[pair] == Status.SEPARABLE
         if width < 1 and v[:-1].any() and not is_separable:
             _, (log_error,), _ = smoothed_path(rows, np.array([width]), v, max_iter=0)
             error = float(np.exp(log_error))
-        return PairFit(plane, error, n_iter, scores)
+        return PairFit(plane, error, n_iter, scores, second, weight, factors)
 
     def _smoothed(self, pair: int, width: float, rows: PairRows) -> tuple[Array, int]:
         """Return the minimum of the smoothed error, and the number of steps.
@@ -177,28 +194,34 @@ class ClassRows:
         return np.append(-w, w0 + w @ self._middle(pair)), int(n_iter.sum())
 
     def _ridge(
-        self, pair: int, X: Array, share: Array, *, leave_out: bool
-    ) -> tuple[Array, Array]:
-        """Return the logistic rule with a ridge penalty, and the scores of its rows.
+        self, classes: Index, n_first: int, share: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the logistic rule with a ridge penalty, scores of its rows, and draws.
 
         The penalty is the sum of squared coefficients of features in `units`, times
-        `RIDGE`, divided by the total weight of the pair.
+        `RIDGE`, divided by the total weight of the pair. Each row draws its own score.
         """
-        classes = self.moments.pairs[pair]
         origin = self.moments.means.mean(axis=0)
-        columns = ((X - origin) / self.units).T.copy()
+        columns = self._columns(classes, np.diag(1 / self.units), [origin] * 2)
         # A feature that is constant in both classes has coefficient zero.
         columns[(columns == columns[:, :1]).all(axis=1)] = 0.0
-        rows = PairRows(columns, len(self.weights[classes[0]]), share)
+        rows = PairRows(columns, n_first, share)
         penalty = RIDGE / self.moments.weights[classes].sum()
         start, penalties = np.zeros(len(columns) + 1), np.array([penalty])
         (v,), *_ = smoothed_path(rows, penalties, start, max_iter=_MAX_ITER_RIDGE)
         scores = v[-1] - v[:-1] @ columns
-        size = _size(scores, share)
-        if leave_out:
-            scores = left_out_of_ridge(scores, rows, penalty)
-        w = v[:-1] / self.units
-        return np.append(-w, v[-1] + w @ origin) / size, scores / size
+        size, w = _size(scores, share), v[:-1] / self.units
+        plane = np.append(-w, v[-1] + w @ origin) / size
+        return plane, scores / size, _draws(rows, penalty, scores) / size
+
+    def _columns(self, classes: Index, basis: Array, origins: Any) -> Array:
+        """Return coordinates of the rows of classes in a basis, as columns."""
+        n_first, n_second = (len(self.X[k]) for k in classes)
+        columns = np.empty((basis.shape[1], n_first + n_second))
+        places = slice(n_first), slice(n_first, None)
+        for place, k, origin in zip(places, classes, origins, strict=True):
+            columns[:, place] = basis.T @ (self.X[k] - origin).T
+        return columns
 
     def _middle(self, pair: int) -> Array:
         """Return the point between the means of a pair."""
@@ -210,6 +233,29 @@ class ClassRows:
         """Return a rule (u, w0) in whitened coordinates."""
         coef, intercept = plane[:-1], plane[-1]
         return np.append(-self.inverse @ coef, intercept + coef @ self._middle(pair))
+
+
+def _draws(rows: PairRows, penalty: float, scores: Array) -> Array:
+    """Return how far the scores of rows by a ridge rule move without them."""
+    r, n = rows.columns.shape
+    weight, p = n * rows.share, expit(scores)
+    w = weight * p * (1 - p)
+    points = np.vstack([rows.columns, np.ones(n)])
+    H = (points * w) @ points.T
+    H.flat[: r * (r + 2) : r + 2] += 2 * penalty * n
+    H.flat[:: r + 2] += _SMALL * np.trace(H) + _TINY
+    root, _ = dpotrf(H, lower=True, overwrite_a=True)
+    inner, _ = dtrtrs(root, points, lower=True)
+    L = np.einsum("ij,ij->j", inner, inner)
+    L = np.minimum(L, _MAX_SHARE / np.maximum(w, _TINY))
+    draws: Array = L * weight * (p - ~rows.first) / (1 - w * L)
+    return draws
+
+
+def _shares(second: Mask, weight: Array, factors: Array) -> Array:
+    """Return the shares of rows in an error; they sum to one."""
+    shares: Array = weight * factors[second.astype(np.intp)] / weight.sum()
+    return shares
 
 
 def _size(scores: Array, share: Array) -> float:
