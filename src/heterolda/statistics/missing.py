@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
-from heterolda.foundations.rounding import SAME_CONSTANT
+from heterolda.foundations.rounding import EPS, SAME_CONSTANT
 from heterolda.foundations.wording import listed
 from heterolda.statistics.incomplete_rows import IncompleteRows, group_by_pattern
 from heterolda.statistics.moments import RangeError, check_memory, check_range, is_wide
@@ -234,6 +234,8 @@ class Likelihood:
             distance = last * rate / (1 - rate)
             fast = after - before > gain
             active = (distance > _DISTANCE) & (fast | (exact & _regular(second)))
+            # With gains within rounding, steps may lead to and fro for ever.
+            active &= after - before > 4 * EPS * np.abs(after)
             if not active.any():
                 return second, scatters, values, True
             # Varadhan and Roland's third scheme, where covariances stay definite.
