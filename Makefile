@@ -75,7 +75,7 @@ gpu: $(CHECK)
 accuracy: $(TEST)
 	$(BIN)/python -m benchmarks.accuracy
 
-# Evaluate guard, outliers, wide data, missing values and projections on held-out rows.
+# Evaluate choices, outliers, wide data, missing values and projections on held-out rows.
 held-out: $(TEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check sqfa
 	$(BIN)/python -m benchmarks.held_out --jobs 2
@@ -87,6 +87,7 @@ pages: $(TEST)
 	$(BIN)/python -m benchmarks.gpu --report
 	$(BIN)/python -m benchmarks.accuracy --report
 	$(BIN)/python -m benchmarks.held_out --report
+	$(BIN)/python -m benchmarks.probabilities --report
 	$(BIN)/python -m benchmarks.certificate --report
 	$(BIN)/python -m benchmarks.truth --report
 	$(BIN)/python -m benchmarks.fitted_gaussians --report
@@ -107,7 +108,7 @@ docs: $(CHECK)
 # Copy pictures for pages of the repository from the gallery, and take a screenshot of
 # the model card in a browser.
 picture: docs
-	for name in idea smoothed local_search operating_points displays compare projection gaps; do \
+	for name in idea rows smoothed local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 	mkdir -p build/card
 	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv

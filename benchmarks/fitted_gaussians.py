@@ -74,7 +74,8 @@ def measure() -> Record:
             noise = rng.normal(size=(2 * n, FEATURES, 1))
             X = means[y] + (roots[y] @ noise)[:, :, 0]
             with warnings.catch_warnings(action="ignore"):  # of few rows
-                ours = GaussianLinearDiscriminant(shrinkage=0, guard=False).fit(X, y)
+                ours = GaussianLinearDiscriminant(choose_on="model", shrinkage=0)
+                ours.fit(X, y)
             lda = LinearDiscriminantAnalysis().fit(X, y)
             errors["reported"].append(float(ours.model_error_[0]))
             errors["true"].append(error(ours, means, covariances))

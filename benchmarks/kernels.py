@@ -25,9 +25,11 @@ from heterolda import (
     SmoothedLinearDiscriminant,
     kernels,
 )
+from heterolda.estimators.gaussians import gaussians
 from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.ordered_scores import ordered_scores
-from heterolda.kernels.rule_counts import RowsOfPairs, rule_counts
+from heterolda.kernels.score_distributions import RowsByClass, score_distributions
+from heterolda.solvers.directions import curve_directions, lost_by
 from heterolda.statistics.rows import Rows
 
 SHAPES = (
@@ -47,16 +49,19 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     """Yield the name of each kernel, and a call that it does the work of."""
     X, y = gaussian_classes(shape)
     classes, codes = np.unique(y, return_inverse=True)
-    model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+    model = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
     statistics, committee = model.statistics_, model._committee
     rules = model.coef_, model.intercept_
     yield "class_moments", lambda: class_moments(X, codes, None, len(classes))
-    plain = GaussianLinearDiscriminant(guard=False)
+    plain = GaussianLinearDiscriminant(choose_on="model")
     yield "pair_solver", lambda: plain.fit_statistics(statistics)
-    every = np.ones(len(classes), bool), model.pairs_, np.ones(len(model.pairs_), bool)
-    rows = RowsOfPairs(X, None, *Rows(X, codes, None, classes).by_class, *every)
-    others = model.coef_[::-1], model.intercept_[::-1]
-    yield "rule_counts", lambda: rule_counts(rows, rules, others)
+    pairs = gaussians(plain, statistics)[0]
+    moments, optima = pairs.moments, pairs.solve()
+    by_class = Rows(X, codes, None, classes).by_class
+    rows = RowsByClass(X, None, *by_class, moments.means, moments.weights)
+    lost = lost_by(moments, pairs.shrinkage.to_pooled, pairs.shrinkage.to_diagonal)
+    directions = curve_directions(moments, optima, lost).directions
+    yield "score_distributions", lambda: score_distributions(rows, directions)
     yield "ordered_scores", lambda: ordered_scores(X, *rules)
     few = X[: 131_072 // shape.d // shape.n_classes]  # as a block of `predict`
     if shape.n_classes > 2:

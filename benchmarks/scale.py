@@ -101,7 +101,7 @@ def cluster(files: list[str]) -> Record:
     def fit(client: Any) -> None:
         frame = dd.read_parquet(files)
         with client.as_current():
-            model = GaussianLinearDiscriminant(guard=False)
+            model = GaussianLinearDiscriminant(choose_on="model")
             model.fit(frame[NAMES], frame[TARGET])
 
     with _client(1) as one, _client(2) as two:

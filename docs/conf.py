@@ -106,6 +106,7 @@ GALLERY = [
         "lda_qda",
         "outside",
         "fixed_point",
+        "rows",
         "operating_points",
         "displays",
         "compare",

@@ -22,7 +22,7 @@ from heterolda.inspection import (
 data = load_breast_cancer()
 X, y = data.data[:, :4], data.target_names[data.target]
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-model = GaussianLinearDiscriminant(guard=False).fit(X, y)  # the rule of the model
+model = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
 
 figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
 ErrorCurveDisplay.from_estimator(model, ax=axes[0, 0])

@@ -51,7 +51,7 @@ models = [
     SmoothedLinearDiscriminant(width, transformation=None)
     for width in (*widths, "auto")
 ]
-ends = GaussianLinearDiscriminant(guard=False), LocalNeighborhoodSearch()
+ends = GaussianLinearDiscriminant(choose_on="model"), LocalNeighborhoodSearch()
 
 
 def errors(model, X, y):

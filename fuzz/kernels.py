@@ -18,6 +18,7 @@ import numpy as np
 
 from fuzz.reader import Reader
 from heterolda import kernels
+from heterolda.kernels.score_distributions import N_EDGES
 
 SOURCES = Path(__file__).parent.parent / "src" / "heterolda" / "kernels" / "c"
 TYPES = {"d": "f8", "l": "i8", "b": "?", "c": "u1"}
@@ -116,12 +117,13 @@ SPECIAL: dict[str, Special] = {
             "winners": lambda rng, s: np.zeros(s["n"], np.int64),
         },
     ),
-    "rule_counts": Special(
-        sizes={"b": lambda s: s["k"] + 1},
+    "score_distributions": Special(
+        sizes={"b": lambda s: s["k"] + 1, "s": lambda s: N_EDGES},
         values={
             "order": _below("n", "m"),
             "bounds": _ascending("m", "b"),
-            "classes": _below("k", "p", "2"),
+            "pairs": _below("k", "p", "2"),
+            "totals": lambda rng, s: rng.uniform(1, 50, s["k"]),
         },
     ),
     "smoothed_path": Special(

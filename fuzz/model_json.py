@@ -68,6 +68,14 @@ def _check_answers(model, X):
     """Reject answers that are not finite; pipelines reject infinite components."""
     holes = np.where(np.arange(X.shape[1]) == 0, np.nan, X)
     cases = [(method, X) for method in METHODS if hasattr(model, method)]
+    if getattr(model, "_rows_curve", None) is not None:
+        try:
+            minimax = model.with_operating_point("minimax")
+        except ValueError as error:  # of the statistics
+            if isinstance(error, np.linalg.LinAlgError):
+                raise
+        else:
+            assert np.isfinite(minimax.predict_proba(X)).all(), "minimax is not finite"
     if get_tags(model).input_tags.allow_nan:  # rules for such rows are solved now
         cases.append(("predict", holes))
     for method, rows in cases:
@@ -99,6 +107,7 @@ def seeds():
     recorded.fit_record_ = FitRecord("y", "a.csv", "2026", 48.0, judgement, (city,))
     bounded = BoundedErrorClassifier(max_error=0.5, confidence=0.5)
     wide = rng.normal(size=(9, 120))
+    two = GaussianLinearDiscriminant(priors="equal").fit(X, y > 1)
     models = [
         SmoothedLinearDiscriminant(),
         GaussianLinearDiscriminant(class_weight={1: 2.0}),
@@ -111,7 +120,12 @@ def seeds():
         ),
         make_pipeline(HeteroscedasticProjection(1), LocalNeighborhoodSearch(logistic)),
     ]
-    fitted = [recorded, bounded.fit(X, y > 1), clone(models[1]).fit(wide, y[:36:4] % 3)]
+    fitted = [
+        recorded,
+        two,
+        bounded.fit(X, y > 1),
+        clone(models[1]).fit(wide, y[:36:4] % 3),
+    ]
     fitted += [model.fit(X, y) for model in models]
     return [json_text(to_document(model)) for model in fitted]
 

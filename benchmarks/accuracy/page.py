@@ -124,6 +124,7 @@ def methods_table(r: Results) -> str:
     for method in sorted(METHODS, key=lambda m: r.ranks.get(m, np.inf)):
         accuracy = r.accuracy(method)
         loss = r.number(method, "log_loss").mean()
+        ratio = np.median(r.number(method, "seconds") / time)
         better = np.sum(ours > accuracy), np.sum(ours < accuracy)
         rows.append(
             (
@@ -133,7 +134,7 @@ def methods_table(r: Results) -> str:
                 "" if np.isnan(loss) else f"{loss:.3f}",
                 "" if method == SMOOTHED else "{} : {}".format(*better),
                 f"{corrected[method]:.1g}" if method in p else "",
-                f"{np.median(r.number(method, 'seconds') / time):.2g}",
+                "" if np.isnan(ratio) else f"{ratio:.2g}",
             )
         )
     return section_table("method|mean rank|accuracy|log loss|sets won|p|time", rows)

@@ -2,7 +2,7 @@
 
 python -m benchmarks.held_out [STUDY ...] [--jobs N] [--report]
 
-The studies are guard, outliers, wide, missing, projection and "few rows". Results are
+The studies are choose, outliers, wide, missing, projection and "few rows". Results are
 appended to benchmarks/results/held_out.csv, set by set, so that a run that was stopped
 goes on; to measure a study again, delete its lines. --report computes nothing.
 """
@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from benchmarks.held_out.choose import CHOOSE, CONDITION
 from benchmarks.held_out.few_rows import FEW_ROWS
-from benchmarks.held_out.guard import CONDITION, GUARD
 from benchmarks.held_out.missing import MISSING
 from benchmarks.held_out.outliers import OUTLIERS
 from benchmarks.held_out.projection import PROJECTION, UNSEEN
@@ -48,9 +48,9 @@ class Page(NamedTuple):
 PAGES = [
     Page(FEW_ROWS, "guide/few_rows", lambda f: {"few rows": f.means()}),
     Page(
-        GUARD,
+        CHOOSE,
         "accuracy",
-        lambda f: {"guard": f.versus(CONDITION, "LDA")},
+        lambda f: {"choose": f.versus(CONDITION, "LDA"), "choose, tests": f.tests()},
         lambda f: f.picture_of_leads(CONDITION, "LDA"),
     ),
     Page(

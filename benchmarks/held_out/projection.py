@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.accuracy.sets import load
-from benchmarks.held_out.guard import FILES
+from benchmarks.held_out.choose import FILES
 from benchmarks.held_out.peers import hlda, save
 from benchmarks.held_out.runner import Array, Fold, Study
 from heterolda import (

@@ -108,8 +108,8 @@ class Figures:
             f"On {len(lines)} sets the default is more accurate than {method} by more "
             f"than two standard errors on {len(won)}, and less accurate by more than "
             f"1.5 points and two standard errors on {len(lost) or 'none'}. Its "
-            f"largest loss is {-lines[worst].behind:.1f} points, on {worst}. Without "
-            f"the guard the optimum of the model is behind {method} by more than 1.5 "
+            f"largest loss is {-lines[worst].behind:.1f} points, on {worst}. Where "
+            f"the model alone chooses, it is behind {method} by more than 1.5 "
             f"points on {len(bad)} sets, most on {most}: {pure[most].accuracy:.1f} "
             f"instead of {lines[most].accuracy:.1f} %."
         )

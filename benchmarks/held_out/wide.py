@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 import heterolda
 from benchmarks.accuracy.sets import read
-from benchmarks.held_out.guard import CONDITION
+from benchmarks.held_out.choose import CONDITION
 from benchmarks.held_out.runner import Fold, Study
 from heterolda import GaussianLinearDiscriminant
 

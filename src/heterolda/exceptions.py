@@ -97,7 +97,7 @@ class ModelMisfitWarning(UserWarning):
     >>> X[:, 1] = np.arange(200) < 2
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     GaussianLinearDiscriminant().fit(X, y).guarded_
+    ...     GaussianLinearDiscriminant().fit(X, y).chosen_on_rows_
     array([ True])
     >>> caught[0].category.__name__
     'ModelMisfitWarning'

@@ -12,7 +12,7 @@ import heterolda
 from helpers.cli import KINDS, invoke, rows_of, succeed
 from heterolda import GaussianLinearDiscriminant
 
-# Zeros and ones are not Gaussian, as the guard says.
+# Zeros and ones are not Gaussian, as the rows say.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning"),
     pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
@@ -140,7 +140,9 @@ def test_weights_are_copies_and_incomplete_rows_do_not_count(rng, tmp_path):
     mixed = pd.concat([incomplete, frame]).sample(frac=1, random_state=0)
     model = fit(tmp_path, mixed, "--sample-weight", "n", "--missing", "drop")
     X = encoded(repeated)
-    assert_same(model, GaussianLinearDiscriminant().fit(X, repeated["kind"]))
+    X = X[~X.index.duplicated()].loc[frame.index]
+    expected = GaussianLinearDiscriminant().fit(X, frame["kind"], frame["n"])
+    assert_same(model, expected)
     small = mixed.assign(n=0.02)
     names = fit(tmp_path, small, "--sample-weight", "n", "--missing", "drop")
     assert names.feature_names_in_.tolist() == list(encoded(frame))

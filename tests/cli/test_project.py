@@ -94,7 +94,7 @@ def test_weights_missing_rows_and_other_settings(frame, tmp_path, rng):
     table, kept = pd.read_parquet(out), frame.drop(index=[3, 150, 151])
     assert table["id"].tolist() == kept["id"].tolist()
     assert table["times"].astype(int).tolist() == kept["times"].tolist()
-    equal = {"shrinkage": "auto", "priors": [0.25] * 4}
+    equal = {"shrinkage": None, "priors": [0.25] * 4}
     projection = fitted(kept, kept["times"], n_components=2, **equal)
     assert_projected(table, projection, kept)
 

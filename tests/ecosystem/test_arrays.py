@@ -48,7 +48,7 @@ MODELS = [
     GaussianLinearDiscriminant(multiclass="ovr"),
     GaussianLinearDiscriminant(shrinkage="cv", criterion="minimax"),
     GaussianLinearDiscriminant(covariance_estimator=LedoitWolf()),
-    LocalNeighborhoodSearch(max_iter=5, costs={3: 2.0}),
+    LocalNeighborhoodSearch(max_iter=5),
     SmoothedLinearDiscriminant(0.5),
 ]
 

@@ -31,7 +31,7 @@ ONE_OF_EACH = [
     bounded(),
 ]
 OTHERS = [
-    GaussianLinearDiscriminant(guard=False),
+    GaussianLinearDiscriminant(choose_on="model"),
     *(
         GaussianLinearDiscriminant(solver=solver)
         for solver in ("fixed-point", "c-hld", "r-hld-1", "r-hld-2", "fisher")
@@ -83,9 +83,15 @@ def test_common_checks(estimator, routing):
     # Where rows are drawn or left out, a row of weight 3 is one row: not so for the
     # projection, nor where the model alone decides.
     by_rows = not isinstance(estimator, HeteroscedasticProjection)
-    by_rows &= getattr(estimator, "guard", True)
+    by_rows &= getattr(estimator, "choose_on", "rows") == "rows"
     kinds = ["dense", "sparse"] if by_rows else []
     expected = {f"check_sample_weight_equivalence_on_{x}_data": "y" for x in kinds}
+    # Their rules are not the best for such priors, or depend on none.
+    if (
+        getattr(estimator, "solver", "") == "c-hld"
+        or getattr(estimator, "criterion", "bayes") == "minimax"
+    ):
+        expected["check_class_weight_classifiers"] = "y"
     with sklearn.config_context(enable_metadata_routing=routing):
         results = check_estimator(
             estimator, on_skip=None, on_fail="raise", expected_failed_checks=expected

@@ -137,7 +137,7 @@ def test_a_row_alone_and_among_others_has_the_same_answers(rng, monkeypatch):
         angle = 2 * np.pi * y / n_classes
         X = rng.normal(size=(len(y), 2))
         X += 2 * np.column_stack([np.cos(angle), np.sin(angle)])
-        model = GaussianLinearDiscriminant(guard=False).fit(X, y)
+        model = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
         # All thresholds go through the middle.
         model.intercept_ = np.zeros(len(model.coef_))
         grid = np.arange(-3, 4) / 10

@@ -1,7 +1,5 @@
 """Class moments by any estimator of covariances."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -28,7 +26,7 @@ def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, r
     rows = np.repeat(np.arange(len(y)), weight)
     kept, labels = X[rows], y[rows]
     before = vars(estimator).copy()
-    settings = {"guard": False, "priors": [0.1, 0.2, 0.3, 0.4]}
+    settings = {"choose_on": "model", "priors": [0.1, 0.2, 0.3, 0.4]}
     model = GLD(covariance_estimator=estimator, **settings).fit(X, y, weight)
     assert vars(estimator) == before  # it was a copy that was fitted
     fits = [clone(estimator).fit(kept[labels == k]) for k in range(4)]
@@ -51,26 +49,3 @@ def test_rules_are_those_of_moments_estimated_by_hand(estimator, make_classes, r
     assert_allclose(model.frontier_[3].auc, expected.frontier_[3].auc, rtol=1e-6)
     (first,) = model.frontier_[3:4]
     assert first.auc == model.frontier_[3].auc
-
-
-def test_the_guard_counts_all_rows_also_those_of_small_classes(rng):
-    # The certified rule relies on a dummy that is hardly ever there. Classes of few
-    # rows are judged by leaving rows out, which has no closed form here.
-    X, y = rng.normal(size=(80, 20)), np.arange(80) % 4
-    X[:, :4] += 1.5 * np.eye(4)[y]
-    X[:, 19] = (y == 0) & (np.arange(80) < 8)
-    with warnings.catch_warnings(action="ignore"):
-        model = GLD(covariance_estimator=LedoitWolf()).fit(X, y)
-        free = clone(model).set_params(guard=False).fit(X, y)
-        fisher = clone(model).set_params(solver="fisher", guard=False).fit(X, y)
-
-    def errors(model, k):
-        i, j = model.pairs_[k]
-        rows = (y == i) | (y == j)
-        scores = X[rows] @ model.coef_[k] + model.intercept_[k]
-        return np.count_nonzero((scores > 0) != (y[rows] == j))
-
-    for k in range(6):
-        assert model.guarded_[k] == (errors(free, k) > 1.03 * errors(fisher, k))
-        expected = fisher if model.guarded_[k] else free
-        assert_allclose(model.coef_[k], expected.coef_[k], rtol=1e-6)

@@ -45,7 +45,7 @@ def four(make_classes):
 @pytest.mark.parametrize("shrinkage", ["auto", None, 1.0, (0.4, 0.3), "cv"])
 def test_moments_are_those_of_the_shrunk_classes(four, shrinkage):
     X, y = four
-    model = GLD(guard=False, shrinkage=shrinkage).fit(X, y)
+    model = GLD(choose_on="model", shrinkage=shrinkage).fit(X, y)
     amounts = {"auto": (0, 0), None: (0, 0), 1.0: (1, 0)}
     to_pooled, to_diagonal = amounts.get(shrinkage, (0.4, 0.3))
     assert (model.shrinkage_ is None) == (shrinkage != "cv")
@@ -71,7 +71,7 @@ def test_moments_are_those_of_the_shrunk_classes(four, shrinkage):
 def test_one_vs_rest_uses_the_mixture_of_the_others(four):
     """The moments of all other classes, by merging the data with prior weights."""
     priors = np.array([0.1, 0.2, 0.3, 0.4])
-    model = GLD(multiclass="ovr", priors=priors).fit(*four)
+    model = GLD(choose_on="model", multiclass="ovr", priors=priors).fit(*four)
     assert_array_equal(model.pairs_, [[-1, 0], [-1, 1], [-1, 2], [-1, 3]])
     cov, means = model.statistics_.covariances(), model.statistics_.means
     for k in range(4):
@@ -199,7 +199,7 @@ def nearly_equal(rng, size, signal, labels=(0, 1)):
 def test_a_difference_of_1e_7_of_the_size_is_used(rng):
     """Two nearly equal columns gave 50 % and no warning, their difference 98 %."""
     X, y, e = nearly_equal(rng, 1e-7, 4)
-    model = GLD(guard=False)
+    model = GLD(choose_on="model")
     alone = clone(model).fit(e, y).score(e, y)
     assert clone(model).fit(X, y).score(X, y) > alone - 0.02
     # Moments: the error was 0.458 with a gap of 3e-9, where a rule of 0.0094 exists.
@@ -220,7 +220,7 @@ def test_a_difference_that_rounding_hides_is_reported(rng, size):
             GLD(**settings).fit(X, y)
     same, y, _ = nearly_equal(rng, size, 0, ["a", "b", "c"])
     with warnings.catch_warnings(record=True, action="always") as caught:
-        gap = GLD().fit(same, y).gap_
+        gap = GLD(choose_on="model").fit(same, y).gap_
     assert bool(caught) == np.isnan(gap).any()  # no warning where none is due
     GLD().fit(X[:, [0, 1, 0]], y)
     if size > 1e-8:

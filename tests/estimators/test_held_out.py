@@ -49,7 +49,7 @@ def test_models_are_refitted_without_each_fold(model, make_classes, rng):
 def test_rows_with_missing_values_are_judged_by_em_for_both(make_classes, rng):
     X, y = make_classes(3, n=60)
     X[rng.random(X.shape) < 0.1] = np.nan
-    model = GLD(missing="em", guard=False).fit(X, y)
+    model = GLD(missing="em", choose_on="model").fit(X, y)
     actual, right = held_out(model, X, y, n_folds=4)
     assert actual.method == "4-fold cross-validation (EM for both)"
     folds = folds_of(y, 4)

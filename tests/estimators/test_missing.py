@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.utils import get_tags
 
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
-from heterolda.estimators import discriminant, missing
+from heterolda.estimators import again, missing
 
 GLD = GaussianLinearDiscriminant
 WINE, WINES = load_wine(return_X_y=True)
@@ -49,7 +49,7 @@ def test_an_incomplete_row_gets_the_rule_of_its_features(parameters):
     X, y = WINE[:, :6], WINES
     if "max_error" in parameters:
         X, y = X[y < 2], y[y < 2]
-    model = GLD(missing="em", guard=False, **parameters).fit(removed(X, 0.2), y)
+    model = GLD(missing="em", choose_on="model", **parameters).fit(removed(X, 0.2), y)
     for gap in ([0], [1, 4], [0, 2, 3, 5]):
         mask = np.isin(np.arange(6), gap, invert=True)
         rows = np.where(mask, X, np.nan)
@@ -86,29 +86,38 @@ def test_rows_do_not_depend_on_each_other():
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.exceptions.ModelMisfitWarning")
-def test_guarded_pairs_stay_guarded():
-    rng = np.random.default_rng(0)
-    y = np.arange(900) % 3
-    X = rng.normal(size=(900, 4))
-    X[:, :3] += 0.5 * y[:, None]
-    X[:, 3] = (rng.random(900) < 0.01) & (y == 0)
+def test_pairs_that_rows_chose_keep_their_position_and_priors(rng):
+    y = np.arange(900) % 4
+    X = rng.gamma(0.4, size=(900, 4)) * np.exp(rng.normal(size=(4, 4)))[y]
     model = GLD(missing="em").fit(removed(X, 0.05), y)
-    assert 0 < model.guarded_.sum() < 3
-    small = model.for_features([0, 1, 3])
-    assert_array_equal(small.guarded_, model.guarded_)
-    mask, guarded = np.array([True, True, False, True]), model.guarded_
-    model.set_params(guard=False)
-    pure = block(model, mask)
-    fisher = block(model.set_params(solver="fisher"), mask)
-    assert_allclose(small.coef_[guarded], fisher.coef_[guarded], rtol=1e-6)
-    assert_array_equal(small.coef_[~guarded], pure.coef_[~guarded])
-    # By conditional means, too, they have Fisher's rule.
-    model.set_params(guard=True, solver="global")
-    rules = missing._by_conditional_means(model, mask[None]).take(guarded)
-    coef, intercept = fisher.coef_[guarded], fisher.intercept_[guarded]
-    ratio = rules.coef[:, 0] / coef[:, 0]
-    assert_allclose(rules.coef[:, mask], ratio[:, None] * coef, rtol=1e-6)
-    assert_allclose(rules.intercept, ratio * intercept, rtol=1e-6)
+    chosen = model.chosen_on_rows_
+    assert chosen.any()
+    mask = np.array([True, True, False, True])
+    small = model.for_features(mask)
+    assert_array_equal(small.chosen_on_rows_, chosen & ~small.trivial_)
+    pure = GLD(missing="em", choose_on="model").fit(removed(X, 0.05), y)
+    others = pure.for_features(mask).coef_[~chosen]
+    assert_allclose(small.coef_[~chosen], others, rtol=1e-6)
+
+    def position(model, p):
+        """Weights of both covariances, and the priors of the threshold."""
+        pair = model.pairs_[p]
+        S, w, m = model.covariance_[pair], model.coef_[p], model.means_[pair]
+        M = np.tensordot(model_weights[p], S, 1)
+        cosine = np.linalg.solve(M, m[1] - m[0])
+        t = m @ w + model.intercept_[p]
+        v = np.einsum("i,kij,j->k", w, S, w)
+        return cosine, w, np.diff(0.5 * t**2 / v + 0.5 * np.log(v))[0], t
+
+    model_weights = model._position.weights
+    for p in np.flatnonzero(small.chosen_on_rows_):
+        before = position(model, p)[2]
+        expected, w, after, means = position(small, p)
+        assert_allclose(
+            w / np.linalg.norm(w), expected / np.linalg.norm(expected), atol=1e-5
+        )
+        if abs(means.sum()) > 1e-6 * np.ptp(means):  # some threshold is best
+            assert_allclose(after, before, atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore::heterolda.exceptions.TrivialRuleWarning")
@@ -122,7 +131,7 @@ def test_conditional_means_where_patterns_are_too_many(monkeypatch):
         ({"shrinkage": 0}, 0.98),
         ({"shrinkage": 0, "multiclass": "ovr"}, 0.95),
     ):
-        model = GLD(missing="em", guard=False, **parameters).fit(
+        model = GLD(missing="em", choose_on="model", **parameters).fit(
             removed(WINE, 0.1), WINES
         )
         p = model.predict_proba(rows)
@@ -162,6 +171,6 @@ def test_features_by_their_names_and_of_wide_data(rng, monkeypatch):
     small = wide.for_features(np.arange(150) >= 30)
     assert_allclose(wide.predict_proba(rows), small.predict_proba(X[:, 30:]))
     assert wide.covariance_.shape == (2, 150, 150)
-    monkeypatch.setattr(discriminant, "_MAX_VALUES", 40_000)
+    monkeypatch.setattr(again, "_MAX_VALUES", 40_000)
     with pytest.raises(AttributeError, match="use statistics_"):
         _ = wide.covariance_

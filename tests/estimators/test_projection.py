@@ -104,9 +104,9 @@ def test_errors_in_components_count_classes_by_their_priors(rng):
     X, y = skewed_classes(rng)
     rows = validated(X[:420], y[:420])  # 300 and 120
     stats = ClassStatistics.from_rows(rows)
-    moments = stats.means, stats.covariances("auto"), np.array([0.2, 0.8])
+    moments = stats.means, stats.covariances(0), np.array([0.2, 0.8])
     trial, *_ = try_components((*moments, stats.weights), 1, "error", silent, rows)
-    model = HeteroscedasticProjection(1, guard=False, priors=[0.2, 0.8])
+    model = HeteroscedasticProjection(1, shrinkage=0, guard=False, priors=[0.2, 0.8])
     model.fit(X[:420], y[:420])
     rates = [naive_error(model, X[:300], y[:300]), naive_error(model, X[300:420], 1)]
     assert trial.error == pytest.approx(np.dot([0.2, 0.8], rates))

@@ -170,7 +170,7 @@ OF_SOLVERS = [
 
 def discriminant(solver, **settings):
     """The pure model: what rows decide is tested below."""
-    settings = {"guard": False, "shrinkage": 0.0, "random_state": 0} | settings
+    settings = {"choose_on": "model", "shrinkage": 0.0, "random_state": 0} | settings
     return GaussianLinearDiscriminant(solver=SOLVERS[solver], **settings)
 
 
@@ -266,33 +266,35 @@ def gld(**settings):
 
 
 LINEAR = set(CHANGES) - {"chunks"}  # whatever is done to rows in memory
+CHOSEN = LINEAR - {"copies"}  # rows are left out as they are
 # Features count one by one: in ridges, in targets of shrinkage, and in Algorithm 2.
 BY_FEATURE = LINEAR - {"affine", "more_features"}
 BY_NUMBER = {"order", "copies"}  # matter where rows are drawn by number, or left out
 ESTIMATORS = {
     # The model, what it keeps, how closely, and its rows.
-    "default": (gld(), LINEAR),
+    "default": (gld(), CHOSEN),
+    "model": (gld(choose_on="model"), LINEAR),
     "few rows": (gld(), {"more_features"}, 1e-6, "few"),
-    "one against all": (gld(multiclass="ovr"), LINEAR),
-    "priors": (gld(priors="equal"), LINEAR),
-    "costs": (gld(costs=3 * (1 - np.eye(4)) + np.tri(4, k=-1)), LINEAR - {"names"}),
-    "minimax": (gld(criterion="minimax"), LINEAR),
-    "shrunk": (gld(shrinkage="auto", guard=False), BY_FEATURE | {"chunks"}),
-    "cross-validated": (gld(shrinkage="cv"), BY_FEATURE),
+    "one against all": (gld(multiclass="ovr"), CHOSEN),
+    "priors": (gld(priors="equal"), CHOSEN),
+    "costs": (gld(costs=3 * (1 - np.eye(4)) + np.tri(4, k=-1)), CHOSEN - {"names"}),
+    "minimax": (gld(criterion="minimax"), CHOSEN),
+    "shrunk": (gld(shrinkage="auto", choose_on="model"), BY_FEATURE | {"chunks"}),
+    "cross-validated": (gld(shrinkage="cv"), BY_FEATURE - {"copies"}),
     "wide": (gld(shrinkage="cv"), BY_FEATURE, 1e-5, "wide"),
     "wide by default": (gld(), BY_FEATURE, 1e-5, "wide"),
     "missing values": (
         gld(missing="em"),
-        BY_FEATURE - {"small_weights"},
+        BY_FEATURE - {"small_weights", "copies"},
         1e-3,
         "missing",
     ),
     "empirical": (
         gld(covariance_estimator=EmpiricalCovariance()),
-        LINEAR - {"small_weights"},
+        CHOSEN - {"small_weights"},
     ),
     "paper": (
-        LocalNeighborhoodSearch(max_iter=60),
+        LocalNeighborhoodSearch(gld(choose_on="model"), max_iter=60),
         {"copies", "small_weights"},
     ),
     "width": (
@@ -317,7 +319,9 @@ ESTIMATORS = {
         1e-5,
     ),
     "bounded": (
-        BoundedErrorClassifier(max_error={0: 0.2}, random_state=0),
+        BoundedErrorClassifier(
+            gld(choose_on="model"), max_error={0: 0.2}, random_state=0
+        ),
         {"units", "copies"},  # rows are held out by their order
         1e-6,
         "two",
@@ -358,8 +362,7 @@ def test_estimators(rng, name, change):
 @pytest.mark.parametrize("name", ["default", "chernoff"])
 def test_rows_that_are_not_in_memory(rng, name, tmp_path, monkeypatch):
     """Weights far below one, another mean in each chunk, and a class without any."""
-    monkeypatch.setattr(samples, "_MIN_ROWS", 20)  # for the guard
-    monkeypatch.setattr(samples, "_MAX_VALUES", 1)
+    monkeypatch.setattr(samples, "MAX_ROWS", 20)
     monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 20)
     c = rows_of("four", rng)
     small_weights(c)
@@ -377,7 +380,7 @@ def test_rows_that_are_not_in_memory(rng, name, tmp_path, monkeypatch):
         rows = frame[[*"abc"]] if hasattr(other, "feature_names_in_") else X
         assert_allclose(answers(other, rows), answers(plain, X), atol=1e-6)
     # Dask draws by partition: the same rows only where all are kept.
-    monkeypatch.setattr(samples, "_MIN_ROWS", 500)
+    monkeypatch.setattr(samples, "MAX_ROWS", 500)
     plain = clone(model).fit(X, y, sample_weight=weight)
     lazy = [da.from_array(one, chunks=40) for one in (y, weight)]
     other = clone(model).fit(da.from_array(X, chunks=(40, 3)), *lazy)

@@ -17,7 +17,7 @@ from heterolda.experiments.datasets import load_dataset
 from heterolda.experiments.paper import printed_row
 
 START = GaussianLinearDiscriminant(
-    solver="fixed-point", guard=False, shrinkage=0.0, voting="weighted"
+    solver="fixed-point", choose_on="model", shrinkage=0.0, voting="weighted"
 )
 MODELS = {
     "pairwise-lda": clone(START).set_params(solver="fisher"),

@@ -38,7 +38,7 @@ def unit(model):
 @pytest.mark.parametrize("shrinkage", ["auto", "cv", (0.4, 0.2)])
 def test_width_1_is_the_optimum_for_gaussians(four, shrinkage):
     model = SmoothedLinearDiscriminant(1, transformation=None, shrinkage=shrinkage)
-    other = GaussianLinearDiscriminant(shrinkage=shrinkage, guard=False)
+    other = GaussianLinearDiscriminant(shrinkage=shrinkage, choose_on="model")
     model.fit(*four)
     other.fit(*four)
     assert_allclose(unit(model), unit(other), rtol=0, atol=1e-9)
@@ -266,7 +266,7 @@ def test_the_transformation_is_a_transformer_of_data_frames(make_classes):
     again = clone(powers).fit(frame, y)
     assert_array_equal(again.center_, powers.center_)
     assert_array_equal(again.scale_, powers.scale_)
-    gld = GaussianLinearDiscriminant(guard=False)
+    gld = GaussianLinearDiscriminant(choose_on="model")
     pipeline = make_pipeline(again, gld).set_output(transform="pandas").fit(frame, y)
     assert pipeline[-1].feature_names_in_.tolist() == [*"pqr"]
 

@@ -32,12 +32,12 @@ def counts(rng):
 )
 def test_sparse_rows_are_fitted_and_predicted_as_dense(model, counts, rng, monkeypatch):
     # Few rows of each class for the guard, which must be the same ones.
-    monkeypatch.setattr(samples, "_MAX_VALUES", 500)
-    monkeypatch.setattr(samples, "_MIN_ROWS", 100)
+    monkeypatch.setattr(samples, "MAX_ROWS", 100)
     X, y = counts
     weight = rng.integers(0, 3, len(X))
     plain, other = (clone(model).fit(rows, y, weight) for rows in (X, sp.csr_array(X)))
-    assert_array_equal(other.guarded_, plain.guarded_)
+    chosen = "guarded_" if isinstance(model, HP) else "chosen_on_rows_"
+    assert_array_equal(getattr(other, chosen), getattr(plain, chosen))
     assert_allclose(other.statistics_.scatters, plain.statistics_.scatters, atol=1e-8)
     names = ["decision_function", "predict_proba", "predict"]
     if isinstance(model, HP):
@@ -69,7 +69,7 @@ def test_frames_and_dask(counts):
     for chunks in ((170, 5), (300, 2)):
         lazy = da.from_array(X, chunks=chunks).map_blocks(sp.csr_matrix)
         actual = GLD().fit(lazy, y)
-        assert_array_equal(actual.guarded_, model.guarded_)
+        assert_array_equal(actual.chosen_on_rows_, model.chosen_on_rows_)
         assert_array_equal(actual.predict(lazy).compute(), model.predict(X))
         assert actual.score(lazy, y) == model.score(X, y)
         projection = HP(method="chernoff").fit(lazy, y)

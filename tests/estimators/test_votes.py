@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,13 +13,12 @@ from sklearn.isotonic import isotonic_regression
 
 from helpers.problems import on_a_line, votes_of, winners_of
 from heterolda import GaussianLinearDiscriminant
-from heterolda.estimators.calibration import gaussian_log_odds
+from heterolda.estimators.odds import gaussian_log_odds
 from heterolda.estimators.votes import (
     Binary,
     OneVsOne,
     committee_of,
     rounded,
-    tempered,
 )
 from heterolda.exceptions import TrivialRuleWarning
 from heterolda.kernels.coupling import couple
@@ -49,28 +47,26 @@ def test_all_pairs_together_give_probabilities(rng):
     """Equation by equation, for scores, for rows and in both precisions."""
     y = np.arange(600) % 12
     X = rng.normal(size=(600, 3)) * (1 + y[:, None] / 6) + rng.normal(size=(12, 3))[y]
-    for temperature in (1.0, 1.7, 1000.0):
-        model = GaussianLinearDiscriminant(guard=False).fit(X, y)
-        committee = replace(model._committee, evidence=temperature)
-        model._committee = committee
-        x = np.zeros((600, 12, 12))
-        log_odds = committee.curve.log_odds(X @ model.coef_.T + model.intercept_)
-        for (i, j), values in zip(model.pairs_, log_odds.T, strict=True):
-            x[:, i, j], x[:, j, i] = -values, values
-        q = 1 / np.exp(-x).sum(axis=2)  # exp(0) of the class itself is the one
-        q /= q.sum(axis=1, keepdims=True)
-        p = (q[:, :, None] + q[:, None]) * expit(x) * (1 - np.eye(12))
-        expected = p.sum(axis=2) ** (1 / temperature)
-        expected /= expected.sum(axis=1, keepdims=True)
-        p = model.predict_proba(X)
-        assert_allclose(p, expected, rtol=1e-9)
-        assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-        assert_array_equal(model.predict(X), p.argmax(axis=1))
-        assert_array_equal(model.decision_function(X), np.log(p))
-        single = X.astype(np.float32)
-        answers = model.predict_proba(single)
-        assert_allclose(answers, model.predict_proba(single.astype(float)), rtol=1e-6)
-        assert_array_equal(model.predict(single), answers.argmax(axis=1))
+    model = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
+    committee = model._committee
+    x = np.zeros((600, 12, 12))
+    log_odds = committee.curve.log_odds(X @ model.coef_.T + model.intercept_)
+    for (i, j), values in zip(model.pairs_, log_odds.T, strict=True):
+        x[:, i, j], x[:, j, i] = -values, values
+    q = 1 / np.exp(-x).sum(axis=2)  # exp(0) of the class itself is the one
+    q /= q.sum(axis=1, keepdims=True)
+    p = (q[:, :, None] + q[:, None]) * expit(x) * (1 - np.eye(12))
+    expected = p.sum(axis=2)
+    expected /= expected.sum(axis=1, keepdims=True)
+    p = model.predict_proba(X)
+    assert_allclose(p, expected, rtol=1e-9)
+    assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    assert_array_equal(model.predict(X), p.argmax(axis=1))
+    assert_array_equal(model.decision_function(X), np.log(p))
+    single = X.astype(np.float32)
+    answers = model.predict_proba(single)
+    assert_allclose(answers, model.predict_proba(single.astype(float)), rtol=1e-6)
+    assert_array_equal(model.predict(single), answers.argmax(axis=1))
 
 
 @pytest.mark.check
@@ -112,7 +108,8 @@ def test_votes_equal_exact_arithmetic(rng, voting):
         error = np.full(n_pairs, 0.25) if equal else rng.uniform(0, 0.5, n_pairs)
         scores = rng.normal(size=(120, n_pairs))
         scores[:60] = np.sign(scores[:60])  # many exact ties
-        committee = OneVsOne(make_planes(error), k, voting)
+        planes = make_planes(error)
+        committee = OneVsOne(planes, gaussian_log_odds(planes), k, voting)
         expected = winners_of(scores, weights_of(error), k)
         winners = committee.winners(scores, scores)
         assert_array_equal(winners, expected)
@@ -124,7 +121,7 @@ def test_votes_equal_exact_arithmetic(rng, voting):
         assert np.abs(values - np.array(exact, float)).max() <= unit / 3
     y = np.arange(600) % 6
     X = rng.normal(size=(600, 3)) * (1 + y[:, None]) + y[:, None]
-    model = GaussianLinearDiscriminant(voting=voting, guard=False).fit(X, y)
+    model = GaussianLinearDiscriminant(voting=voting, choose_on="model").fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
     expected = winners_of(scores, weights_of(model.model_error_), 6)
     assert_array_equal(model.predict(X), expected)
@@ -151,21 +148,24 @@ def test_committees_of_one_rule_and_of_one_against_all(rng):
     planes = make_planes([0.1, 0.2, 0.3], means, rng.uniform(0.5, 2, (3, 2)))
     scores = rng.normal(size=(50, 3))
     odds = gaussian_log_odds(planes).log_odds(scores)
+    curve = gaussian_log_odds(planes)
     all_others = np.column_stack([np.full(3, -1), np.arange(3)])
-    committee = pickle.loads(pickle.dumps(committee_of(planes, all_others, "", 2.0)))
-    expected = np.sqrt(expit(odds))
+    committee = pickle.loads(pickle.dumps(committee_of(planes, all_others, "", curve)))
+    expected = expit(odds)
     expected /= expected.sum(axis=1, keepdims=True)
     assert_allclose(committee.probabilities(scores, scores), expected, rtol=1e-12)
     assert_array_equal(committee.winners(scores, scores), odds.argmax(axis=1))
+    first = planes.take([0])
     one, scores = (
-        committee_of(planes.take([0]), np.array([[0, 1]]), "", 2.0),
+        committee_of(first, np.array([[0, 1]]), "", gaussian_log_odds(first)),
         scores[:, :1],
     )
     p = one.probabilities(scores, scores)
-    assert_allclose(p[:, 1], expit(odds[:, 0] / 2), rtol=1e-12)
+    assert_allclose(p[:, 1], expit(odds[:, 0]), rtol=1e-12)
     assert_array_equal(one.winners(scores, scores), scores[:, 0] > 0)
     assert_array_equal(one.decisions(scores, scores), scores[:, 0])
-    assert committee_of(planes, np.array([[0, 1], [0, 2], [1, 2]]), "").n_classes == 3
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    assert committee_of(planes, pairs, "", curve).n_classes == 3
 
 
 def test_probabilities_equal_isotonic_regression():
@@ -210,7 +210,8 @@ def test_scores_of_all_sizes_have_distinct_probabilities():
         ([1.0, -1.0], [1.0, 1.0]),  # the wrong way round
         ([0.1, 0.2], [1.0, 30.0]),  # not worth its threshold
     ]:
-        committee = Binary(make_planes([0.3], [means], [deviations]))
+        planes = make_planes([0.3], [means], [deviations])
+        committee = Binary(planes, gaussian_log_odds(planes))
         p = committee.probabilities(s, s)
         assert np.all(np.diff(p[:, 0]) <= 0)
         rises = np.diff(p[:, 1]) > 0
@@ -231,13 +232,8 @@ def test_one_vs_rest_finds_the_inner_classes(rng):
     assert_allclose(model.intercept_[1:3], fisher.intercept_[1:3])
 
 
-def test_temperatures_and_single_precision(rng):
+def test_single_precision(rng):
     p = rng.dirichlet(np.ones(4), size=300)
-    assert tempered(p, 1.0) is p
-    powers = p ** (1 / 3)
-    cooled = tempered(p, 3.0)
-    assert_allclose(cooled, powers / powers.sum(axis=1, keepdims=True), rtol=1e-14)
-
     single = np.ones((1, 2), np.float32)
     assert rounded(p, np.ones((1, 2))) is p
     answers = rounded(1e-60 * p, single)
@@ -247,9 +243,8 @@ def test_temperatures_and_single_precision(rng):
     answers, limits = rounded(scores, single), np.finfo(np.float32)
     least = limits.smallest_normal
     assert_array_equal(answers, [limits.max, limits.min, least, 0, 0, 1.5, -1.5])
-    # A positive score of two classes has the larger probability, at any temperature.
+    # A positive score of two classes has the larger probability.
     s = np.array([[-1e-30], [0.0], [1e-30], [1e-3]])
-    for temperature in (1.0, 1000.0):
-        committee = Binary(make_planes([0.3]), evidence=temperature)
-        p = committee.probabilities(s, single)
-        assert_array_equal(p.argmax(axis=1), [0, 0, 1, 1])
+    planes = make_planes([0.3])
+    p = Binary(planes, gaussian_log_odds(planes)).probabilities(s, single)
+    assert_array_equal(p.argmax(axis=1), [0, 0, 1, 1])

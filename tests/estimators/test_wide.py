@@ -42,7 +42,7 @@ def check(monkeypatch):
     """Fit a model, also by matrices of all features, and compare both."""
 
     def check(X, y, weight=None, rules=True, **parameters):
-        settings = {"guard": False, "random_state": 0} | parameters
+        settings = {"choose_on": "model", "random_state": 0} | parameters
         models = []
         for narrow in (100, 10**9):
             monkeypatch.setattr(moments, "NARROW", narrow)

@@ -48,7 +48,7 @@ def test_hostile_names_of_features_and_classes(tmp_path, rng):
     X = rng.normal(size=(n, k)) + 3 * np.eye(k)[y]
     frame = pd.DataFrame(X, columns=HOSTILE)
     model = GaussianLinearDiscriminant(shrinkage=0.5).fit(frame, np.array(HOSTILE)[y])
-    model.guarded_ = np.arange(len(model.pairs_)) % 2 == 0  # and pairs in the comment
+    model.chosen_on_rows_ = np.arange(len(model.pairs_)) % 2 == 0  # and pairs
     header = to_c(model, tmp_path / "hostile.h", "float")
     assert header.path.read_bytes().isascii()
     show = (
@@ -90,12 +90,13 @@ def test_the_usage_compiles_and_prints_labels(labels, kind, tmp_path, make_class
 
 def test_the_header_says_what_decided_each_pair(tmp_path, make_classes):
     model = GaussianLinearDiscriminant().fit(*make_classes(4))
-    model.guarded_, model.trivial_ = np.arange(6) == 1, np.arange(6) == 5
+    model.chosen_on_rows_, model.trivial_ = np.arange(6) == 1, np.arange(6) == 5
     text = to_c(model, tmp_path / "model.h").path.read_text()
     text = " ".join(text.replace("\n *", " ").split())
     for words in (
         "Rules: global, all pairs except those below",
-        "Rules: Fisher's, chosen by the guard, 1 of 6 pairs: 0 and 2",
+        "Rules: on the curve of optimal rules, chosen by left-out rows, 1 of 6 pairs: "
+        "0 and 2",
         "Rules: always the likelier class, 1 of 6 pairs: 2 and 3",
     ):
         assert words in text

@@ -76,7 +76,7 @@ OF_TWO_CLASSES = {
 
 def state(value):
     """All that an object holds, as text; parameters that are arrays become lists."""
-    if isinstance(value, Committee):  # the temperature in place of rows
+    if isinstance(value, Committee):  # log-odds that are not computed before use
         held = value.__getstate__()
     elif dataclasses.is_dataclass(value):
         held = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
@@ -375,7 +375,6 @@ for _ in range(300):
     DEEP = {"FixedPoint": {"max_iter": 1, "tol": DEEP, "keep": "best"}}
 TOO_MANY = "must have 1000000000000 entries"
 FLOATS, TEXTS = {"type": "float64"}, {"type": "str"}
-ODDS = {"offset": [[1] * 6] * 2, "slope": [[-1] * 6] * 2}
 OTHER = statistics.write(ClassStatistics.from_data(np.eye(8, 2), np.arange(8) % 4))
 # By the name of a model: where, what to put there, and what the message says.
 EDITS = {
@@ -399,12 +398,13 @@ EDITS = {
         ("rules.coef.0.0", "0.1", "numbers only, got '0.1'"),
         ("rules.coef.0", [1e308, 1e308, 1e308], "too large"),
         ("rules.error.0", 1.5, "from 0 to 1"),
-        ("rules.status.0", 8, "from 0 to 7"),
-        ("rules.deviations.0.0", 0, "no probabilities"),
-        ("guarded_.0", 1, "true or false only"),
+        ("rules.status.0", 9, "from 0 to 8"),
+        ("chosen_on_rows_.0", 1, "true or false only"),
         ("votes.voting", None, "not those of 4 classes"),
-        ("votes.temperature", 0.9, "temperature must be"),
-        ("votes.log_odds", ODDS, "slope"),
+        ("votes.log_odds.slope.0.0", -1, "slope"),
+        ("votes.log_odds.high.0", 0, "above 0"),
+        ("weights.5", [0, -1], "weights are not those of directions"),
+        ("weights.5", [1.7e308, 1e308], "weights are not those of directions"),
         ("statistics_", "AAAA*AAA", "statistics_: "),
         ("statistics_", OTHER, "other classes or features"),
     ],
@@ -419,7 +419,16 @@ EDITS = {
         ("ridge_weights_.0", 0.6, "from 0 to 0.5"),
         ("left_out_error_", [0.5], "must have 6 entries"),
     ],
-    "bound on the model": [("votes.voting", "weighted", "not those of 2 classes")],
+    "bound on the model": [
+        ("votes.voting", "weighted", "not those of 2 classes"),
+        ("rows_curve.F.0.0", [], "F must have"),
+        ("rows_curve.F.0.1.2.80", 1.5, "from 0 to 1"),
+        ("rows_curve.F.0.1.2.0", 1.0, "F must not fall"),
+        ("rows_curve.optimum", [99], "their optimum"),
+        ("rows_curve.step", [0.0], "above 0"),
+        ("rows_curve.low", [1e308], "too large"),
+        ("rows_curve.weights.0.1", lambda w: [-1] * len(w), "not those of dir"),
+    ],
     "bound": [
         ("bound_.label", "third", "label must be"),
         ("bound_.n_rows", 0, "be a positive integer"),

@@ -279,7 +279,7 @@ def optimal(run):
     groups = [X[y == label] for label in model.classes_]
     means = np.array([rows.mean(axis=0) for rows in groups])
     cov = np.array([np.cov(rows.T) for rows in groups])
-    for k in np.flatnonzero(~model.guarded_):
+    for k in np.flatnonzero(~model.chosen_on_rows_):
         pair = model.pairs_[k]
         priors = model.priors_[pair] / model.priors_[pair].sum()
         two = means[pair], cov[pair], priors

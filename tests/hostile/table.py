@@ -102,7 +102,7 @@ class Case:
     def verify_warnings(self, run):
         """Raise AssertionError unless the warnings are those that are expected."""
         warned, wanted = set(run.warnings), {self.warns} - {None}
-        if np.any(getattr(run.model, "guarded_", False)):
+        if np.any(getattr(run.model, "chosen_on_rows_", False)):
             warned.discard(ModelMisfitWarning)
         assert warned == wanted, f"warned of {warned} instead of {wanted}"
 

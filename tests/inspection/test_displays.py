@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2, multivariate_normal
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -13,6 +14,7 @@ from heterolda import (
     LocalNeighborhoodSearch,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda.foundations.wording import percent
 from heterolda.inspection import (
     BoundaryDisplay,
     ClassMapDisplay,
@@ -96,14 +98,22 @@ def test_special_pairs_are_drawn(rng):
 
 def test_frontier_holds_the_curve_and_the_rates_on_rows(two, rng):
     model = GLD(criterion="neyman-pearson", max_error={"left": 0.1}).fit(*two)
+    of_model = clone(model).set_params(choose_on="model").fit(*two)
     (frontier,) = model.frontier_
     rows = rng.normal(size=(5000, 3))  # more than a block has
     labels = np.repeat(model.classes_, [4500, 500])
     shown = FrontierDisplay.from_estimator(model, rows, labels)
     assert shown.auc == frontier.auc
-    assert_allclose(shown.points["this rule"][0], 0.1)
-    on_curve = np.interp(0.1, shown.fpr, shown.tpr)
-    assert on_curve == pytest.approx(shown.points["this rule"][1], abs=0.01)
+    for display in (shown, FrontierDisplay.from_estimator(of_model)):
+        assert_allclose(display.points["model"][0], 0.1)
+        on_curve = np.interp(0.1, shown.fpr, shown.tpr)
+        assert on_curve == pytest.approx(display.points["model"][1], abs=0.01)
+    assert model.chosen_on_rows_
+    assert "rows" not in display.points
+    e1, e2 = model.left_out_error_rates_[0]
+    assert_allclose(shown.points["rows"], (e1, 1 - e2))
+    legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert f"this rule, chosen by left-out rows: {percent(e1)}, {percent(e2)}" in legend
     assert shown.points["minimax"][0] == pytest.approx(1 - shown.points["minimax"][1])
     coef, intercept = frontier._rules(frontier._curve(300)[1:-1])
     for k, rates in enumerate(shown.empirical):
@@ -121,7 +131,7 @@ def test_areas_along_the_normal_are_priors_and_errors(four):
     assert_allclose(back.priors, [0.2, 0.8])
     worst = model.classes_[model.pairs_[model.model_error_.argmax()]]
     assert_array_equal(ProjectionDisplay.from_estimator(model).classes, worst)
-    said = float(shown.error.split()[-2])
+    said = float(shown.error.partition(" %")[0].split()[-1])
     assert said == pytest.approx(100 * shown.priors @ shown.error_rates, abs=0.06)
     for i, bars in enumerate((bars_1, bars_2)):
         prior, line = shown.priors[i], ax.lines[i]

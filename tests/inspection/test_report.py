@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from scipy.stats import chi2
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 
 from heterolda import (
     ClassStatistics,
@@ -153,8 +153,10 @@ def test_models_with_another_aim_are_not_judged_by_accuracy(four):
         assert said.startswith("Use this model") == (not settings)
 
 
-def test_rules_that_the_guard_takes_from_lda_have_its_errors():
-    model = GaussianLinearDiscriminant().fit(*load_digits(return_X_y=True))
-    shown = ModelFacts(model).lda_values[model.guarded_]
-    assert len(shown) > 1
-    assert_allclose(shown, model.model_error_[model.guarded_])
+def test_the_errors_of_lda_are_those_of_the_model_whatever_rows_chose(rng):
+    X, y = np.exp(rng.normal(size=(400, 2))), np.repeat([0, 1], 200)
+    X[y == 1] = 3 * X[y == 1] + 1
+    model = GaussianLinearDiscriminant().fit(X, y)
+    assert model.chosen_on_rows_.all()
+    lda = GaussianLinearDiscriminant(solver="fisher").fit(X, y)
+    assert_allclose(ModelFacts(model).lda_values, lda.model_error_)

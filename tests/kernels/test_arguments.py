@@ -97,12 +97,14 @@ BAD = {
         *[now(most=most) for most in (800.0, np.nan)],
         lambda a: {"probabilities": a["probabilities"][:, 1:].copy()},
     ],
-    "rule_counts": [
+    "score_distributions": [
         all_are("order", 0, "X"),
+        all_are("order", -1),
         lambda a: {"bounds": a["bounds"][::-1] + len(a["order"])},
         longer("bounds"),
-        all_are("classes", 0, "chosen"),
-        all_are("classes", -2),
+        all_are("pairs", 0, "totals"),
+        all_are("pairs", -1),
+        lambda a: {"F": a["F"][..., 1:].copy()},
     ],
     "smoothed_path": [
         now(n_first=-1),

@@ -6,11 +6,18 @@ from functools import cache
 import pytest
 import scipy
 
-from benchmarks import certificate, fitted_gaussians, gpu, reproduction, scale
+from benchmarks import (
+    certificate,
+    fitted_gaussians,
+    gpu,
+    probabilities,
+    reproduction,
+    scale,
+)
 from benchmarks.accuracy.__main__ import done
 from benchmarks.accuracy.page import parts as accuracy_parts
 from benchmarks.held_out.__main__ import PAGES as HELD_OUT
-from benchmarks.held_out.guard import GUARD, dummies
+from benchmarks.held_out.choose import CHOOSE, dummies
 from benchmarks.held_out.runner import Study, measure
 from benchmarks.pages import DOCS, MADE, filled, read_record
 from benchmarks.shapes import Shape, gaussian_classes
@@ -32,6 +39,7 @@ PART = re.compile(r"<!-- made: (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
 # Who writes into which page; tests/hostile and tests/experiments check their own.
 SOURCES = [
     ("accuracy", lambda: accuracy_parts(done())),
+    ("accuracy", lambda: probabilities.parts(read_record("probabilities"))),
     ("speed", lambda: speed_parts(read_record("speed"))),
     ("speed", lambda: scale.parts(read_record("scale"))),
     ("speed", lambda: gpu.parts(read_record("gpu"))),
@@ -99,7 +107,7 @@ def test_every_timed_call_runs():
 
 def test_the_runner_compares_on_the_same_folds():
     sets = {"dummy": lambda: dummies(0.1, 0.01)}
-    study = Study("small", sets, GUARD.methods, GUARD.fits, folds=4, shuffles=2)
+    study = Study("small", sets, CHOOSE.methods, CHOOSE.fits, folds=4, shuffles=2)
     ours, lda, alone = measure(study, "dummy")
     assert (ours.method, ours.behind, ours.error) == ("default", 0, 0)
     assert ours.size == "1,000 x 4, 2"

@@ -75,7 +75,7 @@ def test_rows_that_cannot_have_been_there_are_rejected(make_classes):
 def test_decay_is_a_weight_by_age(make_classes):
     X, y = make_classes(n=100)
     stats, age = of(X[:0], y[:0]), np.empty(len(X))
-    model = GaussianLinearDiscriminant(guard=False)
+    model = GaussianLinearDiscriminant(choose_on="model")
     for k, rows in enumerate(np.array_split(np.arange(len(X)), 5)):
         stats = stats.decayed(0.8) + of(X[rows], y[rows])
         model.partial_fit(X[rows], y[rows], classes=range(4), decay=0.8)

@@ -13,7 +13,7 @@ import heterolda.statistics.samples as samples
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.foundations.draws import RowDraws
 from heterolda.statistics.rows import Rows, check_frequencies, coded_labels, validated
-from heterolda.statistics.samples import RowSample, max_rows_per_class, sampled
+from heterolda.statistics.samples import RowSample, sampled
 
 LABELS = [
     np.array(["b", "aa", "", "é", "日本", "a" * 50]),
@@ -90,8 +90,7 @@ def test_validation_for_a_fit_and_for_sums():
 @pytest.fixture
 def small(monkeypatch):
     """Samples of 20 rows of each class, and of 100 of all."""
-    monkeypatch.setattr(samples, "_MAX_VALUES", 20 * 2 * 2)
-    monkeypatch.setattr(samples, "_MIN_ROWS", 1)
+    monkeypatch.setattr(samples, "MAX_ROWS", 20)
     monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 100)
 
 
@@ -131,11 +130,11 @@ def test_the_smallest_keys_of_each_class_and_of_all(rng, small):
 
 def test_rows_in_memory_have_the_sample_of_a_file(rng, small):
     X, y, weight = rng.normal(size=(400, 2)), np.arange(400) % 4, np.arange(400) % 3.0
-    n, keys = max_rows_per_class(2, 4), RowDraws(7).keys(np.where(weight > 0, y, -1))
+    keys = RowDraws(7).keys(np.where(weight > 0, y, -1))
     of_file = RowSample.from_arrays(X, y, weight, keys)
     for form in (X, sp.csr_array(X)):
         memory = sampled(Rows(form, y, weight, np.arange(4)), 7)
         for k in range(4):
-            mask = of_file.y == k
-            first = np.sort(of_file.keys[mask].argsort()[:n])
-            assert_array_equal(memory.of_class(k).X, of_file.X[mask][first])
+            drawn = of_file.rows(np.arange(4)).of_class(k)
+            assert_array_equal(memory.of_class(k).X, drawn.X)
+            assert len(drawn.X) == 20

@@ -96,6 +96,6 @@ def test_missing_values_and_rows_too_few_to_leave_one_out(rng):
     X[::9, 0] = np.nan
     model = GaussianLinearDiscriminant(shrinkage="cv", missing="em").fit(X, y)
     assert model.shrinkage_.to_pooled.any()
-    few = GaussianLinearDiscriminant(shrinkage="cv", guard=False)
+    few = GaussianLinearDiscriminant(shrinkage="cv", choose_on="model")
     few.fit([[0.0], [1.0], [5.0]], [0, 0, 1])
     assert not few.shrinkage_.to_pooled.any()

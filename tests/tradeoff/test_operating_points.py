@@ -47,7 +47,7 @@ def test_fit_operating_point_and_frontier_agree(two, request_):
     X, y = two
     frame = pd.DataFrame(X, columns=list("abc"))
     start = GaussianLinearDiscriminant(
-        priors=[0.3, 0.7], shrinkage=0.0, guard=False, solver=Global(gap=1e-5)
+        priors=[0.3, 0.7], shrinkage=0.0, choose_on="model", solver=Global(gap=1e-5)
     ).fit(frame, y)
     model = clone(start).set_params(**request_).fit(frame, y)
     e = rates(model)
@@ -86,7 +86,9 @@ def test_fit_operating_point_and_frontier_agree(two, request_):
 
 def test_priors_and_shrinkage_of_another_operating_point(two):
     X, y = two
-    start = GaussianLinearDiscriminant(priors=[0.2, 0.8], shrinkage=0.7).fit(X, y)
+    start = GaussianLinearDiscriminant(
+        choose_on="model", priors=[0.2, 0.8], shrinkage=0.7
+    ).fit(X, y)
     point = start.frontier_[0].at(priors={1: 3, 0: 1})
     moved = start.with_operating_point(priors={0: 1, 1: 3})
     assert point.error == pytest.approx(moved.model_error_[0], rel=1e-9)
@@ -100,6 +102,20 @@ def test_priors_and_shrinkage_of_another_operating_point(two):
         assert again.shrinkage == 0.7
     with pytest.raises(NotFittedError):
         GaussianLinearDiscriminant().with_operating_point("minimax")
+
+
+def test_rows_of_two_classes_choose_another_operating_point(two):
+    start = GaussianLinearDiscriminant().fit(*two)
+    before = start.left_out_error_rates_[0]
+    minimax = start.with_operating_point("minimax")
+    assert minimax.left_out_error_rates_.max() < before.max()
+    moved = start.with_operating_point("neyman-pearson", max_error={1: 0.02})
+    first, second = moved.left_out_error_rates_[0]
+    assert second <= 0.02
+    assert first >= before[0]
+    # The curve is kept, and leads back.
+    again = moved.with_operating_point().with_operating_point("minimax")
+    assert_array_equal(again.coef_, minimax.coef_)
 
 
 def test_a_chosen_shrinkage_is_kept_along_the_frontier(rng):
@@ -137,8 +153,8 @@ def test_costs_of_four_classes_are_priors_of_pairs(four, solver):
 
 def test_frontiers_of_four_classes_are_those_of_pairs(four):
     X, y = four
-    model = GaussianLinearDiscriminant(criterion="minimax").fit(X, y)
-    assert len(model.frontier_) == 6
+    model = GaussianLinearDiscriminant(criterion="minimax", choose_on="model")
+    assert len(model.fit(X, y).frontier_) == 6
     for k, frontier in enumerate(model.frontier_):
         assert_array_equal(frontier.classes, model.classes_[model.pairs_[k]])
         assert_allclose(model.error_rates_[k], rates(model, k), rtol=1e-6)
@@ -201,3 +217,11 @@ def test_extreme_priors_and_costs_make_up_for_each_other(two):
         assert_allclose(model.coef_, even.coef_, rtol=1e-6)
         point = even.frontier_[0].at(priors=priors, costs=costs)
         assert_allclose(point.coef, even.coef_[0], rtol=1e-6)
+
+
+def test_rows_do_not_choose_where_one_is_all_of_a_class(rng):
+    y = np.repeat([0, 1, 2], [40, 40, 1])
+    X = rng.normal(size=(81, 12)) + 4 * (y[:, None] == 2)
+    model = GaussianLinearDiscriminant().fit(X, y)
+    assert_array_equal(np.isnan(model.left_out_error_), [False, True, True])
+    assert (model.predict(rng.normal(size=(200, 12)) + 4) == 2).mean() > 0.9

@@ -41,7 +41,7 @@ class Settings:
             "LABEL=RATE",
             "For two classes: the largest share of one class to misclassify, such as "
             "ill=0.01. Add --confidence to bound it on new rows, or --criterion "
-            "neyman-pearson to bound it under the fitted model.",
+            "neyman-pearson to bound it on the rows of the fit.",
             parser=opt.parse_numbers,
         ),
     ] = None
@@ -187,5 +187,5 @@ def _check_combinations(settings: Settings, missing: str) -> None:
         raise ParameterError(
             "max_error",
             "is not enough: add --confidence 0.95 to bound it on new rows, or "
-            "--criterion neyman-pearson to bound it under the model",
+            "--criterion neyman-pearson to bound it on the rows of the fit",
         )

@@ -157,12 +157,6 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         """Return normals, offsets, and the powers of the features or None."""
         return self.coef_, self.intercept_, None
 
-    @property
-    def temperature_(self):
-        """Return the number by which the logarithms of probabilities are divided."""
-        self._check_ready()
-        return self._committee.temperature
-
     def _blockwise(self, X, method: str, public: str):
         """Apply a method of the committee to X; `public` is the method users call."""
         self._check_ready()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -21,6 +22,7 @@ from heterolda.estimators.base import Estimator, host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
+from heterolda.estimators.odds import gaussian_log_odds
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
@@ -469,7 +471,7 @@ def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
     rates = error_rates(rules)
     rules = replace(rules, error=rates @ model.priors_)
     moved = copy(model)
-    moved._decide_by(rules, rates, rules.error, model._committee.temperature)
+    moved._decide_by(rules, rates, rules.error, partial(gaussian_log_odds, rules))
     moved._settings = {**model._settings, "costs": None}
     moved._moved_from = model, threshold  # for incomplete rows
     return moved

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heterolda.estimators.guard import MAX_EXCESS
 from heterolda.estimators.warn import leading_features, warn
 from heterolda.exceptions import ModelMisfitWarning
 from heterolda.foundations.arrays import Array, Mask
@@ -21,6 +20,8 @@ from heterolda.subspaces import QuadraticRule, Subspace, find_subspace
 
 # Weights of the pooled covariance, tried in this order.
 _STEPS = (0.1, 0.3, 0.9, 1.0)
+# Share of errors by which those of LDA's components may be exceeded.
+_MAX_EXCESS = 0.03
 # Differences beyond this many standard errors are significant.
 _MIN_STANDARD_ERRORS = 3.0
 _TINY = float(np.finfo(float).tiny)
@@ -39,7 +40,7 @@ class Trial:
     @property
     def is_worse(self) -> bool:
         """Return whether linear discriminant analysis is better."""
-        return self.error > (1 + MAX_EXCESS) * self.fisher_error
+        return self.error > (1 + _MAX_EXCESS) * self.fisher_error
 
 
 def try_components(
@@ -85,7 +86,7 @@ def try_components(
         subspace = find_subspace(*moments, n, method, progress, added)
         trials.append(trial_of(subspace, added))
     if trials[-1].is_worse:
-        limit = (1 + MAX_EXCESS) * min(trial.error for trial in trials)
+        limit = (1 + _MAX_EXCESS) * min(trial.error for trial in trials)
         trials.append([trial for trial in trials if trial.error <= limit][-1])
     return trials
 

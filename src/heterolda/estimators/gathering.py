@@ -12,17 +12,26 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import device_of, on_host, put_like, to_host, xp_of
+from heterolda.foundations.arrays import (
+    Mask,
+    device_of,
+    on_host,
+    put_like,
+    to_host,
+    xp_of,
+)
 from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.draws import drawn_of, seed_of
 from heterolda.foundations.validation import check_several_classes, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
+from heterolda.statistics.covariances import too_small
+from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.missing import filled_rows
-from heterolda.statistics.rows import Rows, validated
-from heterolda.statistics.samples import max_rows_per_class
+from heterolda.statistics.rows import Rows, all_labels, validated
+from heterolda.statistics.samples import MAX_ROWS, RowSample, as_frequencies
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Rows on a device with at most this many values are fitted on the host.
@@ -54,8 +63,12 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         sizes = rows.weights, len(rows.classes)
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
         statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
-        return statistics, replace(rows, X=filled_rows(rows.X, statistics))
-    return ClassStatistics.from_rows(rows, names), rows
+        rows = replace(rows, X=filled_rows(rows.X, statistics))
+    else:
+        statistics = ClassStatistics.from_rows(rows, names)
+    if getattr(estimator, "covariance_estimator", None) is not None:
+        statistics = estimated_statistics(estimator, statistics, rows)
+    return statistics, rows
 
 
 def rows_in_memory(estimator, X, y, sample_weight) -> Rows:
@@ -96,14 +109,13 @@ def _belongs_on_host(estimator, X) -> bool:
 def _sampled_on_device(rows: Rows, random_state) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows on a device, and a sample of the rows in NumPy."""
     xp, X, codes, positive = xp_of(rows.X), rows.X, rows.codes, None
-    d = X.shape[1]
     if rows.weights is not None:  # rows of weight zero are not drawn
         positive = put_like(np.flatnonzero(rows.weights), X)
         codes = xp.take(codes, positive)
     order, bounds = by_class(codes, len(rows.classes))
-    max_rows, seed = max_rows_per_class(d, len(rows.classes)), seed_of(random_state)
+    seed = seed_of(random_state)
     drawn = [
-        start + drawn_of(stop - start, max_rows, seed)
+        start + drawn_of(stop - start, MAX_ROWS, seed)
         for start, stop in pairwise(bounds)
     ]
     chosen = xp.take(order, put_like(np.concatenate(drawn), X))
@@ -113,6 +125,49 @@ def _sampled_on_device(rows: Rows, random_state) -> tuple[ClassStatistics, Rows]
     sample = Rows(to_host(xp.take(X, chosen, axis=0)), codes, weights, rows.classes)
     stats = ClassStatistics.from_rows(rows).without_empty_classes()
     return stats, sample.without_empty_classes()
+
+
+def feature_mask(features, n_features: int, names) -> Mask:
+    """Return a mask of features given by a mask, by indices or by names."""
+    chosen = np.asarray(features)
+    mask = np.zeros(n_features, bool)
+    if chosen.ndim == 1 and chosen.dtype == bool and len(chosen) == n_features:
+        mask |= chosen
+    elif chosen.ndim == 1 and chosen.dtype.kind in "iu":
+        inside = (chosen >= 0) & (chosen < n_features)
+        mask[chosen[inside]] = inside.all()
+    elif chosen.ndim == 1 and names is not None and np.isin(chosen, names).all():
+        mask = np.isin(names, chosen)
+    if not mask.any():
+        choices = "" if names is None else f", of {listed(names)}"
+        raise ParameterError(
+            "features",
+            f"must be a mask of {n_features} features, not all False, or indices or "
+            f"names of features{choices}, got {features!r:.80}",
+        )
+    return mask
+
+
+def labels_of(estimator, classes):
+    """Return all labels that will ever occur, for `partial_fit`."""
+    earlier = None
+    if hasattr(estimator, "classes_"):
+        check_has_statistics(estimator)
+        earlier = estimator.statistics_.classes
+    return all_labels(*on_host(classes), earlier)
+
+
+def can_be_solved(statistics: ClassStatistics, shrinkage) -> bool:
+    """Return whether all classes have enough rows for a covariance."""
+    return not too_small(statistics.weights, shrinkage).any()
+
+
+def sampled_rows(
+    statistics: ClassStatistics, sample: RowSample
+) -> tuple[ClassStatistics, Rows]:
+    """Return statistics of rows that are not in memory, and a sample of them."""
+    stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
+    return stats, sample.rows(stats.classes)
 
 
 def with_chunk(estimator, X, y, sample_weight, decay, labels=None) -> ClassStatistics:

@@ -14,6 +14,7 @@ from sklearn.base import MetaEstimatorMixin
 from heterolda.estimators.base import LinearClassifier, host_of, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import rows_in_memory
+from heterolda.estimators.odds import fitted_log_odds, gaussian_log_odds
 from heterolda.estimators.pair_rules import fit_initial, unfrozen
 from heterolda.estimators.votes import committee_of
 from heterolda.exceptions import ParameterError
@@ -26,6 +27,7 @@ from heterolda.foundations.sklearn_private import (
 )
 from heterolda.foundations.validation import LARGEST_WEIGHT
 from heterolda.foundations.wording import VOTINGS
+from heterolda.kernels.ordered_scores import linear_scores
 from heterolda.search.algorithm2 import paper_search
 from heterolda.search.scored import scored_rules
 from heterolda.solvers import all_pairs
@@ -103,8 +105,9 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
     A weighted vote of a pair has the weight :math:`1 - p_e` of the initial estimator if
     that is a `GaussianLinearDiscriminant`, and otherwise its accuracy on the training
     rows.
-    `predict_proba` models the scores of each class along each normal as Gaussian, with
-    the priors that put the threshold where the search put it.
+    The log-odds of `predict_proba` are a line in the score on each side of a threshold,
+    fitted to the training rows, whose weights are those of the search; with few rows
+    they are drawn toward those of Gaussian scores.
 
     Steps are relative to the coefficients, so the result depends on the origin of the
     data, but not on their units. Rows on a device are copied to NumPy for the fit.
@@ -207,9 +210,10 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             totals = rows.totals[pairs] * (1 if of_pairs is None else of_pairs)
             error = self.n_errors_ / totals.sum(axis=1)
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
-        committee = getattr(fitted, "_committee", None)
-        temperature = 1.0 if committee is None else committee.temperature
-        self._committee = committee_of(rules, pairs, self.voting, temperature)
+        factors = np.ones(pairs.shape) if of_pairs is None else of_pairs
+        scores = _scores_of_pairs(rows, rules, pairs, factors)
+        curve = fitted_log_odds(scores, gaussian_log_odds(rules))
+        self._committee = committee_of(rules, pairs, self.voting, curve)
         if isinstance(start, GaussianLinearDiscriminant):
             put_on(start, device_of(X))
         return put_on(self, device_of(X))
@@ -225,6 +229,14 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             max_iter=self.max_iter,
             patience=self.patience,
         )
+
+
+def _scores_of_pairs(rows, rules, pairs, factors):
+    """Yield training scores of pairs, as `fitted_log_odds` needs them."""
+    for k, (w, w0) in enumerate(zip(rules.coef, rules.intercept, strict=True)):
+        two = rows.pair(*pairs[k])
+        scores = linear_scores(two.X, w[:, None], np.array([w0]))[:, 0]
+        yield scores, two.codes == 1, two.frequencies, factors[k]
 
 
 def _weighted(rows, pairs, costs, k):

@@ -23,21 +23,17 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 
-from heterolda.estimators.calibration import gaussian_log_odds
+from heterolda.estimators.again import fitted_with, restricted_to
 from heterolda.estimators.gathering import check_has_statistics
-from heterolda.estimators.guard import with_rules
-from heterolda.estimators.pair_problem import PairProblem, with_log_odds
-from heterolda.exceptions import ParameterError
+from heterolda.estimators.gaussians import Gaussians, with_log_odds
+from heterolda.estimators.odds import effective_priors, gaussian_log_odds
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.threads import no_warnings
-from heterolda.foundations.wording import listed
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.solvers import solve_fisher
-from heterolda.solvers.left_out import arc_weights
+from heterolda.solvers import solve
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
-from heterolda.statistics.class_statistics import ClassStatistics
 
 # One call solves as many patterns as take a few seconds, estimated by the number of
 # pairs times the cube of the number of features, which counts as at least this.
@@ -47,49 +43,6 @@ _MIN_SOLVED, _MAX_SOLVED = 20, 2000
 _MIN_VARIANCE = 1e-10
 # Number of coefficients gathered at a time.
 _BLOCK_SIZE = 1 << 20
-
-
-def restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:
-    """Return statistics of some features; if none, of one uninformative feature."""
-    if not mask.any():
-        spread = np.maximum(stats.weights - 1, 0.0)[:, None, None]
-        moments = stats.weights, np.zeros((stats.n_classes, 1)), spread
-        return ClassStatistics(stats.classes, *moments, given=stats.given)
-    names, scatters = stats.feature_names, stats.factors
-    if scatters is None:
-        scatters = stats.scatters[:, mask][:, :, mask]
-    else:
-        scatters = [factor[:, mask] for factor in scatters]
-    return ClassStatistics(
-        stats.classes,
-        stats.weights,
-        stats.means[:, mask],
-        scatters,
-        None if names is None else names[mask],
-        given=stats.given,
-        estimated_by=stats.estimated_by,
-    )
-
-
-def feature_mask(features, n_features: int, names) -> Mask:
-    """Return a mask of features given by a mask, by indices or by names."""
-    chosen = np.asarray(features)
-    mask = np.zeros(n_features, bool)
-    if chosen.ndim == 1 and chosen.dtype == bool and len(chosen) == n_features:
-        mask |= chosen
-    elif chosen.ndim == 1 and chosen.dtype.kind in "iu":
-        inside = (chosen >= 0) & (chosen < n_features)
-        mask[chosen[inside]] = inside.all()
-    elif chosen.ndim == 1 and names is not None and np.isin(chosen, names).all():
-        mask = np.isin(names, chosen)
-    if not mask.any():
-        choices = "" if names is None else f", of {listed(names)}"
-        raise ParameterError(
-            "features",
-            f"must be a mask of {n_features} features, not all False, or indices or "
-            f"names of features{choices}, got {features!r:.80}",
-        )
-    return mask
 
 
 def predict_incomplete(model, X: Array, method: str, like: Array):
@@ -139,12 +92,11 @@ def _scores(model, rules: Rules, X: Array, of_row: Index):
     coef = rules.coef.reshape(-1, n_pairs, d)[of_row]
     scores = linear_scores(X, coef.mT, rules.intercept[places])
     curve = gaussian_log_odds(rules)
-    # With given log-odds, a committee uses only the errors of its rules.
+    # Of its rules, a committee uses only the errors.
     return scores, replace(
         model._committee,
         planes=replace(rules, error=rules.error[places]),
         log_odds=Curve(*(values[..., places] for values in curve)),
-        evidence=model._committee.temperature,
     )
 
 
@@ -159,7 +111,7 @@ def _solved_rules(model, patterns: Mask) -> Rules:
         solved = cache.get(key)  # another thread may clear the cache
         if solved is None:
             with no_warnings():  # the fit has already warned
-                solved = model._for_features(mask)._committee.planes
+                solved = restricted_to(model, mask)._committee.planes
             coef = np.zeros((len(solved.coef), len(mask)))
             coef[:, mask] = solved.coef[:, : mask.sum()]
             solved = cache[key] = replace(solved, coef=coef)
@@ -169,16 +121,19 @@ def _solved_rules(model, patterns: Mask) -> Rules:
 
 def _by_conditional_means(model, patterns: Mask) -> Rules:
     """Return rules for patterns, derived from the rules of all features."""
-    settings = clone(model).set_params(**model._fitted_with())
-    problem = PairProblem.of(settings, model.statistics_, model.shrinkage_)
-    full, n = problem.moments, len(patterns)
+    settings = clone(model).set_params(**fitted_with(model))
+    problem = Gaussians.of(settings, model.statistics_, model.shrinkage_)
+    full, n, planes = problem.moments, len(patterns), model._committee.planes
     cov, weights, pairs = full.covariances, full.weights, full.pairs
-    shares = np.maximum(arc_weights(model._committee.planes), 0.0)
-    shares = np.where(model.guarded_[:, None], weights[pairs], shares)
+    positions = np.maximum(model._position.weights, 0.0)
+    # Thresholds that rows chose are best for other priors.
+    moved, others = model.chosen_on_rows_[:, None], full.pair_priors
+    shares = np.where(moved, effective_priors(planes), others)
     coef = np.empty((n, *model.coef_.shape))
     variance = np.empty((n, *pairs.shape))
     for p, (pair, c) in enumerate(zip(pairs, model.coef_, strict=True)):
-        mixture = np.tensordot(shares[p] / shares[p].sum(), cov[pair], axes=1)
+        position = positions[p] / positions[p].sum()
+        mixture = np.tensordot(position, cov[pair], axes=1)
         coef[:, p] = _conditional(c, mixture, patterns)
         products = coef[:, p] @ cov[pair]
         variance[:, p] = np.einsum("knj,nj->nk", products, coef[:, p])
@@ -192,14 +147,10 @@ def _by_conditional_means(model, patterns: Mask) -> Rules:
         full.priors[tiled].ravel(),
         weights[tiled].ravel(),
         np.arange(tiled.size).reshape(-1, 2),
-        None if full.shares is None else np.tile(full.shares, (n, 1)),
+        np.tile(shares, (n, 1)),
     )
-    rules = problem.solve(moments)
-    guarded = np.flatnonzero(np.tile(model.guarded_, n))
-    if len(guarded):
-        those = moments.take(guarded)
-        rules = with_rules(rules, guarded, solve_fisher(those), those)
-    rules = problem.criterion.rate(rules, full.priors, tiled).planes
+    rules = solve(moments, problem.criterion.solver)
+    rules, *_ = problem.criterion.rate(rules, full.priors, tiled)
     if problem.one_vs_rest:
         rules = with_log_odds(rules, moments)
     return replace(rules, coef=rules.coef * coef.reshape(len(tiled), -1))

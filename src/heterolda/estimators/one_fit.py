@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.calibration import fitted_log_odds, sided_log_odds
-from heterolda.estimators.pair_problem import PairProblem
+from heterolda.estimators.gaussians import Gaussians, gaussians
+from heterolda.estimators.odds import fitted_log_odds, odds_of
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.draws import sample_of
 from heterolda.kernels.coupling import Curve
@@ -27,8 +27,7 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.shrinkage import chosen_on_rows
-from heterolda.statistics.wide import Span, in_coordinates
+from heterolda.statistics.wide import Span
 
 Powers = PowerTransformation | None  # None leaves features as they are
 
@@ -48,7 +47,7 @@ class OneFit:
     """Rules of all pairs, which are fitted when they are asked for."""
 
     powers: Powers
-    problem: PairProblem
+    model: Gaussians
     span: Span | None
     classes: ClassRows  # rows that take part in descent
     widths: Array
@@ -74,19 +73,13 @@ class OneFit:
         show(f"solving Gaussian classes {'with' if powers else 'without'} powers")
         if powers is not None:
             rows = replace(rows, X=powers.apply(rows.X))
-        stats, amount = ClassStatistics.from_rows(rows), discriminant.shrinkage
-        inside, span, coordinates = in_coordinates(stats, amount, rows)
-        rows = coordinates or rows
-        chosen = chosen_on_rows(amount, inside, rows)
-        problem = PairProblem.of(discriminant, stats, chosen, span)
-        optimum, moments = problem.rate(problem.solve()).planes, problem.moments
+        model, rows = gaussians(discriminant, ClassStatistics.from_rows(rows), rows)
+        optimum, moments = model.rate(model.solve())[0], model.moments
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
-            rows = rows.take(
-                sample_of(rows.codes, _MAX_ROWS * (problem.stats.rank + 1))
-            )
+            rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))
         # The coordinates of a span have the units of standardized features.
-        variances = problem.stats.squares.sum(axis=0) / moments.weights.sum()
-        units = np.sqrt(variances) if span is None else np.ones(len(variances))
+        variances = model.stats.squares.sum(axis=0) / moments.weights.sum()
+        units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
         classes = ClassRows.of(rows, moments, optimum, units)
         crowd = crowding(moments, classes.basis.shape[1])
@@ -95,7 +88,7 @@ class OneFit:
         else:
             widths = np.full(len(crowd), max(float(width), _MIN_WIDTH))
             ridge = np.zeros(len(crowd))
-        return cls(powers, problem, span, classes, widths, ridge, crowd, show)
+        return cls(powers, model, model.span, classes, widths, ridge, crowd, show)
 
     @property
     def n_pairs(self) -> int:
@@ -148,12 +141,10 @@ class OneFit:
         planes, error, n_iter, left_out = map(np.array, zip(*records, strict=True))
         coef, intercept = planes[:, :-1].copy(), planes[:, -1].copy()
         # Of pairs that no feature separates, the log-odds are those of the priors.
-        trivial = ~coef.any(axis=1)
-        first, second = np.log(self.problem.moments.pair_priors).T
-        intercept = np.where(trivial, second - first, intercept)
-        offset = np.where(trivial, 0.0, curve.offset)
-        curve = sided_log_odds(offset, np.where(trivial, 1.0, curve.slope))
+        first, second = np.log(self.model.moments.pair_priors).T
+        intercept = np.where(coef.any(axis=1), intercept, second - first)
         rules = scored_rules(self.classes.rows, coef, intercept, error, n_iter)
+        curve = odds_of(rules, curve)
         gap = np.where(self.widths == 1, self.classes.optimum.gap, np.nan)
         if self.span is not None:
             coef, intercept = self.span.rules(coef, intercept)

@@ -77,9 +77,11 @@ class HeteroscedasticProjection(
         - "fisher": linear discriminant analysis, which uses the means only and has
           fewer components than there are classes.
     shrinkage : float in [0, 1], pair of floats, "auto" or None, default="auto"
-        How far to shrink the class covariances toward the pooled one; "auto", which is
-        not Ledoit and Wolf's, and the others are those of
-        :meth:`ClassStatistics.covariances`. With 1 only the means matter.
+        How far to shrink the class covariances toward the pooled one. With "auto",
+        which is not Ledoit and Wolf's, its weight is ``r / (W_k + r)``, with the weight
+        :math:`W_k` of the class and the rank r of the features: otherwise a direction
+        in which one class hardly varies could be a component. The others are those of
+        :meth:`ClassStatistics.covariances`; with 1 only the means matter.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         As for :class:`GaussianLinearDiscriminant`.
     guard : bool, default=True
@@ -281,7 +283,7 @@ class HeteroscedasticProjection(
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
         stats, span = in_span(statistics, self.shrinkage)
-        cov = stats.covariances(self.shrinkage)
+        cov = _covariances(stats, self.shrinkage)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
@@ -400,3 +402,11 @@ def _complete_rows(projection, X):
     with missing_values_as(None, remedy=""):
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         return validate_more_rows(projection, X, **checks)
+
+
+def _covariances(stats, shrinkage):
+    """Return the covariances of the classes, shrunk."""
+    if not (isinstance(shrinkage, str) and shrinkage == "auto"):
+        return stats.covariances(shrinkage)
+    share, weights = stats.rank / (stats.weights + stats.rank), stats.weights
+    return stats.mixed(np.where(weights > 1, share, 1.0), stats.amounts(0.5)[1])

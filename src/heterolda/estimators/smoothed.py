@@ -221,9 +221,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         forget_fit(self)
         rows = rows_in_memory(self, X, y, sample_weight)
         priors = check_priors(self.priors, rows.classes, rows.totals, self.class_weight)
-        gaussian = GaussianLinearDiscriminant(
-            shrinkage=self.shrinkage, priors=priors, guard=False
-        )
+        gaussian = GaussianLinearDiscriminant(shrinkage=self.shrinkage, priors=priors)
         width = None if self.width == "auto" else self.width
         show = print if self.verbose else stages()
         with one_blas_thread():
@@ -243,7 +241,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         rules, self.left_out_error_, log_odds = fit.solve()
         self.classes_ = classes
         self.priors_ = priors
-        self.pairs_ = fit.problem.pairs
+        self.pairs_ = fit.model.pairs
         self.transformed_coef_ = rules.coef
         self.transformed_intercept_ = rules.intercept
         self.transformation_ = transformer_of(fit.powers, self)
@@ -252,9 +250,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.smoothed_error_ = rules.error
         self.gap_ = rules.gap
         self.n_iter_ = rules.n_iter
-        self.statistics_ = fit.problem.features
+        self.statistics_ = fit.model.features
         self.statistics_.feature_names = getattr(self, "feature_names_in_", None)
-        self._committee = committee_of(rules, self.pairs_, "probability", 1.0, log_odds)
+        self._committee = committee_of(rules, self.pairs_, "probability", log_odds)
 
     @property
     def coef_(self):

@@ -9,18 +9,13 @@ batch, because a score depends only on its row and its rule
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import heterolda.kernels as kernels
-from heterolda.estimators.calibration import (
-    Evidence,
-    best_temperature,
-    gaussian_log_odds,
-)
 from heterolda.foundations.arrays import Array, Index, xp_of
 from heterolda.kernels.coupling import Curve, couple, couple_rows, pair_winners
 from heterolda.kernels.ordered_scores import ordered_scores
@@ -41,13 +36,20 @@ _OF_FITS: dict[str, Any] = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Committee(ABC):
-    """Rules that decide together; pickles store the temperature instead of rows."""
+    """Rules that decide together."""
 
     planes: Rules
-    # The temperature that divides log probabilities, or rows to compute it from.
-    evidence: Evidence | float = field(default=1.0, kw_only=True)
-    # Log-odds of the scores; None means those of the Gaussian model.
-    log_odds: Curve | None = field(default=None, kw_only=True)
+    log_odds: Any  # of the scores: a curve, or a function that returns it
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Return the log-odds of the scores, computed on first use."""
+        given = self.log_odds
+        return given if isinstance(given, Curve) else given()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return state | {"log_odds": self.curve}
 
     @abstractmethod
     def winners(self, scores: Any, X: Any) -> Any:
@@ -57,15 +59,6 @@ class Committee(ABC):
     def probabilities(self, scores: Any, X: Any) -> Any:
         """Return class probabilities, in the format of X."""
 
-    @cached_property
-    def temperature(self) -> float:
-        """Return the temperature of the probabilities, computed on first use."""
-        rows = self.evidence
-        if isinstance(rows, float):
-            return rows
-        p = replace(self, evidence=1.0).probabilities(rows.scores, rows.scores)
-        return best_temperature(p, rows.codes, rows.weights)
-
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any, X: Any) -> Any:
         """Apply a method to the rows of X, given in double precision."""
         return getattr(self, method)(ordered_scores(rows, coef, intercept), X)
@@ -74,24 +67,10 @@ class Committee(ABC):
         """Return the number of values that a row needs in memory."""
         return len(self.planes.coef)
 
-    @cached_property
-    def curve(self) -> Curve:
-        """Return the log-odds of scores, as given or of the Gaussian model."""
-        return self.log_odds or gaussian_log_odds(self.planes)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return state | {"evidence": self.temperature}
-
 
 @dataclass(frozen=True)
 class Binary(Committee):
     """Two classes, one rule."""
-
-    @cached_property
-    def curve(self) -> Curve:
-        """Return the log-odds of scores, divided by the temperature."""
-        return (self.log_odds or gaussian_log_odds(self.planes)).over(self.temperature)
 
     def decisions(self, scores: Any, X: Any) -> Any:
         """Return the score itself, of shape (n_samples,)."""
@@ -157,7 +136,7 @@ class OneVsOne(Committee):
 
     def probabilities(self, scores: Any, X: Any) -> Any:
         """Return the probabilities of all pairs together."""
-        return rounded(tempered(couple(scores, self.curve), self.temperature), X)
+        return rounded(couple(scores, self.curve), X)
 
     def of_rows(self, method: str, rows: Any, coef: Any, intercept: Any, X: Any) -> Any:
         """Apply a method to rows; compiled code does not store all their scores."""
@@ -165,15 +144,14 @@ class OneVsOne(Committee):
             return super().of_rows(method, rows, coef, intercept, X)
 
         def probabilities(rows: Array) -> Any:
-            p = couple_rows(rows, coef, intercept, self.curve)
-            return rounded(tempered(p, self.temperature), X)
+            return rounded(couple_rows(rows, coef, intercept, self.curve), X)
 
         if method == "probabilities":
             return probabilities(rows)
         if self.n_classes < _MANY_CLASSES:
             return probabilities(rows).argmax(axis=1)
         close = _CLOSE_IN_SINGLE if X.dtype == np.float32 else _CLOSE
-        given = coef, intercept, self.curve, self._guess, close**self.temperature
+        given = coef, intercept, self.curve, self._guess, close
         winner = pair_winners(rows, *given)
         left = np.flatnonzero(winner < 0)
         if len(left):
@@ -204,38 +182,20 @@ class OneVsRest(Committee):
         """Return posteriors of the classes against all others, scaled to sum to one."""
         xp = xp_of(scores)
         p = 1 / (1 + xp.exp(-self.curve.log_odds(scores)))
-        p = p / xp.sum(p, axis=1, keepdims=True)
-        return rounded(tempered(p, self.temperature), X)
+        return rounded(p / xp.sum(p, axis=1, keepdims=True), X)
 
 
-def committee_of(
-    rules: Rules,
-    pairs: Index,
-    voting: str,
-    evidence: Evidence | float = 1.0,
-    log_odds: Curve | None = None,
-) -> Committee:
-    """Return the committee of the rules of pairs."""
-    options: dict[str, Any] = {"evidence": evidence, "log_odds": log_odds}
+def committee_of(rules: Rules, pairs: Index, voting: str, log_odds: Any) -> Committee:
+    """Return the committee of the rules of pairs.
+
+    The log-odds of their scores are a curve, or a function that returns it.
+    """
     rules = replace(rules, **_OF_FITS)
     if len(pairs) == 1:
-        return Binary(rules, **options)
+        return Binary(rules, log_odds)
     if pairs[0, 0] < 0:
-        return OneVsRest(rules, **options)
-    return OneVsOne(rules, int(pairs.max()) + 1, voting, **options)
-
-
-def tempered(probabilities: Any, temperature: float) -> Any:
-    """Return positive probabilities whose logarithms are divided by a temperature.
-
-    A temperature above 1 brings them closer together.
-    """
-    xp, p = xp_of(probabilities), probabilities
-    if temperature == 1:
-        return p
-    log_p = xp.log(p)
-    p = xp.exp((log_p - xp.max(log_p, axis=1, keepdims=True)) / temperature)
-    return p / xp.sum(p, axis=1, keepdims=True)
+        return OneVsRest(rules, log_odds)
+    return OneVsOne(rules, log_odds, int(pairs.max()) + 1, voting)
 
 
 def rounded(values: Any, X: Any) -> Any:

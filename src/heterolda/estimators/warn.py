@@ -10,15 +10,17 @@ from types import FrameType
 
 import numpy as np
 
-from heterolda.estimators.pair_problem import ROWS_PER_FEATURE, PairProblem
+from heterolda.estimators.chosen import Chosen
+from heterolda.estimators.gaussians import Gaussians
 from heterolda.exceptions import (
     ModelMisfitWarning,
     PrecisionWarning,
     SmallClassWarning,
     TrivialRuleWarning,
 )
-from heterolda.foundations.arrays import Array, Index, dense
+from heterolda.foundations.arrays import Array, Index, Mask, dense
 from heterolda.foundations.wording import listed
+from heterolda.solvers import solve
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
@@ -28,6 +30,13 @@ from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 _MAX_ROUNDING = 0.01
 # Distance of the means, in deviations of both classes, that draws a warning.
 _LARGE_DISTANCE = 2.0
+# Classes with fewer rows per feature have uncertain covariances.
+ROWS_PER_FEATURE = 5
+# Share of fits to Gaussian classes that may draw a warning of misfit.
+_CHANCE = 0.02
+# Gains that are chance exceed x standard errors in less than exp(-x / _MISFIT) of the
+# pairs, in simulations: the errors are lower bounds, and the gains the best of many.
+_MISFIT = 1.2
 # Entries of a direction below this share of the largest are rounding errors.
 _NO_PART = 1e-10
 # Error of a rule below which there is nothing to gain.
@@ -49,11 +58,11 @@ def _is_inside(frame: FrameType) -> bool:
     return package in ("heterolda", "sklearn")
 
 
-def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
+def warn_of_fit(model: Gaussians, choice: Chosen, rows: Rows | None) -> None:
     """Warn about few rows, lost digits, trivial rules, and missing variance."""
-    is_default = problem.settings.shrinkage == "auto"
-    if is_default and problem.chosen is None:
-        _warn_of_small_classes(problem.features, problem.shrinkage.to_pooled)
+    is_default = model.settings.shrinkage == "auto"
+    if is_default and model.chosen is None:
+        _warn_of_small_classes(model.features, model.shrinkage.to_pooled)
     elif is_default:
         warn(
             f"there are fewer than {ENOUGH_FREEDOM:g} rows per feature, so left-out "
@@ -61,11 +70,13 @@ def warn_of_fit(problem: PairProblem, rules: Rules, rows: Rows | None) -> None:
             "none",
             SmallClassWarning,
         )
-    warn_of_coarse_features(problem.features)
-    warn_of_trivial_rules(problem, rules)
-    _warn_of_unresolved_directions(problem, rules, rows)
+    rules = choice.rules
+    _warn_of_misfit(model, choice)
+    warn_of_coarse_features(model.features)
+    warn_of_trivial_rules(model, rules)
+    _warn_of_unresolved_directions(model, choice, rows)
     if rows is None:
-        _warn_of_raised_variances(problem, rules)
+        _warn_of_raised_variances(model, rules)
 
 
 # Rows
@@ -131,29 +142,48 @@ def leading_features(stats: ClassStatistics, coef: Array) -> str:
 # Rules
 
 
-def warn_of_trivial_rules(problem: PairProblem, rules: Rules) -> None:
+def warn_of_trivial_rules(model: Gaussians, rules: Rules) -> None:
     """Warn once about the pairs without a useful hyperplane."""
-    pairs = problem.pairs[rules.trivial]
-    if not len(pairs):
+    moments = model.moments
+    rules = model.criterion.rate(rules, moments.priors, moments.pairs)[0]
+    if not rules.trivial.any():
         return
-    names = "; ".join(" and ".join(_labels(problem, k)) for k in pairs[:_MAX_NAMED])
-    if len(pairs) > _MAX_NAMED:
-        names += f" and {len(pairs) - _MAX_NAMED} more"
     warn(
         "the solver found no hyperplane that beats always predicting the likelier "
-        f"class, by priors and costs, for: {names}. Pass other priors or costs if the "
-        "rarer class matters more than its frequency",
+        f"class, by priors and costs, for: {_names(model, rules.trivial)}. Pass other "
+        "priors or costs if the rarer class matters more than its frequency",
         TrivialRuleWarning,
     )
 
 
-def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
+def _warn_of_misfit(model: Gaussians, choice: Chosen) -> None:
+    """Warn once about pairs in which rows contradict the model by more than chance.
+
+    At most 2 % of fits to Gaussian classes draw a warning, for any number of pairs.
+    """
+    limit = _MISFIT * np.log(len(choice.excess) / _CHANCE)
+    clear = choice.excess > limit
+    if not clear.any():
+        return
+    worst = model.moments.take(np.argsort(choice.excess)[-1:])
+    normal = solve(worst, model.criterion.solver).coef[0]
+    normal = normal if model.span is None else model.span.basis @ normal
+    warn(
+        "the classes are not Gaussian: left-out rows chose rules with fewer errors "
+        f"than those of the model for: {_names(model, clear)}. Transform or leave out "
+        f"{leading_features(model.features, normal)}, on which the model relies, or "
+        "use SmoothedLinearDiscriminant()",
+        ModelMisfitWarning,
+    )
+
+
+def _warn_of_raised_variances(model: Gaussians, rules: Rules) -> None:
     """Warn once about classes without variance in a direction in which others vary."""
     floored = rules.floored
     if floored is None or not floored.any():
         return
     k, place = np.argwhere(floored)[0]
-    labels = _labels(problem, problem.pairs[k])
+    labels = _labels(model, model.pairs[k])
     n_others = np.count_nonzero(floored.any(axis=1)) - 1
     more = f" (similarly in {n_others} more pairs of classes)" if n_others else ""
     warn(
@@ -167,12 +197,12 @@ def _warn_of_raised_variances(problem: PairProblem, rules: Rules) -> None:
 
 
 def _warn_of_unresolved_directions(
-    problem: PairProblem, rules: Rules, rows: Rows | None
+    model: Gaussians, choice: Chosen, rows: Rows | None
 ) -> None:
     """Warn once about a pair that differs where float64 hardly resolves features."""
-    pairs = chain(_ignored(problem, rules, rows), _blurred(problem, rules))
+    pairs = chain(_ignored(model, choice.rules, rows), _blurred(model, choice))
     for k, features in pairs:
-        first, second = _labels(problem, problem.pairs[k])
+        first, second = _labels(model, model.pairs[k])
         warn(
             f"{first} and {second} differ along a direction in which {features} vary "
             "by little more than float64 rounding, at least in one class, where gap_ "
@@ -184,14 +214,14 @@ def _warn_of_unresolved_directions(
 
 
 def _ignored(
-    problem: PairProblem, rules: Rules, rows: Rows | None
+    model: Gaussians, rules: Rules, rows: Rows | None
 ) -> Iterator[tuple[int, str]]:
     """Yield pairs whose means differ along an ignored direction, and its features.
 
     Rows, if given, show the deviations that are lost in moments.
     """
-    moments, dropped = problem.moments, rules.dropped
-    if dropped is None or problem.stats.coordinates is not None:
+    moments, dropped = model.moments, rules.dropped
+    if dropped is None or model.stats.coordinates is not None:
         return
     pairs = np.flatnonzero(dropped.any(axis=1) & (rules.error > _SMALL_ERROR))
     for k in pairs.tolist():
@@ -202,15 +232,16 @@ def _ignored(
         if rows is None:
             distance = abs(float(w @ (moments.means[i] - moments.means[j])))
         else:
-            distance = _distance(rows, problem.pairs[k], w)
+            distance = _distance(rows, model.pairs[k], w)
         if distance > _LARGE_DISTANCE:
             yield k, f"features {listed(np.flatnonzero(part > 0.1 * part.max()))}"
 
 
-def _blurred(problem: PairProblem, rules: Rules) -> Iterator[tuple[int, str]]:
+def _blurred(model: Gaussians, choice: Chosen) -> Iterator[tuple[int, str]]:
     """Yield pairs without a certificate because rounding affects their errors."""
-    if problem.follows_optimum and not problem.has_few_rows:
-        for k in np.flatnonzero(np.isnan(rules.gap)).tolist():
+    if model.follows_optimum:
+        blurred = np.isnan(choice.rules.gap) & ~choice.on_rows
+        for k in np.flatnonzero(blurred).tolist():
             yield k, "features"
 
 
@@ -224,7 +255,15 @@ def _distance(rows: Rows, pair: Index, w: Array) -> float:
     return float(abs(first.mean() - second.mean()) / deviation) if deviation else 0.0
 
 
-def _labels(problem: PairProblem, pair: Index) -> list[str]:
+def _names(model: Gaussians, mask: Mask) -> str:
+    """Return the names of some pairs."""
+    pairs = model.pairs[mask]
+    names = "; ".join(" and ".join(_labels(model, k)) for k in pairs[:_MAX_NAMED])
+    more = len(pairs) - _MAX_NAMED
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _labels(model: Gaussians, pair: Index) -> list[str]:
     """Return the labels of a pair; -1 stands for all other classes."""
-    labels = [*map(repr, problem.stats.classes.tolist()), "the rest"]
+    labels = [*map(repr, model.stats.classes.tolist()), "the rest"]
     return [labels[k] for k in pair]

@@ -70,9 +70,9 @@ from heterolda.kernels import in_use
 
 
 def _pure(solver: str) -> Any:
-    """Return the discriminant of the paper, without shrinkage or the guard."""
+    """Return the discriminant of the paper, without shrinkage or choice on rows."""
     return GaussianLinearDiscriminant(
-        solver=solver, guard=False, shrinkage=0.0, voting="weighted"
+        solver=solver, choose_on="model", shrinkage=0.0, voting="weighted"
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
-from heterolda.estimators.calibration import HIGHEST_TEMPERATURE, sided_log_odds
+from heterolda.estimators.chosen import Position
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import Category, FitRecord, Judgement
@@ -26,6 +26,7 @@ from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import committee_of
+from heterolda.export.curves import arc_weights, check_reach, log_odds, rows_curve
 from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (
     TINY,
@@ -116,12 +117,10 @@ _RULES = {
     "means": array("rules", 2),
     "deviations": array("rules", 2, low=0),
 }
-_LOG_ODDS = {"offset": array(2, "rules", low=0), "slope": array(2, "rules", low=0)}
 _VOTES = {
     # Null for two classes or one-vs-rest rules.
     "voting": optional(choice(*VOTINGS)),
-    "temperature": number(1, HIGHEST_TEMPERATURE),
-    "log_odds": optional(record(_LOG_ODDS, sided_log_odds)),
+    "log_odds": log_odds,
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
 _POWERS = {
@@ -151,6 +150,7 @@ _CLASSIFIER = {
     "votes": record(_VOTES),
 }
 _PRIORS = array("classes", low=TINY, high=1)
+_LEFT_OUT = array("rules", low=0, high=1, missing=True)
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 _START = _model_of(GaussianLinearDiscriminant)
 _STEP = {"name": text, "model": _model_of(HeteroscedasticProjection, *CLASSIFIERS)}
@@ -161,7 +161,12 @@ TABLE: dict[type, dict[str, Kind]] = {
         "priors_": _PRIORS,
         "error_rates_": array("rules", 2, low=0, high=1),
         "expected_cost_": array("rules", low=0),
-        "guarded_": array("rules", dtype=bool),
+        "chosen_on_rows_": array("rules", dtype=bool),
+        "left_out_error_": _LEFT_OUT,
+        "left_out_error_rates_": array("rules", 2, low=0, high=1, missing=True),
+        "weights": arc_weights,
+        # Of two classes whose rows chose, if there are class statistics.
+        "rows_curve": optional(rows_curve),
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
         "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
         "statistics_": optional(statistics),
@@ -173,7 +178,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "priors_": _PRIORS,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
-        "left_out_error_": array("rules", low=0, high=1),
+        "left_out_error_": _LEFT_OUT,
         "statistics_": optional(statistics),
     },
     LocalNeighborhoodSearch: {
@@ -240,8 +245,11 @@ _COMPUTED: dict[str, Callable[[Any], Any]] = {
     ),
     "transformation_": lambda model: model._rules[2],
     "votes": lambda model: {
-        key: getattr(model._committee, key, None) for key in _VOTES
+        "voting": getattr(model._committee, "voting", None),
+        "log_odds": model._committee.curve,
     },
+    "weights": lambda model: model._position.weights,
+    "rows_curve": lambda model: model._position.curve,
 }
 
 read_model = _model_of(*TABLE).read
@@ -273,7 +281,7 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
             start = unfrozen(value)
             kept = type(start) is GaussianLinearDiscriminant
             value = model_to_json(start, include_statistics) if kept else None
-        elif key == "statistics_" and not include_statistics:
+        elif key in ("statistics_", "rows_curve") and not include_statistics:
             value = None
         written[key] = kind.write(value)
     return written
@@ -311,11 +319,9 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
     if "fitted_with" in values:
         unfitted(type(model), values["fitted_with"])
         vars(model).update(_settings=values["fitted_with"], _by_pattern={})
-    evidence = votes["temperature"], votes["log_odds"]
-    vars(model).update(
-        pairs_=pairs,
-        _committee=committee_of(rules, pairs, voting, *evidence),
-    )
+        model._position = Position(values["weights"], values["rows_curve"])
+    model.pairs_ = pairs
+    model._committee = committee_of(rules, pairs, voting, votes["log_odds"])
     for key, name in _OF_RULES[type(model)].items():
         setattr(model, key, getattr(rules, name))
     if "transformation_" in values:
@@ -340,8 +346,8 @@ def _complete_projection(model: Any, values: dict[str, Any], at: Place) -> None:
     """Set the output container of a projection, and check its reach."""
     model.set_output(transform=values["output"])
     mean, ones = np.abs(model.mean_), np.ones(len(model.loadings_))
-    _check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
-    _check_reach(at / "loadings_", ones, model.loadings_, mean)
+    check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
+    check_reach(at / "loadings_", ones, model.loadings_, mean)
 
 
 _COMPLETE: dict[type, Callable[[Any, dict[str, Any], Place], None]] = {
@@ -367,22 +373,9 @@ def _pipeline(values: list[dict[str, Any]], at: Place) -> Pipeline:
 
 
 def _check_scores(model: Any, at: Place) -> None:
-    """Reject rules without finite scores or probabilities."""
+    """Reject rules without finite scores."""
     coef, intercept, _ = model._rules
-    _check_reach(at, np.ones(coef.shape[1]), coef.T, intercept)
-    scores = np.outer([-1e300, -1.0, 0.0, 1.0, 1e300], np.ones(len(coef)))
-    with np.errstate(all="ignore"):
-        log_odds = model._committee.curve.log_odds(scores)
-    if not np.isfinite(log_odds).all():
-        raise ValueError(f"{at.name} gives no probabilities: see means and deviations")
-
-
-def _check_reach(at: Place, row: Any, coef: Any, offset: Any) -> None:
-    """Reject numbers with which a small row becomes infinite."""
-    with np.errstate(over="ignore"):
-        reach = np.abs(row) @ np.abs(coef) + np.abs(offset)
-    if not np.isfinite(reach).all():
-        raise ValueError(f"{at.name} has numbers that are too large")
+    check_reach(at, np.ones(coef.shape[1]), coef.T, intercept)
 
 
 def _check_part(model: Any, classes: Any, n_features: int, at: Place) -> None:

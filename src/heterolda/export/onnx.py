@@ -312,7 +312,7 @@ def _decide(
     odds = log_odds.exp()
     if rules.kind == "one-vs-rest":
         p = graph("Reciprocal", (-log_odds).exp() + 1.0)
-        return log_odds.largest()[1], _tempered(graph, rules, p / p.sum()).astype(kind)
+        return log_odds.largest()[1], (p / p.sum()).astype(kind)
     if rules.kind == "binary":
         both = graph("Concat", odds, (-log_odds).exp(), axis=1)
         return positive.astype(np.int64), graph("Reciprocal", both + 1.0).astype(kind)
@@ -340,7 +340,7 @@ def _decide(
     both = graph("Gather", q, first, axis=1) + graph("Gather", q, second, axis=1)
     share = graph("Reciprocal", odds + 1.0)
     p = by_class(both * share, both * (odds * share))
-    p = _tempered(graph, rules, p / p.sum()).astype(kind)
+    p = (p / p.sum()).astype(kind)
     return p.largest()[1], p
 
 
@@ -363,11 +363,3 @@ def _log_odds(
     floor = graph("Max", above, 0.0) * 0.5 + MIN_LOG_ODDS
     above = graph("Min", graph("Max", above, floor), MAX_LOG_ODDS)
     return graph("Where", positive, above, below.clip(-MAX_LOG_ODDS, 0.0))
-
-
-def _tempered(graph: _Graph, rules: Description, p: _Node) -> _Node:
-    """Return probabilities with a temperature, as by `votes.tempered`."""
-    if rules.temperature == 1:
-        return p
-    raised = graph("Pow", p / p.largest()[0], 1 / rules.temperature)
-    return raised / raised.sum()

@@ -35,9 +35,6 @@ class Description:
     intercept: Array
     vote_weights: Array  # of the pairs; empty if they do not vote
     curve: Curve  # log-odds of each rule as a function of its score
-    temperature: (
-        float  # divides the logarithms of probabilities, of two classes in curve
-    )
     powers: PowerTransformation | None  # of the features that the rules take
     center: Array  # mean of the features, or zero
     features: list[str] | None  # names and categories
@@ -98,7 +95,6 @@ def describe(model: Any) -> Description:
         intercept=intercept,
         vote_weights=weights,
         curve=committee.curve,
-        temperature=committee.temperature,
         powers=powers,
         center=_center(fitted),
         features=feature_meanings(model),
@@ -154,7 +150,7 @@ def _origin(model: Any) -> list[str]:
     """Return lines on the origin and the error of the rules."""
     if hasattr(model, "n_errors_"):
         return ["Rules: found by local search, Algorithm 2"]
-    if hasattr(model, "left_out_error_"):
+    if hasattr(model, "widths_"):
         error = model.left_out_error_
         lines = [
             f"Rules: smoothed, of width {span(model.widths_)}",
@@ -187,8 +183,8 @@ def _deciders(model: Any) -> list[str]:
         model.trivial_,
         "always the likelier class",
         np.where(
-            model.guarded_,
-            "Fisher's, chosen by the guard",
+            model.chosen_on_rows_,
+            "on the curve of optimal rules, chosen by left-out rows",
             str(model._settings["solver"]),
         ),
     ).tolist()

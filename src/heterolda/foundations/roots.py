@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from heterolda.foundations.arrays import Array, Index
+from heterolda.foundations.rounding import EPS
 
 _MAX_ITER = 100
 
@@ -17,6 +18,7 @@ def bracketed_roots(
     b: Array,
     fa: Array,
     fb: Array,
+    tolerance: float = 2 * EPS,
 ) -> Array:
     """Return the roots of many scalar functions, each bracketed by a and b.
 
@@ -24,7 +26,7 @@ def bracketed_roots(
     values fa and fb have opposite signs, or are zero.
 
     Chandrupatla's method: inverse quadratic interpolation where it is safe,
-    bisection elsewhere, until the bracket is as narrow as rounding allows. (T. R.
+    bisection elsewhere, until the bracket is as narrow as a relative tolerance. (T. R.
     Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding the
     zero of a nonlinear function without using derivatives", Advances in Engineering
     Software 28, 145-149.)
@@ -45,9 +47,9 @@ def bracketed_roots(
         closer = np.abs(fa) < np.abs(fb)
         best = np.where(closer, a, b)
         root[index] = best
-        tolerance = 2 * np.finfo(float).eps * np.abs(best) + np.finfo(float).tiny
+        least = tolerance * np.abs(best) + np.finfo(float).tiny
         width = np.abs(b - a)
-        active = (width > 2 * tolerance) & (fa != 0) & (fb != 0)
+        active = (width > 2 * least) & (fa != 0) & (fb != 0)
         index = index[active]
         a, b, c = a[active], b[active], c[active]
         fa, fb, fc = fa[active], fb[active], fc[active]
@@ -57,7 +59,7 @@ def bracketed_roots(
             safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
             t = fa / (fb - fa) * fc / (fb - fc)
             t += (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-            margin = tolerance[active] / width[active]
+            margin = least[active] / width[active]
             t = np.where(safe & np.isfinite(t), t, 0.5)
             t = np.clip(t, margin, 1 - margin)
     return root

@@ -339,7 +339,7 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> result = compare(X, y, models={"LDA": None, "GLD": None, "QDA": None})
     >>> result.best, result.as_good, result.choice
-    ('LDA', ('LDA', 'GLD', 'QDA'), 'LDA')
+    ('LDA', ('LDA', 'QDA'), 'LDA')
     """
     chosen = check_models(models)
     check_number("cv", cv, 2, 1000, integer=True)

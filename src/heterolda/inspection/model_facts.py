@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.again import solve_again
 from heterolda.estimators.base import OTHERS, host_of, pooled_deviations
-from heterolda.estimators.discriminant import GaussianLinearDiscriminant, solve_again
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
 from heterolda.estimators.fit_record import (
     FitRecord,
@@ -24,8 +25,8 @@ from heterolda.foundations.wording import amount, count, named, names_text, perc
 from heterolda.inspection.sentences import (
     FEW_ROWS,
     accuracy_sentence,
+    chosen_note,
     few_rows_note,
-    guarded_note,
     span,
     verdict_sentence,
 )
@@ -172,9 +173,7 @@ class ModelFacts:
         settings = {"criterion": "bayes", "costs": self.settings["costs"]}
         with no_warnings():  # warnings about LDA do not concern the user
             lda: Any = solve_again(  # type: ignore[no-untyped-call]
-                self.discriminant,
-                settings | {"solver": "fisher"},
-                guarded=self.discriminant.guarded_,
+                self.discriminant, settings | {"solver": "fisher"}
             )
         values: Array = lda.expected_cost_
         return values
@@ -216,8 +215,8 @@ class ModelFacts:
 
     def notes(self) -> list[str]:
         """Return caveats about the figures of the model."""
-        flags = getattr(self.discriminant, "guarded_", ())
-        notes = guarded_note([self.pairs[k] for k in np.flatnonzero(flags)])
+        flags = getattr(self.discriminant, "chosen_on_rows_", ())
+        notes = chosen_note([self.pairs[k] for k in np.flatnonzero(flags)])
         if self.powers is not None:
             notes.append(
                 "Features are first transformed by powers (Yeo and Johnson's "

@@ -204,6 +204,13 @@ def _rule(facts: ModelFacts, k: int) -> Iterator[Block]:
             f"If the classes were exactly normal, {of_first} would be taken for "
             f"{second} and {of_second} for {first}{before}."
         )
+        rates = facts.discriminant.left_out_error_rates_[k].tolist()
+        if not np.isnan(rates).any():
+            of_first, of_second = map(percent, rates)
+            lines.append(
+                f"Of left-out rows of {first} and {second}, it misses {of_first} and "
+                f"{of_second}{before}; as they chose it, new rows may be missed more."
+            )
     yield Heading(f"{first} or {second}")
     yield Paragraph(lines)
     if coef.any():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.pair_problem import ROWS_PER_FEATURE
+from heterolda.estimators.warn import ROWS_PER_FEATURE
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, named, names_text, points
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -64,14 +64,14 @@ def verdict_sentence(
     return f"There is no clear difference: {lead}, {error}. {end}"
 
 
-def guarded_note(pairs: Sequence[Sequence[object]]) -> list[str]:
-    """Return a note on the pairs of labels for which the guard uses LDA's rule."""
+def chosen_note(pairs: Sequence[Sequence[object]]) -> list[str]:
+    """Return a note on the pairs of labels whose rows chose another rule."""
     if not pairs:
         return []
     names = names_text([f"{first} or {second}" for first, second in pairs], 5)
     return [
-        f"The guard uses LDA's rule for {names}: on the rows it makes fewer errors "
-        "than the best rule of the Gaussian model."
+        f"Left-out rows chose the rule for {names}: on them it does better than the "
+        "best rule of the Gaussian model."
     ]
 
 

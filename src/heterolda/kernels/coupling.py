@@ -37,14 +37,6 @@ class Curve(NamedTuple):
     high: Array
     step: Array  # change per doubling of the score on each side, (2, n_pairs)
 
-    def over(self, temperature: float) -> Curve:
-        """Return the curve of the log-odds divided by a temperature."""
-        offset, slope, bend, step = (
-            values / temperature
-            for values in (self.offset, self.slope, self.bend, self.step)
-        )
-        return Curve(offset, slope, bend, self.low, self.high, step)
-
     def log_odds(self, scores: Any) -> Any:
         """Return log-odds at scores of shape (n_samples, n_pairs), with equal signs.
 

@@ -42,6 +42,7 @@ class Status(IntEnum):
     NO_ROOT = 5
     TRIVIAL = 6
     SEPARABLE = 7
+    CHOSEN_ON_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,8 @@ class Rules:
         variances = np.einsum("kii->ki", moments.covariances)
         unit = variances.max(axis=0)
         unit[unit == 0] = 1.0
-        noise = (self.coef * np.sqrt(unit)) ** 2 @ (variances / unit).T
-        noise = noise[np.arange(len(noise))[:, None], moments.pairs]
+        squares, shares = (self.coef * np.sqrt(unit)) ** 2, variances / unit
+        noise = np.einsum("pi,pki->pk", squares, shares[moments.pairs])
         share = UNCERTAIN_UNITS * EPS * noise / deviations**2
         y = np.abs(self.means) / deviations
         larger = ndtr(-y / np.sqrt(1 + share))
@@ -165,6 +166,29 @@ class Rules:
                 unresolved[k] = is_unresolved(moments.covariances[k])
             uncertain |= (self.floored & unresolved[moments.pairs]).any(axis=1)
         return replace(self, gap=np.where(uncertain, np.nan, gap))
+
+    def along(self, coef: Array, intercept: Array, moments: Moments) -> Rules:
+        """Replace the rules by others that rows chose, without certificates."""
+        pairs, variances = moments.pairs, np.empty(moments.pairs.shape)
+        means = np.einsum("pi,pki->pk", coef, moments.means[pairs]) + intercept[:, None]
+        for k in np.unique(pairs):  # class by class, to save memory
+            pair, position = np.nonzero(pairs == k)
+            w = coef[pair]
+            products = w @ moments.covariances[k]
+            variances[pair, position] = np.einsum("pi,pi->p", products, w)
+        D = np.diff(means)[:, 0]
+        deviations = np.sqrt(np.maximum(variances, (NO_SPREAD * D[:, None]) ** 2))
+        priors = moments.pair_priors.T
+        return replace(
+            self,
+            coef=coef,
+            intercept=intercept,
+            error=bayes_error(means[:, 1], D, *deviations.T, *priors),
+            gap=np.full(len(D), np.nan),
+            status=np.full(len(D), Status.CHOSEN_ON_ROWS),
+            means=means,
+            deviations=deviations,
+        )
 
     def minus(self, threshold: float) -> Rules:
         """Subtract a threshold from the scores."""

@@ -15,24 +15,20 @@ from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, frequency_factor
 
-# Values that a sample has of a class, divided by the number of its pairs; minimum
-# number of rows of a class; and rows of all classes together, in proportion.
-_MAX_VALUES = 1 << 20
-_MIN_ROWS = 500
-MAX_SAMPLE_ROWS = 20_000
+# Rows of each class in a sample, and rows of all classes together, in proportion.
+MAX_ROWS, MAX_SAMPLE_ROWS = 1000, 20_000
 
 
-def max_rows_per_class(n_features: int, n_classes: int) -> int:
-    """Return the maximum number of rows of a class in a sample."""
-    return max(_MIN_ROWS, _MAX_VALUES // max(1, n_features * (n_classes - 1)))
+def drawn_rows(rows: Rows, random_state: Any = 0) -> Index:
+    """Return the numbers of at most `MAX_ROWS` rows of each class."""
+    return sample_of(rows.drawn_codes, MAX_ROWS, random_state)
 
 
 def sampled(rows: Rows, random_state: Any = 0) -> Rows:
-    """Return dense rows, with weight zero for those beyond `max_rows_per_class`."""
-    max_rows = max_rows_per_class(rows.X.shape[1], len(rows.classes))
+    """Return dense rows, with weight zero for those beyond `MAX_ROWS` of a class."""
     order, bounds = rows.by_class
-    if np.diff(bounds).max(initial=0) > max_rows:
-        order = sample_of(rows.drawn_codes, max_rows, random_state)
+    if np.diff(bounds).max(initial=0) > MAX_ROWS:
+        order = drawn_rows(rows, random_state)
         # Set other weights to zero, which is faster than copying rows.
         weights = np.zeros(len(rows.codes))
         weights[order] = rows.frequencies[order]
@@ -66,7 +62,7 @@ class RowSample:
         """Sample rows of positive weight."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         positive = np.flatnonzero(weight > 0)
-        index = positive[_in_sample(y[positive], keys[positive], X.shape[1])]
+        index = positive[_in_sample(y[positive], keys[positive], MAX_SAMPLE_ROWS)]
         rows = dense(X[index]).astype(np.float64, copy=False)
         folds = np.zeros(len(y), np.intp) if folds is None else folds
         rest = weight[index], keys[index], folds[index], len(positive)
@@ -81,7 +77,7 @@ class RowSample:
             np.concatenate([self.folds, other.folds]),
             self.n_rows + other.n_rows,
         )
-        return both.take(_in_sample(both.y, both.keys, both.X.shape[1]))
+        return both.take(_in_sample(both.y, both.keys, MAX_SAMPLE_ROWS))
 
     def take(self, index: Any) -> RowSample:
         """Return the rows selected by a mask or indices."""
@@ -89,8 +85,9 @@ class RowSample:
         return RowSample(self.X[index], self.y[index], weight, keys, folds, self.n_rows)
 
     def rows(self, classes: NDArray[Any]) -> Rows:
-        """Return the sample as `Rows` with these classes."""
-        return Rows(self.X, encode(self.y, classes), self.weight, classes)
+        """Return the rows drawn of each class as `Rows` with these classes."""
+        drawn = self.take(_in_sample(self.y, self.keys, 0))
+        return Rows(drawn.X, encode(drawn.y, classes), drawn.weight, classes)
 
     def in_proportion(self) -> RowSample:
         """Return up to `MAX_SAMPLE_ROWS` rows of all classes in proportion."""
@@ -108,14 +105,12 @@ def as_frequencies(
     return statistics.scaled(factor), replace(sample, weight=weight)
 
 
-def _in_sample(y: NDArray[Any], keys: Array, n_features: int) -> Index:
+def _in_sample(y: NDArray[Any], keys: Array, n_together: int) -> Index:
     """Return sorted indices of the smallest keys, of all rows or of their class."""
     codes = np.unique(y, return_inverse=True)[1]
-    counts = np.bincount(codes)
-    max_rows = max_rows_per_class(n_features, len(counts))
     mask = np.zeros(len(y), bool)
-    mask[smallest(keys, MAX_SAMPLE_ROWS)] = True
+    mask[smallest(keys, n_together)] = True
     order = codes.argsort(kind="stable")
-    for part in np.split(order, counts.cumsum()[:-1]):
-        mask[part[smallest(keys[part], max_rows)]] = True
+    for part in np.split(order, np.bincount(codes).cumsum()[:-1]):
+        mask[part[smallest(keys[part], MAX_ROWS)]] = True
     return np.flatnonzero(mask)

@@ -28,17 +28,6 @@ _SIGNS = np.array([1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class RatedRules:
-    """Rules with their error rates and risk."""
-
-    planes: Rules  # with errors under the priors
-    error_rates: Array  # of both classes under the model, (n_pairs, 2)
-    expected_cost: (
-        Array  # expected cost under priors that sum to one, or error; (n_pairs,)
-    )
-
-
-@dataclass(frozen=True, eq=False)
 class Criterion:
     """Optimality criterion for the rules of pairs of classes."""
 
@@ -116,41 +105,47 @@ class Criterion:
         shares[pair_costs == 0] = _NO_COST
         return shares
 
-    def rate(self, planes: Rules, priors: Array, pairs: Index) -> RatedRules:
-        """Return error rates and risk of rules found with the cost-weighted priors."""
+    def rate(
+        self, rules: Rules, priors: Array, pairs: Index
+    ) -> tuple[Rules, Array, Array]:
+        """Return rules found with cost-weighted priors, with errors under the priors.
+
+        Also return error rates of both classes under the model, and expected costs
+        under priors that sum to one, or errors.
+        """
         if self.costs is None:
-            return RatedRules(planes, error_rates(planes), planes.error.copy())
+            return rules, error_rates(rules), rules.error.copy()
         pair_costs = self.costs[pairs, pairs[:, ::-1]]
-        planes = _trivial_where_free(planes, pair_costs)
-        rates = error_rates(planes)
+        rules = _trivial_where_free(rules, pair_costs)
+        rates = error_rates(rules)
         parts = priors[pairs] / priors[pairs].sum(axis=1, keepdims=True) * rates
-        planes = replace(planes, error=parts.sum(axis=1))
-        return RatedRules(planes, rates, (pair_costs * parts).sum(axis=1))
+        rules = replace(rules, error=parts.sum(axis=1))
+        return rules, rates, (pair_costs * parts).sum(axis=1)
 
 
-def error_rates(planes: Rules) -> Array:
+def error_rates(rules: Rules) -> Array:
     """Return error rates of both classes under the Gaussian model, (n_pairs, 2)."""
-    trivial = planes.trivial[:, None]
-    rates = ndtr(_SIGNS * planes.means / np.where(trivial, 1.0, planes.deviations))
-    second = (planes.intercept > 0).astype(float)
+    trivial = rules.trivial[:, None]
+    rates = ndtr(_SIGNS * rules.means / np.where(trivial, 1.0, rules.deviations))
+    second = (rules.intercept > 0).astype(float)
     return np.where(trivial, np.column_stack([second, 1 - second]), rates)
 
 
-def _trivial_where_free(planes: Rules, pair_costs: Array) -> Rules:
+def _trivial_where_free(rules: Rules, pair_costs: Array) -> Rules:
     """Make rules trivial where one of the two errors of a pair costs nothing."""
     free = np.any(pair_costs == 0, axis=1)
     if not free.any():
-        return planes
+        return rules
     score = np.where(pair_costs[:, 0] == 0, 1.0, -1.0) * -np.log(_NO_COST)
     column = free[:, None]
     return replace(
-        planes,
-        coef=np.where(column, 0.0, planes.coef),
-        intercept=np.where(free, score, planes.intercept),
-        means=np.where(column, score[:, None], planes.means),
-        deviations=np.where(column, 0.0, planes.deviations),
-        gap=np.where(free & ~np.isnan(planes.gap), 0.0, planes.gap),
-        status=np.where(free, Status.TRIVIAL, planes.status),
+        rules,
+        coef=np.where(column, 0.0, rules.coef),
+        intercept=np.where(free, score, rules.intercept),
+        means=np.where(column, score[:, None], rules.means),
+        deviations=np.where(column, 0.0, rules.deviations),
+        gap=np.where(free & ~np.isnan(rules.gap), 0.0, rules.gap),
+        status=np.where(free, Status.TRIVIAL, rules.status),
     )
 
 

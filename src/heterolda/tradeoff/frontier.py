@@ -219,7 +219,7 @@ class Frontier:
         shares = goal.cost_weighted_priors(p, _PAIR)
         if shares is not None:
             pencil = replace(pencil, priors=shares / shares.sum())
-        planes = goal.solver.solve(pencil, np.random.default_rng())
+        rules = goal.solver.solve(pencil, np.random.default_rng())
         moments = Moments(
             pencil.means[0],
             pencil.covariances[0],
@@ -227,18 +227,17 @@ class Frontier:
             pencil.weights[0],
             _PAIR,
         )
-        planes = planes.with_rounding(moments)
-        rules = goal.rate(planes, p, _PAIR)
-        coef, intercept = self._in_features(rules.planes.coef, rules.planes.intercept)
+        rules, rates, cost = goal.rate(rules.with_rounding(moments), p, _PAIR)
+        coef, intercept = self._in_features(rules.coef, rules.intercept)
         return OperatingPoint(
             criterion=criterion,
-            theta=self._theta(rules.planes),
+            theta=self._theta(rules),
             coef=coef[0],
             intercept=float(intercept[0]),
-            error_rates=rules.error_rates[0],
-            error=float(rules.planes.error[0]),
-            expected_cost=float(rules.expected_cost[0]),
-            gap=float(rules.planes.gap[0]),
+            error_rates=rates[0],
+            error=float(rules.error[0]),
+            expected_cost=float(cost[0]),
+            gap=float(rules.gap[0]),
         )
 
     def roc_curve(self, n_points: int = 200) -> tuple[Array, Array, Array]:
@@ -343,15 +342,15 @@ class Frontier:
             near = (high - low) / (1 + np.exp(np.abs(x)))
         return np.where(x <= 0, low + near, high - near)
 
-    def _theta(self, planes: Rules) -> float:
+    def _theta(self, rules: Rules) -> float:
         """Return the position of a rule on the arc."""
         low, high = self.theta_range
-        if planes.trivial[0]:
-            return high if planes.intercept[0] > 0 else low
+        if rules.trivial[0]:
+            return high if rules.intercept[0] > 0 else low
         if self.separable:
             return 0.25 * np.pi
         # The error rate that is farther from its tail determines theta better.
-        y = [-1, 1] * planes.means[0] / planes.deviations[0]
+        y = [-1, 1] * rules.means[0] / rules.deviations[0]
         k = int(np.abs(y).argmin())
         x = positions(self.arc, np.zeros(1, np.intp), k, y[k : k + 1])
         return float(self._angles(x)[0])

@@ -8,7 +8,6 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import fewer_rows_than_features
-from heterolda.estimators.thresholds import has_few_rows
 from heterolda.foundations.arrays import reject_device
 from heterolda.foundations.validation import (
     check_labels,
@@ -16,7 +15,7 @@ from heterolda.foundations.validation import (
     missing_values_as,
     validate_more_rows,
 )
-from heterolda.solvers import Global, resolve_solver
+from heterolda.foundations.wording import percent
 from heterolda.subspaces import QuadraticRule
 from heterolda.tradeoff.frontier import check_pair
 
@@ -158,16 +157,11 @@ def check_kind(estimator, *kinds):
     estimator._check_ready()
 
 
-def error_name(estimator, k):
-    """Return the name of the error of pair k.
-
-    With few rows the default solver reports the error of left-out scores, without gap.
-    """
-    chosen = has_few_rows(estimator) and estimator.shrinkage_ is not None
-    solver = resolve_solver(estimator._settings["solver"])
-    if chosen and isinstance(solver, Global) and np.isnan(estimator.gap_[k]):
-        return "error of left-out scores"
-    return "error if normal"
+def errors_of(estimator, k):
+    """Return the errors of pair k in words: under the model, and on left-out rows."""
+    text = f"error if normal {percent(estimator.model_error_[k])}"
+    left_out = estimator.left_out_error_[k]
+    return text if np.isnan(left_out) else f"{text}, left out {percent(left_out)}"
 
 
 def check_rows(estimator, X, y):

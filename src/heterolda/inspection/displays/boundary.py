@@ -10,7 +10,7 @@ from heterolda.inspection.displays.base import (
     INK,
     PairDisplay,
     ellipse_of,
-    error_name,
+    errors_of,
     limits_of,
     quadratic_grid,
     subsample,
@@ -95,8 +95,7 @@ class BoundaryDisplay(PairDisplay):
             self.errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
         hyperplanes["this rule"] = inner(coef, intercept)
-        error = percent(estimator.model_error_[k])
-        self.errors["this rule"] = f"this rule: {error_name(estimator, k)} {error}"
+        self.errors["this rule"] = f"this rule: {errors_of(estimator, k)}"
         if rows is not None and all(map(len, rows)):
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])

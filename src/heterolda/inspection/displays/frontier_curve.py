@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from heterolda.estimators.again import fitted_with, solve_again
+from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import (
-    COLORS,
-    GRAY,
-    INK,
-    PairDisplay,
-    error_name,
-)
+from heterolda.inspection.displays.base import COLORS, GRAY, INK, PairDisplay
 
 _BLOCK = 2048  # rows scored at a time
+# Marker, its size and its color.
+_STYLES = {
+    "model": ("*", 13, COLORS[1]),
+    "rows": ("D", 8, INK),
+    "minimax": ("o", 8, COLORS[1]),
+}
 
 
 class FrontierDisplay(PairDisplay):
@@ -21,8 +23,9 @@ class FrontierDisplay(PairDisplay):
 
     The second class is the positive one. Given test rows of both classes, a second
     curve shows the rates of the same rules on these rows. Where the two differ, the
-    classes are not normal, or there are too few rows. The rule of the estimator is on
-    the curve, even with costs or a bound, unless another solver found it.
+    classes are not normal, or there are too few rows. The optimum of the model is on
+    the curve, even with costs or a bound, unless another solver found it. If left-out
+    rows chose the rule, another point shows its rates on them.
 
     Attributes
     ----------
@@ -31,7 +34,9 @@ class FrontierDisplay(PairDisplay):
     auc : float
         Area under it.
     points : dict
-        Pairs of rates: of the estimator's rule, and of the rule with equal error rates.
+        Pairs of rates: of the rule of the model ("model"), of the estimator's rule on
+        left-out rows ("rows"), if there are any, and of the rule with equal error rates
+        ("minimax").
     classes : ndarray of shape (2,)
         Labels.
     empirical : list of two ndarray or None
@@ -69,12 +74,24 @@ class FrontierDisplay(PairDisplay):
                 np.concatenate([[0.0], _positive_shares(part, *rules), [1.0]])
                 for part in rows
             ]
-        left_out = "left-out" in error_name(estimator, k)
+        model = estimator
+        if estimator.chosen_on_rows_[k]:
+            with no_warnings():  # the fit has already warned
+                settings = fitted_with(estimator) | {"choose_on": "model"}
+                model = solve_again(estimator, settings)
         rates = {
-            "this rule" + ", left-out scores" * left_out: estimator.error_rates_[k],
+            "model": model.error_rates_[k],
+            "rows": estimator.left_out_error_rates_[k],
             "minimax": frontier.at("minimax").error_rates,
         }
-        self.points = {name: (e1, 1 - e2) for name, (e1, e2) in rates.items()}
+        self.points = {
+            name: (e1, 1 - e2) for name, (e1, e2) in rates.items() if not np.isnan(e1)
+        }
+        self._names = {"model": "this rule if normal", "minimax": "minimax if normal"}
+        self._names["rows"] = "this rule on left-out rows"
+        if estimator.chosen_on_rows_[k]:
+            self._names["model"] = "best if normal"
+            self._names["rows"] = "this rule, chosen by left-out rows"
 
     def _draw(self, ax):
         ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls=(0, (1, 2)))
@@ -83,11 +100,11 @@ class FrontierDisplay(PairDisplay):
         if self.empirical is not None:
             label = "the same rules, on the rows"
             ax.plot(*self.empirical, color=INK, lw=1, label=label)
-        for (name, (fpr, tpr)), marker in zip(self.points.items(), "*o", strict=True):
-            style = {"color": COLORS[1], "mec": "white", "zorder": 4, "clip_on": False}
-            style |= {"ms": 13 if marker == "*" else 8}
-            label = f"{name}: {percent(fpr)}, {percent(1 - tpr)}"
-            ax.plot(fpr, tpr, marker, label=label, **style)
+        for name, (fpr, tpr) in self.points.items():
+            marker, size, color = _STYLES[name]
+            style = {"color": color, "mec": "white", "zorder": 4, "clip_on": False}
+            label = f"{self._names[name]}: {percent(fpr)}, {percent(1 - tpr)}"
+            ax.plot(fpr, tpr, marker, ms=size, label=label, **style)
         first, second = self.classes
         self._finish(
             ax,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from heterolda.foundations.wording import percent
-from heterolda.inspection.displays.base import COLORS, INK, PairDisplay, error_name
+from heterolda.inspection.displays.base import COLORS, INK, PairDisplay, errors_of
 
 _REACH = 3.5  # deviations around the means
 _MAX_HEIGHT = 6.0  # times the lower peak; a higher one is cut off
@@ -55,7 +55,7 @@ class ProjectionDisplay(PairDisplay):
         self.priors = priors / priors.sum()
         self.means, self.deviations = planes.means[k], planes.deviations[k]
         self.error_rates = estimator.error_rates_[k]
-        self.error = f"{error_name(estimator, k)} {percent(estimator.model_error_[k])}"
+        self.error = errors_of(estimator, k)
         self.scores = self.answer = None
         if estimator.trivial_[k]:
             self.answer = self.classes[int(intercept > 0)]

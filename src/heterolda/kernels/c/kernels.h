@@ -10,7 +10,7 @@
     ENTRY(class_moments) \
     ENTRY(couple) \
     ENTRY(ordered_scores) \
-    ENTRY(rule_counts) \
+    ENTRY(score_distributions) \
     ENTRY(smoothed_path) \
     ENTRY(solve_pairs)
 

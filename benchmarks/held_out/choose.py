@@ -1,4 +1,4 @@
-"""The default compared with LDA, with the guard and without it."""
+"""The default, whose rows choose, compared with LDA and with the model alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONDITION = "all rows"
 METHODS = {
     "default": GaussianLinearDiscriminant,
     "LDA": LinearDiscriminantAnalysis,
-    "no guard": partial(GaussianLinearDiscriminant, guard=False, shrinkage=0.0),
+    "model": partial(GaussianLinearDiscriminant, choose_on="model"),
 }
 FILES = [name for name in STUDY if CATALOG[name].kind == "file"]
 FILES += sorted(MORE.keys() - {"plant_margin"})  # 100 classes
@@ -39,8 +39,8 @@ def fits(method: str, fold: Fold) -> Iterator[tuple[str, Any, Any]]:
     yield CONDITION, METHODS[method]().fit(fold.X, fold.y), fold.X_test
 
 
-GUARD = Study(
-    "guard",
+CHOOSE = Study(
+    "choose",
     {
         "dummy in 1 % and 0 %": partial(dummies, 0.01, 0.0),
         "dummy in 10 % and 1 %": partial(dummies, 0.1, 0.01),

@@ -1,11 +1,10 @@
-"""The optimization problem of a discriminant: pairs of classes and a criterion."""
+"""The Gaussian classes of a discriminant, their pairs, and the criterion for rules."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,31 +12,30 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from heterolda.exceptions import ParameterError
-from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.validation import check_priors, check_several_classes
 from heterolda.solvers import Fisher, Global, all_pairs, resolve_solver, solve
-from heterolda.solvers.fisher import PooledLDA
-from heterolda.solvers.left_out import LeftOut
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.covariances import against_all_others, two_amounts
+from heterolda.statistics.covariances import against_all_others
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import (
     FEW_FREEDOM,
     Shrinkage,
+    chosen_on_rows,
     freedom_per_feature,
 )
-from heterolda.statistics.wide import Span
+from heterolda.statistics.wide import Span, in_coordinates
 from heterolda.tradeoff.criteria import Criterion
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
-# In classes with fewer rows per feature than this, the guard leaves rows out.
-ROWS_PER_FEATURE = 5
+# Memory of a fit for each pair, and for each pair and feature, and the most of it.
+_PAIR_BYTES, _FEATURE_BYTES, _MAX_BYTES = 2000, 200, 8 << 30
 
 
 @dataclass(frozen=True)
-class PairProblem:
+class Gaussians:
     """Pairs of Gaussian classes, and the criterion for their rules."""
 
     settings: Any  # the discriminant; only its parameters are read
@@ -58,8 +56,8 @@ class PairProblem:
         features: ClassStatistics,
         chosen: Shrinkage | None = None,
         span: Span | None = None,
-    ) -> PairProblem:
-        """Return the problem of a discriminant; `chosen` is from held-out rows."""
+    ) -> Gaussians:
+        """Return the classes of a discriminant; rows may have chosen the shrinkage."""
         stats = features if span is None else span.statistics
         k, classes, weights = stats.n_classes, stats.classes, stats.weights
         criterion = _criterion_of(model, classes)
@@ -72,6 +70,7 @@ class PairProblem:
             parts = against_all_others(stats.means, cov, priors, weights)
             moments = Moments(*parts, solved)
         else:
+            _check_memory(k, stats.n_features)
             pairs = all_pairs(k)
             shares = criterion.cost_weighted_priors(priors, pairs)
             moments = Moments(stats.means, cov, priors, weights, pairs, shares)
@@ -84,21 +83,9 @@ class PairProblem:
         return bool(self.pairs[0, 0] < 0)
 
     @property
-    def is_shrunk(self) -> bool:
-        """Return whether covariances are shrunk more than small classes need."""
-        amount = two_amounts(self.settings.shrinkage)[0]
-        shrunk = amount not in ("auto", 0) or self.chosen is not None
-        return shrunk and not self.one_vs_rest
-
-    @cached_property
-    def lda(self) -> PooledLDA:
-        """Return linear discriminant analysis of all classes."""
-        return PooledLDA(self.stats, to_diagonal=self.shrinkage.to_diagonal)
-
-    @property
-    def borrows(self) -> Mask:
-        """Return a mask of the classes with too few rows for a separate covariance."""
-        return self.stats.pooled_shares("auto") > 0
+    def leaves_out(self) -> bool:
+        """Return whether rows can be left out of the moments."""
+        return not (self.one_vs_rest or self.stats.estimated_by)
 
     @property
     def follows_optimum(self) -> bool:
@@ -106,42 +93,57 @@ class PairProblem:
         return isinstance(self.criterion.solver, Global | Minimax | NeymanPearson)
 
     @property
-    def is_guarded(self) -> bool:
-        """Return whether rules are compared with their rivals on rows."""
-        return isinstance(self.criterion.solver, Global) and not self.has_few_rows
-
-    @property
     def has_few_rows(self) -> bool:
-        """Return whether left-out rows set thresholds, as they chose the shrinkage."""
+        """Return whether rows move only thresholds, as they chose the shrinkage."""
         few = freedom_per_feature(self.stats) < FEW_FREEDOM
-        by_rows = self.chosen is not None and not self.one_vs_rest
-        return few and by_rows and self.follows_optimum
+        chosen = self.chosen is not None and not self.one_vs_rest
+        return few and chosen and self.follows_optimum
 
-    def left_out(self, rows: Rows) -> LeftOut:
-        """Return rows to be left out of the moments."""
-        return LeftOut(
-            rows,
-            self.moments,
-            self.lda,
-            self.shrinkage.to_pooled,
-            self.shrinkage.to_diagonal,
-            self.settings.priors is None and self.settings.class_weight != "balanced",
-        )
-
-    def solve(self, moments: Moments | None = None) -> Rules:
-        """Return the rules of all pairs, or those for other moments."""
-        seed, solver = 0, self.criterion.solver
+    def solve(self, *, equal_priors: bool = False) -> Rules:
+        """Return the optima of all pairs, or those for equal priors."""
+        seed, solver, moments = 0, self.criterion.solver, self.moments
         if getattr(solver, "draws", True):  # others leave the random state untouched
             random_state = check_random_state(self.settings.random_state)
             seed = random_state.randint(2**31 - 1)
-        return solve(self.moments if moments is None else moments, solver, seed)
+        if not equal_priors:
+            return solve(moments, solver, seed)
+        rules = solve(replace(moments, shares=np.ones(self.pairs.shape)), Global())
+        if not rules.trivial.any():
+            return rules
+        log_tau = np.diff(np.log(moments.pair_priors))[:, 0]
+        trivial, column = rules.trivial, rules.trivial[:, None]
+        return replace(
+            rules,
+            intercept=np.where(trivial, log_tau, rules.intercept),
+            means=np.where(column, log_tau[:, None], rules.means),
+            error=np.where(trivial, moments.pair_priors.min(axis=1), rules.error),
+        )
 
-    def rate(self, rules: Rules):
-        """Return the rules with their error rates and risks."""
-        rated = self.criterion.rate(rules, self.moments.priors, self.moments.pairs)
-        if not self.one_vs_rest:
-            return rated
-        return replace(rated, planes=with_log_odds(rated.planes, self.moments))
+    def rate(self, rules: Rules) -> tuple[Rules, Array, Array]:
+        """Return the rules with their errors, error rates and expected costs."""
+        priors, pairs = self.moments.priors, self.moments.pairs
+        rules, *rest = self.criterion.rate(rules, priors, pairs)
+        if self.one_vs_rest:
+            rules = with_log_odds(rules, self.moments)
+        return rules, *rest
+
+
+def gaussians(model, stats: ClassStatistics, rows: Rows | None = None):
+    """Return the Gaussian classes of a discriminant, and rows in their coordinates.
+
+    Rows choose the shrinkage, if there are any and the parameter leaves it to them.
+    """
+    check_several_classes(stats.n_classes)
+    inside, span, rows = in_coordinates(stats, model.shrinkage, rows)
+    chosen = chosen_on_rows(model.shrinkage, inside, rows)
+    return Gaussians.of(model, stats, chosen, span), rows
+
+
+def has_few_rows(fitted: Any) -> bool:
+    """Return whether errors under the model of a discriminant are unreliable."""
+    stats = fitted.statistics_
+    few = freedom_per_feature(stats) < FEW_FREEDOM
+    return stats.factors is not None or (few and fitted.shrinkage_ is not None)
 
 
 def with_log_odds(rules: Rules, moments: Moments) -> Rules:
@@ -164,6 +166,18 @@ def check_parameters(model, classes: NDArray[Any]) -> None:
     check_several_classes(len(classes))
     _criterion_of(model, classes)
     check_priors(model.priors, classes, np.ones(len(classes)), model.class_weight)
+
+
+def _check_memory(n_classes: int, n_features: int) -> None:
+    """Reject pairs of so many classes that their rules do not fit into memory."""
+    n_pairs = n_classes * (n_classes - 1) // 2
+    size = n_pairs * (_PAIR_BYTES + _FEATURE_BYTES * n_features)
+    if size > _MAX_BYTES:
+        raise ParameterError(
+            "multiclass",
+            f"='ovo' needs about {size / 2**30:.0f} GB for the {n_pairs:,} pairs of "
+            f"{n_classes:,} classes: use multiclass='ovr', with one rule per class",
+        )
 
 
 def _criterion_of(model, classes: NDArray[Any]) -> Criterion:

@@ -1,37 +1,22 @@
-r"""Class probabilities, calibrated on labeled rows.
+r"""Log-odds of the two classes of a pair, as functions of the score.
 
-Along a rule's normal, the log-odds of the two classes of a pair are a function of the
-score: that of the Gaussian model (`gaussian_log_odds`), or a line on each side of the
-threshold, fitted to held-out rows (`fitted_log_odds`).
-
-All log probabilities are divided by a temperature (`Evidence`, `best_temperature`),
-
-.. math::
-    q_k = \frac{p_k^{1/T}}{\sum_j p_j^{1/T}},
-
-which keeps the order of the classes, and one half at a threshold. An overconfident
-model has a temperature above one. It maximizes the likelihood of rows; rows of small
-classes are scored by rules fitted without them.
+They are those of the Gaussian model along the rule's normal (`gaussian_log_odds`), or a
+line on each side of the threshold, fitted to scores of rows by rules without them and
+drawn toward the model (`fitted_log_odds`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, log_ndtr
+from scipy.special import expit, log_expit, log_ndtr
 
-from heterolda.estimators.pair_problem import PairProblem
 from heterolda.foundations.arrays import Array, Index, Mask
-from heterolda.foundations.draws import sample_of
 from heterolda.foundations.roots import bracketed_roots
 from heterolda.kernels.coupling import MAX_LOG_ODDS, Curve
-from heterolda.kernels.ordered_scores import linear_scores
-from heterolda.solvers import Global
 from heterolda.solvers.rules import Rules
-from heterolda.statistics.rows import Rows
 
 # Squares of numbers beyond this, or below its inverse, may overflow or underflow.
 _EXTREME = 1e140
@@ -46,24 +31,26 @@ _MAX_STEP = 0.1
 # Limits are finite, and so are their inverses.
 _MIN_LIMIT, _MAX_LIMIT = 1e-307, 1e300
 
-# Weight of the wrong row that is added on each side of a rule.
-_WRONG = 0.5
+# Relative tolerance of the score at which a curve leaves a parabola.
+_TURN = 1e-6
+
+# Number of rows that the model counts for, and by how much more than the lines it must
+# raise the log-likelihood of the rows to be kept.
+_MODEL_ROWS, _MARGIN = 10.0, 1.0
+# Weight of the wrong row that is added on each side of a single rule. The errors of
+# several rules of a class add up: for n rules, it is divided by this root of n.
+_WRONG, _ROOT = 0.5, 0.25
 # Number of bins for distances from a threshold, and distance that counts as infinite.
 _N_BINS = 32
 _FARTHEST = 1e100
+# Signs of the scores in the bins, which begin with those below the threshold.
+_SIGNS = np.repeat([-1.0, 1.0], _N_BINS)
 # Smallest slope of log-odds, so that scores rank rows even where errors do not fall.
 _MIN_SLOPE = 1e-5
 # Maximum number of iterations of a regression, and its relative tolerance.
 _MAX_ITER, _TOLERANCE = 100, 1e-6
 _RIDGE = 1e-12  # added to the curvatures of a regression
 _SINGULAR = 1e-9  # smallest determinant, relative to its terms, of two distances
-
-HIGHEST_TEMPERATURE = 1000.0
-# Maximum number of rows for a temperature: more change the loss by less than 0.0005.
-# With many classes, maximum number of scores, and minimum number of rows of a class.
-_MAX_ROWS = 1000
-_MAX_SCORES = 1 << 20
-_MIN_ROWS = 20
 # Maximum of the logarithm of a ratio of effective priors.
 _MAX_LOG_RATIO = 20.0
 _TINY = float(np.finfo(float).tiny)
@@ -78,7 +65,7 @@ def gaussian_log_odds(rules: Rules) -> Curve:
     average over the rest of the tail, that average is used, which is what isotonic
     regression of the posterior on the score gives: the result is calibrated, and
     its sign is that of the score. From there on it grows very slowly, so that distinct
-    scores have distinct probabilities; see :func:`_growing`.
+    scores have distinct probabilities; see :func:`growing`.
 
     The priors are those that make the threshold the Bayes one along w, condition
     (29): the given priors if the rule has the best threshold, and effective ones
@@ -123,18 +110,35 @@ def gaussian_log_odds(rules: Rules) -> Curve:
     turn[k] = bracketed_roots(
         lambda index, s: excess(turns[k[index]], s),
         *(zero[k], turn[k], ends[0][k], ends[1][k]),
+        tolerance=_TURN,
     )
     limit[turns] = np.minimum(turn, limit[turns])
     inverted = slope <= 0
     bend[inverted], slope[inverted] = 0.0, _GROWTH
     limit[inverted] = other[inverted] = 1.0
-    return _growing(
+    return growing(
         np.zeros((2, len(slope))),
         np.array([slope, slope]) / unit,
         np.where(mirrored, bend, -bend) / unit**2,
         -unit * np.where(mirrored, limit, other),
         unit * np.where(mirrored, other, limit),
     )
+
+
+def odds_of(rules: Rules, log_odds: Any) -> Curve:
+    """Return log-odds fitted to rows or, if None, those of the Gaussian model.
+
+    They may be given by a function. The score of a trivial rule is the log-odds itself.
+    """
+    if log_odds is None:
+        return gaussian_log_odds(rules)
+    curve: Curve = log_odds if isinstance(log_odds, Curve) else log_odds()
+    trivial = rules.trivial
+    if not trivial.any():
+        return curve
+    plain = sided_log_odds(*np.array([0.0, 1.0])[:, None, None].repeat(2, 1))
+    pairs = zip(plain, curve, strict=True)
+    return Curve(*(np.where(trivial, one, column) for one, column in pairs))
 
 
 def sided_log_odds(offset: Array, slope: Array) -> Curve:
@@ -145,7 +149,7 @@ def sided_log_odds(offset: Array, slope: Array) -> Curve:
     """
     with np.errstate(divide="ignore", over="ignore"):
         low, high = np.maximum(_LARGE - offset, _GROWTH) / slope
-    return _growing(offset, slope, np.zeros(low.shape), -low, high)
+    return growing(offset, slope, np.zeros(low.shape), -low, high)
 
 
 def _where_large(slope: Array, bend: Array) -> Array:
@@ -156,9 +160,7 @@ def _where_large(slope: Array, bend: Array) -> Array:
     return np.where((square < 0) | (slope <= 0), np.inf, score)
 
 
-def _growing(
-    offset: Array, slope: Array, bend: Array, low: Array, high: Array
-) -> Curve:
+def growing(offset: Array, slope: Array, bend: Array, low: Array, high: Array) -> Curve:
     """Return a curve that grows beyond its limits, by a small step for each doubling.
 
     Log-odds x are a probability p with dp = p (1 - p) dx = dx / (2 + 2 cosh x).
@@ -172,53 +174,141 @@ def _growing(
     return Curve(offset, slope, bend, -low, high, step)
 
 
-def fitted_log_odds(pairs: Iterable[tuple[Array, Mask, Array, Array]]) -> Curve:
-    """Return log-odds of all pairs, fitted to rows.
+def fitted_log_odds(
+    pairs: Iterable[tuple[Array, Mask, Array, Array]], prior: Curve | None = None
+) -> Curve:
+    """Return log-odds of all pairs, fitted to the scores of rows.
 
     Each pair has the scores of its rows, a mask of its second class, frequencies, and
-    the factors of both classes by which frequencies give the priors. Half a wrong row
-    is added on each side, distributed as the errors of a line through zero, so that
-    log-odds stay bounded if no row is wrong. Offsets and slopes are not negative.
+    the factors of both classes by which frequencies give the priors. `prior` are the
+    log-odds of a model.
     """
-    binned, costs = [], []
-    for scores, second, frequency, factors in pairs:
-        weight = frequency * factors[second.astype(np.intp)]
-        binned.append(_binned(scores, second, weight))
-        costs.append(factors[::-1])  # below zero, rows of the second class are wrong
-    bins, half = np.stack(binned, axis=1), _WRONG * np.ravel(costs)[:, None]
-    x, right, wrong = bins.reshape(3, -1, _N_BINS)
+    binned, factors, counts = [], [], []
+    for scores, second, frequency, factor in pairs:
+        weight = frequency * factor[second.astype(np.intp)]
+        classes = (weight * ~second)[None], (weight * second)[None]
+        binned.append(_binned(scores[None], *classes))
+        factors.append(factor)
+        counts.append(np.bincount(second, frequency, 2))
+    rows, count = np.concatenate(binned, axis=1), np.array(counts, np.float64)
+    return _toward(prior, rows, np.array(factors), count, len(rows[0]))
+
+
+def log_odds_of_shares(
+    scores: Array,
+    shares: Array,
+    counts: Array,
+    priors: Array,
+    rules: Rules,
+    n_pairs: int,
+) -> Curve:
+    """Return log-odds of a block of all pairs, fitted to distributions of scores.
+
+    Scores have shape (n_pairs, m), and the shares of both classes with these scores one
+    more axis. `counts` (n_pairs, 2) are the numbers of rows behind them. The rules have
+    the moments of the Gaussian model.
+    """
+    factors = priors * counts.sum(axis=1, keepdims=True) / counts
+    weights = shares * (factors * counts)[:, :, None]
+    rows = _binned(scores, *weights.swapaxes(0, 1))
+    return _toward(gaussian_log_odds(rules), rows, factors, counts, n_pairs)
+
+
+def _toward(
+    prior: Curve | None, rows: Array, factors: Array, counts: Array, n_pairs: int
+) -> Curve:
+    r"""Return lines fitted to rows in bins, drawn toward the log-odds of a model.
+
+    On each side of the threshold the log-odds are a line, whose offset and slope are at
+    least zero in size. Among the n rows of a pair the model counts for n0: a row on the
+    right side (r = 1) or the wrong one (r = 0) counts as right by
+
+    .. math:: \frac{n\, r + n_0\, p}{n + n_0}, \quad n_0 = 10,
+
+    where p is the model's probability of being right at its score. Lines cannot follow
+    the parabolas of classes that are Gaussian: the model is kept if it makes the rows
+    likelier than they do by more than a factor e, and where a class has no rows.
+    """
+    # Below the threshold, rows of the second class are wrong.
+    wrong = _WRONG / n_pairs**_ROOT * factors[:, ::-1]
+    if prior is None:
+        return _lines(rows, wrong)
+    x, right, others = rows
+    p = expit(_SIGNS * prior.log_odds((_SIGNS * x).T).T)
+    n = np.maximum(counts.sum(axis=1, keepdims=True), _TINY)
+    pseudo = _MODEL_ROWS * (right + others) / n
+    drawn = np.array([x, right + pseudo * p, others + pseudo * (1 - p)])
+    lines = _lines(drawn, wrong, (right + others) * (1 - p))
+    gain = _log_likelihood(prior, rows) - _log_likelihood(lines, rows)
+    kept = (gain > _MARGIN) | (counts == 0).any(axis=1)
+    return Curve(*(np.where(kept, *both) for both in zip(prior, lines, strict=True)))
+
+
+def effective_priors(rules: Rules) -> Array:
+    """Return the priors of each pair for which its threshold is optimal, (29)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = 0.5 * (rules.means / rules.deviations) ** 2 + np.log(rules.deviations)
+        ratio = np.clip(np.diff(size), -_MAX_LOG_RATIO, _MAX_LOG_RATIO)
+    ratio = np.where(rules.trivial[:, None], rules.means[:, :1], np.nan_to_num(ratio))
+    priors: Array = expit(np.hstack([-ratio, ratio]))
+    return priors
+
+
+def _lines(rows: Array, wrong_rows: Array, errors: Array | None = None) -> Curve:
+    """Return the lines of both sides of all pairs, fitted to rows in bins.
+
+    A part of a wrong row is added on each side, distributed as the given errors or as
+    those of a line through zero, so that log-odds stay bounded if no row is wrong.
+    """
+    half = wrong_rows.reshape(-1, 1)
+    x, right, wrong = rows.reshape(3, -1, _N_BINS)
     weight = right + wrong
     total = np.maximum(weight.sum(axis=1, keepdims=True), _TINY)
     unit = (weight * x).sum(axis=1, keepdims=True) / total
     unit[unit == 0] = 1.0
     x = x / unit
-    spread = half * weight / total
-    slope = _logistic_regressions(x, right, wrong + spread, through_zero=True)[1]
-    share = weight * expit(-slope[:, None] * x)
-    wrong = wrong + half * share / np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    if errors is None:
+        spread = wrong + half * weight / total
+        slope = _logistic_regressions(x, right, spread, through_zero=True)[1]
+        errors = weight * expit(-slope[:, None] * x)
+    errors = errors.reshape(x.shape) + _TINY * weight
+    wrong = wrong + half * errors / np.maximum(errors.sum(axis=1, keepdims=True), _TINY)
     offset, slope = _logistic_regressions(x, right, wrong)
     slope = np.maximum(slope / unit[:, 0], _MIN_SLOPE)
     return sided_log_odds(offset.reshape(-1, 2).T.copy(), slope.reshape(-1, 2).T.copy())
 
 
-def _binned(scores: Array, second: Mask, weight: Array) -> Array:
+def _log_likelihood(curve: Curve, rows: Array) -> Array:
+    """Return the log-likelihood of the rows of each pair, in bins."""
+    x, right, wrong = rows
+    odds = _SIGNS * curve.log_odds((_SIGNS * x).T).T
+    total: Array = (right * log_expit(odds) + wrong * log_expit(-odds)).sum(axis=1)
+    return total
+
+
+def _binned(scores: Array, first: Array, second: Array) -> Array:
     """Return mean distances and weights of right and wrong rows, by side and distance.
 
-    With bins, all pairs are fitted at once, at a negligible loss: bins are narrow near
-    the threshold, where width matters, and extend to infinity.
+    Scores and weights of both classes have shape (n_pairs, m). With bins, all pairs are
+    fitted at once, at a negligible loss: bins are narrow near the threshold, where
+    width matters, and extend to infinity.
     """
-    distance = np.minimum(np.abs(scores), _FARTHEST)
+    weight, distance = first + second, np.minimum(np.abs(scores), _FARTHEST)
+    total = np.maximum(weight.sum(axis=1), _TINY)
     # The mean of square roots is less sensitive to a few distant rows.
-    unit = (np.sqrt(distance) @ weight / max(weight.sum(), _TINY)) ** 2
-    position = distance / (distance + (unit if unit > 0 else 1.0))
+    unit = (np.einsum("pm,pm->p", np.sqrt(distance), weight) / total) ** 2
+    position = distance / (distance + np.where(unit > 0, unit, 1.0)[:, None])
     cell = np.minimum((_N_BINS * position).astype(np.intp), _N_BINS - 1)
-    cell += _N_BINS * (scores > 0)
-    right = (scores > 0) == second
+    positive = scores > 0
+    cell += _N_BINS * (2 * np.arange(len(scores))[:, None] + positive)
+    right, wrong = np.where(positive, (second, first), (first, second))
+    size = 2 * _N_BINS * len(scores)
     x, right, wrong = (
-        np.bincount(cell, values, minlength=2 * _N_BINS)
-        for values in (weight * distance, weight * right, weight * ~right)
+        np.bincount(cell.ravel(), values.ravel(), minlength=size)
+        for values in (weight * distance, right, wrong)
     )
-    return np.array([x / np.maximum(right + wrong, _TINY), right, wrong])
+    bins = np.array([x / np.maximum(right + wrong, _TINY), right, wrong])
+    return bins.reshape(3, len(scores), -1)
 
 
 def _logistic_regressions(
@@ -264,97 +354,3 @@ def _logistic_regressions(
         if (change <= _TOLERANCE * (1 + theta.max(axis=0))).all():
             break
     return theta[0], theta[1]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Scores of rows by the rules of a model, for its temperature."""
-
-    scores: Array  # (n, n_pairs)
-    codes: Index  # classes of the rows
-    weights: Array  # of the rows, in proportion to the priors of their classes
-
-    @classmethod
-    def of(
-        cls,
-        rules: Rules,
-        problem: PairProblem,
-        rows: Rows,
-        left_out: dict[int, tuple[Array, Array]],
-    ) -> Evidence:
-        """Gather scores of a sample of rows.
-
-        In classes with left-out rows, their weights and scores replace the sample.
-        """
-        priors = _effective_priors(rules, problem)
-        others = np.ones(len(priors), bool)
-        others[list(left_out)] = False
-        max_rows = min(_MAX_ROWS, _MAX_SCORES // len(rules.coef))
-        sample = _subsample(rows, others, max_rows)
-        scores = [linear_scores(sample.X, rules.coef.T, rules.intercept)]
-        codes, weights = [sample.codes], [sample.frequencies]
-        for k, (weight, score) in left_out.items():
-            scores.append(score)
-            codes.append(np.full(len(weight), k))
-            weights.append(weight)
-        code, weight = np.concatenate(codes), np.concatenate(weights)
-        totals = np.maximum(np.bincount(code, weight, len(priors)), _TINY)
-        return cls(np.concatenate(scores), code, weight * (priors / totals)[code])
-
-
-def best_temperature(
-    probabilities: Array,
-    codes: Index,
-    weights: Array,
-) -> float:
-    """Return the temperature of positive probabilities under which rows are likeliest.
-
-    It lies between 1, as lower ones are worse for small data sets, and
-    `HIGHEST_TEMPERATURE`. The derivative of the log likelihood by the inverse
-    temperature b is the mean of ``log p_y - E log p``, with the expectation under the
-    probabilities at b, and falls with b.
-    """
-    log_p = np.log(probabilities)
-    true = log_p[np.arange(len(log_p)), codes]
-
-    def slope(b: float) -> float:
-        q = np.exp(b * (log_p - log_p.max(axis=1, keepdims=True)))
-        expected = (q * log_p).sum(axis=1) / q.sum(axis=1)
-        return float(weights @ (true - expected))
-
-    low = 1 / HIGHEST_TEMPERATURE
-    if slope(1.0) >= 0:
-        return 1.0
-    return 1 / float(brentq(slope, low, 1.0)) if slope(low) > 0 else 1 / low
-
-
-def _subsample(rows: Rows, classes: Mask, max_rows: int) -> Rows:
-    """Draw about `max_rows` rows of the classes of a mask, all in proportion."""
-    codes = np.where(classes[rows.codes], rows.drawn_codes, -1)
-    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
-    shares = counts * (max_rows / max(counts.sum(), 1))
-    return rows.take(sample_of(codes, np.maximum(shares, _MIN_ROWS).astype(int)))
-
-
-def _effective_priors(rules: Rules, problem: PairProblem) -> Array:
-    """Return the class priors to which probabilities refer.
-
-    Costs multiply the priors of pairs; for other criteria, they are the priors that
-    make the thresholds optimal, (29). Ratios of several pairs are averaged.
-    """
-    criterion, n = problem.criterion, len(problem.priors)
-    if criterion.costs is not None and not problem.one_vs_rest:
-        log_ratio = np.diff(np.log(problem.moments.pair_priors), axis=1)[:, 0]
-    elif isinstance(criterion.solver, Global):
-        given: Array = problem.priors
-        return given
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = rules.means / rules.deviations
-            log_ratio = np.diff(0.5 * z**2 + np.log(rules.deviations), axis=1)[:, 0]
-    log_ratio = np.nan_to_num(np.clip(log_ratio, -_MAX_LOG_RATIO, _MAX_LOG_RATIO))
-    first, second = problem.pairs.T
-    logs = np.bincount(second, log_ratio, n) - np.bincount(first, log_ratio, n)
-    priors: Array = np.exp((logs - logs.max()) / n)
-    priors /= priors.sum()
-    return priors

@@ -1,0 +1,177 @@
+"""Directions of rules on the arcs of pairs, and rows that are left out of them.
+
+A direction is the position theta of a rule on its arc, at which its matrix is
+M = cos(theta) S1 + sin(theta) S2. Without a row, the divisors of the covariances and
+theta stay the same, so M loses a multiple of z z' for the deviation z of the row from
+the mean of its class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.rounding import VARIANCE_FLOOR
+from heterolda.kernels.score_distributions import Directions
+from heterolda.solvers.arc import Arc
+from heterolda.solvers.pencil import Moments
+from heterolda.solvers.rules import Rules, best_threshold
+from heterolda.statistics.covariances import pooled_freedom
+
+# Positions ln(p / q) on the arc, with the distances p and q from its ends.
+POSITIONS = np.linspace(-4.5, 4.5, 15)
+_FARTHEST = 40.0  # position of an end of the arc, but for rounding
+# Signs of the mean scores of the two classes of a pair.
+_SIGNS = np.array([-1.0, 1.0])
+# Share of the variances that is added to them before a matrix is factored.
+_RIDGE = 1e-10
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class ArcDirections:
+    """Directions of a block of pairs, in ascending order of theta."""
+
+    directions: Directions
+    weights: Array  # cos(theta) and sin(theta), (n_pairs, 2, G)
+    optimum: Index  # index of the direction of the optimum
+    variances: Array  # of both classes along w, (2, n_pairs, G)
+
+    def rules(self, moments: Moments) -> tuple[Array, Array, Array]:
+        """Return coefficients, and the line of the intercepts in the threshold.
+
+        Their shapes are (n_pairs, G, d) and twice (n_pairs, G); a positive score means
+        the second class. In this scale, scores of equal covariances are log-odds.
+        """
+        of, size = self.directions, np.maximum(self.weights.sum(axis=1), 0.0)
+        size[size == 0] = 1.0
+        w = size[:, :, None] * (of.u @ of.basis.mT)
+        middle = moments.means[moments.pairs].mean(axis=1)
+        return -w, np.einsum("pgd,pd->pg", w, middle), size * of.unit
+
+    def thresholds(self, rules: Rules) -> Array:
+        """Return the thresholds of the optima, NaN for trivial rules."""
+        D = np.diff(rules.means)[:, 0]
+        pairs, of = np.arange(len(D)), self.directions
+        distance, unit = (a[pairs, self.optimum] for a in (of.distance, of.unit))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = rules.means.mean(axis=1) / D * distance / unit
+        return np.where(rules.trivial, np.nan, t)
+
+
+def arc_weights(rules: Rules) -> Array:
+    """Return cos(theta) and sin(theta) of optima, from t = sin(theta) sigma2^2."""
+    trivial = rules.trivial[:, None]
+    variances = np.where(trivial, 1.0, rules.deviations) ** 2
+    weights: Array = np.where(trivial, 0.5, _SIGNS * rules.means / variances)
+    return weights
+
+
+def lost_by(moments: Moments, to_pooled: Array, to_diagonal: float) -> Array:
+    """Return what covariances lose with a row of their class, and of another class.
+
+    They are multiples of l W/(W - l) z z', of shape (2, n_classes).
+    """
+    freedom = max(pooled_freedom(moments.weights), _TINY)
+    to_pooled = np.resize(to_pooled, len(moments.means))  # of one-vs-rest
+    pooled = to_pooled * (1 - to_diagonal) / freedom
+    own = (1 - to_pooled) / np.maximum(moments.weights - 1, _TINY) + pooled
+    return np.array([own, pooled])
+
+
+def rules_at(moments: Moments, weights: Array, log_tau: Array) -> tuple[Array, Array]:
+    """Return the best rules in directions, for priors with the log-ratios `log_tau`.
+
+    If always choosing the likelier class is best, the threshold is between the means.
+    """
+    arcs = single_directions(moments, weights)
+    of = arcs.directions
+    D, (sigma1, sigma2) = of.distance[:, 0], np.sqrt(arcs.variances[:, :, 0])
+    t = best_threshold(D, sigma1, sigma2, log_tau)
+    coef, intercept, unit = (part[:, 0] for part in arcs.rules(moments))
+    t = np.where(np.isnan(t), 0.0, t - D / 2)
+    return coef, intercept + unit / of.unit[:, 0] * t
+
+
+def curve_directions(
+    moments: Moments, rules: Rules, lost: Array, positions: Array = POSITIONS
+) -> ArcDirections:
+    """Return directions at positions of the arcs, those of the optima included."""
+    pencil, pairs = moments.pencil(), np.arange(len(moments.pairs))
+    arc = Arc.from_pencil(pencil)
+    # Trivial rules have no direction: that of Fisher's rule replaces it.
+    weights = np.where(
+        rules.trivial[:, None], moments.weights[moments.pairs], arc_weights(rules)
+    )
+    theta = np.arctan2(weights[:, 1], weights[:, 0])
+    p, q = theta + arc.low, np.pi / 2 + arc.high - theta
+    optimum = np.log(np.maximum(p, _TINY)) - np.log(np.maximum(q, _TINY))
+    optimum = np.clip(optimum, -_FARTHEST, _FARTHEST)
+    x = np.column_stack([np.tile(positions, (len(pairs), 1)), optimum])
+    place = np.count_nonzero(optimum[:, None] > positions, axis=1)
+    x.sort(axis=1)
+    g, circle, _ = arc._forms_at(pairs, x)
+    used: Mask = np.any(pencil.basis, axis=1)
+    inverse = np.where(used[:, None], 1 / g, 0.0)
+    u = arc.c[:, None] * inverse
+    diagonals = np.array([pencil.alpha, pencil.beta])
+    variances = np.einsum("pgr,kpr->kpg", u * u, diagonals)
+    parts = variances, pencil.c, inverse, u
+    weights = circle.swapaxes(0, 1)
+    return _directions(moments, pencil.basis, *parts, weights, lost, place)
+
+
+def single_directions(
+    moments: Moments, weights: Array, lost: Array | None = None
+) -> ArcDirections:
+    """Return one direction of each pair, by the weights of both covariances."""
+    lost = np.zeros((2, len(moments.means))) if lost is None else lost
+    weights = weights / np.hypot(*weights.T)[:, None]
+    # Variances are raised to a share of S1 + S2, as in the pencil.
+    raised = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
+    S = moments.covariances[moments.pairs]
+    M = np.einsum("pk,pkij->pij", raised, S)
+    scale = np.sqrt(np.abs(np.einsum("pii->pi", M)))
+    scale[scale == 0] = 1.0
+    M /= scale[:, :, None] * scale[:, None]
+    try:
+        factor = np.linalg.cholesky(M + _RIDGE * np.eye(M.shape[1]))
+    except np.linalg.LinAlgError as error:  # weights of a file that was altered
+        raise ValueError("the weights of the covariances are not admissible") from error
+    basis = (np.linalg.inv(factor) / scale[:, None]).mT
+    first, second = moments.means[moments.pairs].swapaxes(0, 1)
+    c = np.einsum("pdr,pd->pr", basis, first - second)
+    w, ones = np.einsum("pdr,pr->pd", basis, c), np.ones((len(c), 1, c.shape[1]))
+    variances = np.einsum("pd,pkde,pe->kp", w, S, w, optimize=True)[:, :, None]
+    rest = c, ones, c[:, None], weights[:, :, None], lost
+    place = np.zeros(len(c), np.intp)
+    return _directions(moments, basis, variances, *rest, place)
+
+
+def _directions(
+    moments: Moments,
+    basis: Array,
+    variances: Array,
+    c: Array,
+    inverse: Array,
+    u: Array,
+    weights: Array,
+    lost: Array,
+    optimum: Index,
+) -> ArcDirections:
+    """Return the record, given arrays `inverse` and `u` of shape (n_pairs, G, r)."""
+    variances = np.maximum(variances, _TINY)
+    pooled = np.einsum("pk,kpg->pg", moments.pair_priors, variances)
+    own, other = lost[:, moments.pairs, None]
+    directions = Directions(
+        pairs=moments.pairs,
+        basis=basis,
+        inverse=inverse,
+        u=u,
+        lost=weights * own + weights[:, ::-1] * other[:, ::-1],
+        distance=np.einsum("pgr,pr->pg", u, c),
+        unit=np.sqrt(pooled),
+    )
+    return ArcDirections(directions, weights, optimum, variances)
