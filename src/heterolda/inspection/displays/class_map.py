@@ -81,7 +81,7 @@ class ClassMapDisplay(Display):
     >>> projection = HeteroscedasticProjection(n_components=2).fit(X, y)
     >>> display = ClassMapDisplay.from_estimator(projection, X, y)
     >>> display.ax_.get_title()
-    '2 components keep 98.1 % of the separation'
+    '2 components keep 98.7 % of the separation'
     """
 
     _size = 7.2, 5.6
