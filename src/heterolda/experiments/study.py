@@ -14,6 +14,7 @@ import json
 import math
 import os
 import platform
+import signal
 import sys
 import time
 import warnings
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import product
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,7 +264,7 @@ class Study:
         tasks = self.tasks(self._opened(folder))
         failures: Counter[str] = Counter()
         parallel = Parallel(jobs, return_as="generator", batch_size=1)
-        results = parallel(delayed(self.evaluate)(task) for task in tasks)
+        results = parallel(delayed(self._evaluate)(task) for task in tasks)
         try:
             for number, (rows, failed) in enumerate(results, start=1):
                 with open(folder / RESULTS, "a", encoding="utf-8") as file:
@@ -279,6 +281,12 @@ class Study:
         for text, n in failures.items():
             warnings.warn(f"{text} ({count(n, 'fold')})", stacklevel=2)
         return read_results(folder)
+
+    def _evaluate(self, task: Task) -> tuple[list[Row], list[str]]:
+        """Evaluate a task; the command's own process answers an interrupt for all."""
+        if current_process().name != "MainProcess":
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return self.evaluate(task)
 
     def _check(self) -> None:
         """Load every set and make every model once, to raise errors early."""
