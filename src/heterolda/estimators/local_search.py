@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -211,9 +212,9 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             error = self.n_errors_ / totals.sum(axis=1)
         rules = scored_rules(rows, self.coef_, self.intercept_, error, self.n_iter_)
         factors = np.ones(pairs.shape) if of_pairs is None else of_pairs
-        scores = _scores_of_pairs(rows, rules, pairs, factors)
-        curve = fitted_log_odds(scores, gaussian_log_odds(rules))
-        self._committee = committee_of(rules, pairs, self.voting, curve)
+        scores = list(_scores_of_pairs(rows, rules, pairs, factors))
+        log_odds = partial(_log_odds, scores, rules)
+        self._committee = committee_of(rules, pairs, self.voting, log_odds)
         if isinstance(start, GaussianLinearDiscriminant):
             put_on(start, device_of(X))
         return put_on(self, device_of(X))
@@ -229,6 +230,11 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
             max_iter=self.max_iter,
             patience=self.patience,
         )
+
+
+def _log_odds(scores, rules):
+    """Return log-odds fitted to training scores, drawn toward those of Gaussians."""
+    return fitted_log_odds(scores, gaussian_log_odds(rules))
 
 
 def _scores_of_pairs(rows, rules, pairs, factors):
