@@ -108,8 +108,5 @@ LOG_ERROR_ROUNDING = 1e-13
 # A rule is preferred to the trivial one if it is better by this share: ten times the
 # rounding error of either.
 NO_GAIN = 1e-12
-# A matrix that leaving out a row shrinks to less than this share in some direction has
-# no variance there, only the VARIANCE_FLOOR and rounding errors.
-SINGULAR_WITHOUT_ROW = 1e-5
 # Beyond this position on an arc, the distance from its end underflows.
 FARTHEST_POSITION = 700.0

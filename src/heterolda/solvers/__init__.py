@@ -111,12 +111,6 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
     return rules.with_rounding(moments)
 
 
-def solve_fisher(moments: Moments) -> Rules:
-    """Return the Fisher rules that `solve` returns together with the optimum."""
-    rng = np.random.default_rng()
-    return _in_batches(moments, lambda batch: Fisher().solve(batch.pencil(), rng))
-
-
 def _in_batches(
     moments: Moments, solve_batch: Callable[[Moments], Rules], sharing: float = 1.0
 ) -> Rules:

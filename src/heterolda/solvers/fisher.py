@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heterolda.foundations.arrays import Array, Priors, dense
+from heterolda.foundations.arrays import Priors, dense
 from heterolda.foundations.rounding import LDA_SINGULAR
 from heterolda.foundations.validation import check_priors
-from heterolda.solvers.pencil import Moments, Pencil
+from heterolda.solvers.pencil import Pencil
 from heterolda.solvers.rules import Rules, Status, bayes_error
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.shrinkage import pooled_basis
@@ -91,11 +91,3 @@ class PooledLDA:
         winners = (scores + self._offsets + self._log_priors).argmax(axis=1)
         labels: NDArray[Any] = self._classes[winners]
         return labels
-
-    def rules(self, moments: Moments) -> tuple[Array, Array]:
-        """Return coefficients and intercepts for pairs, using the priors of each."""
-        first, second = moments.pairs.T
-        coef = self._normals[second] - self._normals[first]
-        log_priors = np.log(moments.pair_priors)
-        intercept = self._offsets[second] - self._offsets[first] - coef @ self._center
-        return coef, intercept + log_priors[:, 1] - log_priors[:, 0]
