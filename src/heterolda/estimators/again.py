@@ -34,7 +34,7 @@ def solve_again(fitted, parameters):
     else:
         choice = on_curve(model, fitted._position.curve)
     warn_of_trivial_rules(model, choice.rules)
-    return model.settings._write(model, choice)
+    return model.settings._write(model, choice, fitted._far_rows)
 
 
 def _again(fitted, parameters, stats):

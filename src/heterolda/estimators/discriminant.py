@@ -39,6 +39,7 @@ from heterolda.estimators.gathering import (
     with_chunk,
 )
 from heterolda.estimators.gaussians import Gaussians, check_parameters, gaussians
+from heterolda.estimators.in_use import InUse, distances_of
 from heterolda.estimators.odds import odds_of
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import warn_of_fit
@@ -48,13 +49,14 @@ from heterolda.foundations.sklearn_private import HasMethods, StrOptions, fit_co
 from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS, listed
 from heterolda.solvers import Solver
 from heterolda.statistics.shrinkage import needs_no_rows
+from heterolda.statistics.typicality import far_rows
 
 _SAME = object()
 # Parameters that set_params must not change in a fitted model.
 _FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
 
-class GaussianLinearDiscriminant(LinearClassifier):
+class GaussianLinearDiscriminant(InUse, LinearClassifier):
     r"""Linear classifier of minimum Bayes error for Gaussian classes.
 
     The class covariances may be unequal. For two classes with means :math:`m_k`,
@@ -421,9 +423,10 @@ class GaussianLinearDiscriminant(LinearClassifier):
         model, rows = gaussians(self, stats, rows)
         choice = chosen(model, rows if self.choose_on == "rows" else None)
         warn_of_fit(model, choice, rows)
-        return self._write(model, choice)
+        far = far_rows(distances_of(model), rows, self.random_state)
+        return self._write(model, choice, far)
 
-    def _write(self, model: Gaussians, choice: Chosen):
+    def _write(self, model: Gaussians, choice: Chosen, far_rows=None):
         """Write the fitted attributes."""
         vars(self).pop("fit_record_", None)  # of an earlier fit
         keep_statistics(self, model.features)
@@ -439,6 +442,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         rules = rules if model.span is None else model.span.in_features(rules)
         self._decide_by(rules, rates, cost, odds)
         self._position = Position(choice.weights, choice.curve)
+        self._far_rows = far_rows
         # Later calls of set_params do not change these.
         self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
         return self

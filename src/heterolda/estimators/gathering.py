@@ -63,7 +63,7 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         sizes = rows.weights, len(rows.classes)
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
         statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
-        rows = replace(rows, X=filled_rows(rows.X, statistics))
+        rows = replace(rows, X=filled_rows(rows.X, statistics), given=rows.X)
     else:
         statistics = ClassStatistics.from_rows(rows, names)
     if getattr(estimator, "covariance_estimator", None) is not None:

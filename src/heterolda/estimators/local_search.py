@@ -15,6 +15,7 @@ from sklearn.base import MetaEstimatorMixin
 from heterolda.estimators.base import LinearClassifier, host_of, put_on
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import rows_in_memory
+from heterolda.estimators.in_use import InUse
 from heterolda.estimators.odds import fitted_log_odds, gaussian_log_odds
 from heterolda.estimators.pair_rules import fit_initial, unfrozen
 from heterolda.estimators.votes import committee_of
@@ -35,7 +36,7 @@ from heterolda.solvers import all_pairs
 from heterolda.tradeoff.criteria import check_costs
 
 
-class LocalNeighborhoodSearch(MetaEstimatorMixin, LinearClassifier):
+class LocalNeighborhoodSearch(MetaEstimatorMixin, InUse, LinearClassifier):
     r"""Improve any linear classifier by searching for fewer training errors.
 
     This is Algorithm 2 of [1]_, for data that are not normal. It starts from the rule

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.gaussians import Gaussians, gaussians
+from heterolda.estimators.in_use import distances_of
 from heterolda.estimators.odds import fitted_log_odds, odds_of
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.draws import sample_of
@@ -27,6 +28,7 @@ from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.typicality import FarRows, far_rows
 from heterolda.statistics.wide import Span
 
 Powers = PowerTransformation | None  # None leaves features as they are
@@ -54,6 +56,7 @@ class OneFit:
     ridge_weights: Array
     crowding: Array  # coefficients per effective row
     show: Callable[[str], Any]  # is called at each stage
+    far_rows: list[FarRows] | None  # distances of left-out rows from their classes
     _fits: dict[int, PairFit] = field(default_factory=dict)
 
     @classmethod
@@ -74,6 +77,7 @@ class OneFit:
         if powers is not None:
             rows = replace(rows, X=powers.apply(rows.X))
         model, rows = gaussians(discriminant, ClassStatistics.from_rows(rows), rows)
+        far = far_rows(distances_of(model), rows)
         optimum, moments = model.rate(model.solve())[0], model.moments
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
             rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))
@@ -88,7 +92,7 @@ class OneFit:
         else:
             widths = np.full(len(crowd), max(float(width), _MIN_WIDTH))
             ridge = np.zeros(len(crowd))
-        return cls(powers, model, model.span, classes, widths, ridge, crowd, show)
+        return cls(powers, model, model.span, classes, widths, ridge, crowd, show, far)
 
     @property
     def n_pairs(self) -> int:

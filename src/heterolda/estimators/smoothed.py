@@ -15,6 +15,7 @@ from heterolda.estimators.base import (
 )
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import forget_fit, rows_in_memory
+from heterolda.estimators.in_use import InUse
 from heterolda.estimators.one_fit import OneFit, powers_of
 from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
@@ -24,7 +25,7 @@ from heterolda.foundations.threads import one_blas_thread, stages
 from heterolda.foundations.validation import check_priors
 
 
-class SmoothedLinearDiscriminant(LinearClassifier):
+class SmoothedLinearDiscriminant(InUse, LinearClassifier):
     r"""Linear discriminant that minimizes a smoothed error, for non-normal data.
 
     For a width :math:`h \in (0, 1]`, each row :math:`x_j` of class k becomes a Gaussian
@@ -251,6 +252,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.gap_ = rules.gap
         self.n_iter_ = rules.n_iter
         self.statistics_ = fit.model.features
+        self.shrinkage_ = fit.model.chosen
+        self._settings = {"shrinkage": self.shrinkage}
+        self._far_rows = fit.far_rows
         self.statistics_.feature_names = getattr(self, "feature_names_in_", None)
         self._committee = committee_of(rules, self.pairs_, "probability", log_odds)
 

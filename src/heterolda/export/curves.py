@@ -1,4 +1,4 @@
-"""Kinds of log-odds, and of curves of rules, in a model file."""
+"""Kinds of log-odds, curves of rules and far rows in a model file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.chosen import RowsCurve
-from heterolda.export.schema import TINY, Kind, Place, array, record
+from heterolda.export.schema import TINY, Kind, Place, array, number, record
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.score_distributions import N_EDGES
+from heterolda.statistics.typicality import FarRows
 
 # Sums of smoothed rows may fall by rounding.
 _ROUNDING = 1e-9
@@ -28,6 +29,10 @@ _CURVE = record(
         "counts": array("rules", 2, low=TINY),
     },
     RowsCurve,
+)
+_FAR_ROWS = record(
+    {"squares": array(None, low=0), "beyond": array(None, low=1), "n": number(0)},
+    FarRows,
 )
 log_odds = record(
     {
@@ -79,5 +84,15 @@ def _read_curve(value: Any, at: Place) -> RowsCurve:
     return curve
 
 
+def _read_far_rows(value: Any, at: Place) -> FarRows:
+    far: FarRows = _FAR_ROWS.read(value, at)
+    ends = np.append(far.n, far.beyond)
+    falls = (np.diff(far.squares) < 0).any() or (np.diff(ends) > 0).any()
+    if len(far.squares) != len(far.beyond) or falls:
+        raise ValueError(f"{at.name} are not distances, and numbers of rows beyond")
+    return far
+
+
 arc_weights = Kind(_WEIGHTS.words, _read_weights, _WEIGHTS.write)
 rows_curve = Kind(_CURVE.words, _read_curve, _CURVE.write)
+far_rows = Kind(_FAR_ROWS.words, _read_far_rows, _FAR_ROWS.write)

@@ -26,7 +26,13 @@ from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import committee_of
-from heterolda.export.curves import arc_weights, check_reach, log_odds, rows_curve
+from heterolda.export.curves import (
+    arc_weights,
+    check_reach,
+    far_rows,
+    log_odds,
+    rows_curve,
+)
 from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (
     TINY,
@@ -123,6 +129,7 @@ _VOTES = {
     "log_odds": log_odds,
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
+_FAR_ROWS = optional(list_of(far_rows, "classes"))
 _POWERS = {
     "center": array("features"),
     "scale": array("features", low=TINY),
@@ -167,6 +174,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "weights": arc_weights,
         # Of two classes whose rows chose, if there are class statistics.
         "rows_curve": optional(rows_curve),
+        "far_rows": _FAR_ROWS,
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
         "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
         "statistics_": optional(statistics),
@@ -176,6 +184,8 @@ TABLE: dict[type, dict[str, Kind]] = {
         **_CLASSIFIER,
         "transformation_": optional(record(_POWERS, PowerTransformation)),
         "priors_": _PRIORS,
+        "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
+        "far_rows": _FAR_ROWS,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
         "left_out_error_": _LEFT_OUT,
@@ -213,6 +223,8 @@ TABLE: dict[type, dict[str, Kind]] = {
 }
 # Attributes that may be absent; their value in a file is then null.
 _OPTIONAL = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
+# Parts that are written with the class statistics only.
+_OF_STATISTICS = {"statistics_", "rows_curve", "far_rows"}
 # Attributes that are arrays of `Rules`.
 _PLANES = {"coef_": "coef", "intercept_": "intercept"}
 _OF_RULES: dict[type, dict[str, str]] = {
@@ -250,6 +262,7 @@ _COMPUTED: dict[str, Callable[[Any], Any]] = {
     },
     "weights": lambda model: model._position.weights,
     "rows_curve": lambda model: model._position.curve,
+    "far_rows": lambda model: model._far_rows,
 }
 
 read_model = _model_of(*TABLE).read
@@ -281,7 +294,7 @@ def model_to_json(model: Any, include_statistics: bool) -> dict[str, Any]:
             start = unfrozen(value)
             kept = type(start) is GaussianLinearDiscriminant
             value = model_to_json(start, include_statistics) if kept else None
-        elif key in ("statistics_", "rows_curve") and not include_statistics:
+        elif key in _OF_STATISTICS and not include_statistics:
             value = None
         written[key] = kind.write(value)
     return written
@@ -320,6 +333,10 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
         unfitted(type(model), values["fitted_with"])
         vars(model).update(_settings=values["fitted_with"], _by_pattern={})
         model._position = Position(values["weights"], values["rows_curve"])
+    if "far_rows" in values:
+        model._far_rows = values["far_rows"]
+    if "widths_" in values:
+        model._settings = {"shrinkage": model.shrinkage}
     model.pairs_ = pairs
     model._committee = committee_of(rules, pairs, voting, votes["log_odds"])
     for key, name in _OF_RULES[type(model)].items():

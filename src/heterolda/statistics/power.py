@@ -90,6 +90,16 @@ class PowerTransformation:
             result[rows] = _powers(z, self.lambdas)
         return result
 
+    def inverse(self, t: Array, feature: Index) -> Array:
+        """Return values of a feature each from transformed ones; NaN where none is."""
+        side, lambdas = np.where(t < 0, -1.0, 1.0), self.lambdas[feature]
+        power = 1 + side * (lambdas - 1)
+        with np.errstate(all="ignore"):
+            size = np.where(power == 0, np.abs(t), np.log1p(power * np.abs(t)) / power)
+            z = np.expm1(size)
+        z[~(z <= FARTHEST)] = np.nan
+        return self.center[feature] + self.scale[feature] * side * z
+
 
 def _units(X: NDArray[Any], share: Array) -> tuple[Array, Array]:
     """Return means and deviations of features, clipped until nothing changes."""

@@ -46,6 +46,7 @@ class Rows:
     codes: Any  # index of the class of each row, int64
     weights: Array | None  # frequencies of the rows; None for all ones
     classes: NDArray[Any]  # sorted labels of the classes
+    given: Any = None  # X with its missing values, if they are filled in X
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -82,7 +83,9 @@ class Rows:
     def take(self, index: Any) -> Self:
         """Return the rows selected by a mask, indices or a slice."""
         weights = None if self.weights is None else self.weights[index]
-        return replace(self, X=self.X[index], codes=self.codes[index], weights=weights)
+        given = None if self.given is None else self.given[index]
+        parts = {"X": self.X[index], "codes": self.codes[index], "weights": weights}
+        return replace(self, **parts, given=given)
 
     def of_class(self, k: int) -> Self:
         """Return the rows of class k with positive weight, dense and in float64."""
