@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import heterolda
 from heterolda import (
     GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
@@ -96,6 +97,8 @@ def test_typicality_without_rows_follows_gaussian_classes():
     model = GaussianLinearDiscriminant().fit(X, y)
     moments = GaussianLinearDiscriminant().fit_statistics(model.statistics_)
     assert abs(model.typicality(X) - moments.typicality(X)).max() < 0.1
+    projected = HeteroscedasticProjection().fit(X, y)
+    assert np.mean(projected.typicality(X) < 0.05) < 0.07
     moved = model.with_operating_point(priors="equal")
     np.testing.assert_array_equal(model.typicality(X), moved.typicality(X))
     assert model.for_features([0, 1]).typicality(X[:, :2]).min() > 0

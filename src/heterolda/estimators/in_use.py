@@ -36,8 +36,8 @@ def distances_of(model: Gaussians) -> ClassDistances:
     return ClassDistances(model.stats, model.shrinkage, model.span)
 
 
-class InUse:
-    """A classifier with class statistics that says how typical rows are, and why."""
+class Typical:
+    """An estimator with class statistics that says how typical rows are."""
 
     def typicality(self, X):
         r"""Return how typical rows are of the class that they are most typical of.
@@ -73,6 +73,21 @@ class InUse:
             for rows in blocks(X.shape[0], step)
         ]
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def _numbers(self, X):
+        """Return validated rows in NumPy, perhaps with missing values."""
+        finite = "allow-nan" if getattr(self, "missing", None) == "em" else True
+        X = to_host(X) if device_of(X) is not None else X
+        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
+        return validate_more_rows(self, X, ensure_all_finite=finite, **checks)
+
+    def _as_solved(self, X):
+        """Return rows of the features for which the rules were solved."""
+        return X.astype(np.float64, copy=False)
+
+
+class InUse(Typical):
+    """A classifier that says, too, why rows are of a class, and how frequent it is."""
 
     def explain(self, X):
         r"""Return why rows are classified as they are.
@@ -164,13 +179,6 @@ class InUse:
         stats, span = in_span(start.statistics_, shrinkage)
         amounts = Shrinkage.of(stats, shrinkage, start.shrinkage_)
         return start, ClassDistances(stats, amounts, span)
-
-    def _numbers(self, X):
-        """Return validated rows in NumPy, perhaps with missing values."""
-        finite = "allow-nan" if getattr(self, "missing", None) == "em" else True
-        X = to_host(X) if device_of(X) is not None else X
-        checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
-        return validate_more_rows(self, X, ensure_all_finite=finite, **checks)
 
     def _as_solved(self, X):
         """Return rows of the features for which the rules were solved."""

@@ -22,6 +22,7 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_chunk,
 )
+from heterolda.estimators.in_use import Typical
 from heterolda.estimators.votes import rounded
 from heterolda.estimators.warn import warn_of_coarse_features
 from heterolda.foundations.arrays import blocks, dense, device_of, same_device, xp_of
@@ -41,7 +42,9 @@ from heterolda.foundations.wording import PROJECTIONS, listed
 from heterolda.statistics.covariances import too_small
 from heterolda.statistics.rows import Rows, not_finite_row, validate_device_rows
 from heterolda.statistics.samples import as_frequencies, sampled
-from heterolda.statistics.wide import in_span
+from heterolda.statistics.shrinkage import Shrinkage
+from heterolda.statistics.typicality import ClassDistances, far_rows
+from heterolda.statistics.wide import in_coordinates, in_span
 from heterolda.subspaces import TooFewDirectionsError, find_subspace
 
 # Number of values centered at a time, so that no copy of X is made.
@@ -49,7 +52,7 @@ _BLOCK_SIZE, _BLOCK_SIZE_ON_GPU = 1 << 17, 1 << 25
 
 
 class HeteroscedasticProjection(
-    OnDevices, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
+    Typical, OnDevices, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
 ):
     r"""Linear dimension reduction for classes with unequal covariances.
 
@@ -282,8 +285,10 @@ class HeteroscedasticProjection(
     def _solve(self, statistics, rows: Rows | None = None, progress=silent):
         """Find the subspace and write the fitted attributes."""
         check_several_classes(statistics.n_classes)
-        stats, span = in_span(statistics, self.shrinkage)
-        cov = _covariances(stats, self.shrinkage)
+        stats, span, inside = in_coordinates(statistics, self.shrinkage, rows)
+        amounts = _shrinkage(stats, self.shrinkage)
+        cov = amounts.covariances(stats)
+        self._far_rows = far_rows(ClassDistances(stats, amounts, span), inside)
         priors = check_priors(self.priors, statistics.classes, statistics.weights)
         warn_of_coarse_features(statistics)
         moments = stats.means, cov, priors, stats.weights
@@ -378,6 +383,12 @@ class HeteroscedasticProjection(
         rows = xp_of(X).astype(X, self.loadings_.dtype, copy=False)
         return rounded(rows @ self.loadings_ + self.mean_, X)
 
+    def _classes(self):
+        """Return the estimator that knows the classes, and distances from them."""
+        check_has_statistics(self, "typicality")
+        stats, span = in_span(self.statistics_, self.shrinkage)
+        return self, ClassDistances(stats, _shrinkage(stats, self.shrinkage), span)
+
     def _check_ready(self):
         """Raise an error before `fit`, or before all classes have rows."""
         check_is_fitted(self, ["statistics_", "scalings_"], all_or_any=any)
@@ -404,9 +415,9 @@ def _complete_rows(projection, X):
         return validate_more_rows(projection, X, **checks)
 
 
-def _covariances(stats, shrinkage):
-    """Return the covariances of the classes, shrunk."""
-    if not (isinstance(shrinkage, str) and shrinkage == "auto"):
-        return stats.covariances(shrinkage)
+def _shrinkage(stats, shrinkage):
+    """Return how far the covariances of the classes are shrunk."""
+    if shrinkage != "auto":
+        return Shrinkage(*stats.amounts(shrinkage))
     share, weights = stats.rank / (stats.weights + stats.rank), stats.weights
-    return stats.mixed(np.where(weights > 1, share, 1.0), stats.amounts(0.5)[1])
+    return Shrinkage(np.where(weights > 1, share, 1.0), stats.amounts(0.5)[1])

@@ -215,6 +215,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "loadings_": array("components", "features"),
         "explained_": array("components", low=0),
         "guarded_": number(0, 1),
+        "far_rows": _FAR_ROWS,
         # Set by `set_output`; the feature names of the next step depend on it.
         "output": optional(choice("default", "pandas", "polars")),
         "statistics_": optional(statistics),
@@ -362,6 +363,7 @@ def _complete_bounded(model: Any, values: dict[str, Any], at: Place) -> None:
 def _complete_projection(model: Any, values: dict[str, Any], at: Place) -> None:
     """Set the output container of a projection, and check its reach."""
     model.set_output(transform=values["output"])
+    model._far_rows = values["far_rows"]
     mean, ones = np.abs(model.mean_), np.ones(len(model.loadings_))
     check_reach(at / "scalings_", 1 + mean, model.scalings_, 0)
     check_reach(at / "loadings_", ones, model.loadings_, mean)

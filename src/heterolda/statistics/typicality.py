@@ -257,13 +257,13 @@ class ClassDistances:
         factor = weight * total / rest
         # The diagonal loses squares of the deviations, here in first order.
         loss = share * self.shrinkage.to_diagonal / left_of_all * factor * diagonal
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             kept = np.maximum(1 - np.nan_to_num(loss / squares), 0.5)
-        squares = squares / phi / kept
-        ratio = 1 - factor * ((1 - share) / left + pooled) * squares
-        alone = (ratio <= SINGULAR) | (total <= weight)
-        farther = (total / rest) ** 2 * squares
-        return np.where(alone, _FAR, farther / np.where(alone, 1.0, ratio))
+            squares = squares / phi / kept
+            ratio = 1 - factor * ((1 - share) / left + pooled) * squares
+            alone = (ratio <= SINGULAR) | (total <= weight)
+            farther = (total / rest) ** 2 * squares / ratio
+        return np.where(alone, _FAR, np.minimum(farther, _FAR))
 
     def _along_diagonal(self, u: Array, v: Array) -> Array:
         """Return sums of u_i^2 v_i^2 over features for u and v = S^-1 u."""
