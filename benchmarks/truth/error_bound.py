@@ -71,13 +71,13 @@ class Law:
     def of(self, X: Array, weights: Array | None = None, **settings: Any) -> Any:
         """Fit to rows; settings are those of `bounded`."""
         model = bounded(KnownScores(self.score), X, weights, **settings)
-        return self.scores.sf(model.threshold_), model.bound_
+        return self.scores.sf(model.threshold_), model.bounds_[0]
 
     def frozen(self, rng: Generator, n: int) -> tuple[float, Any]:
         """Fit the threshold alone, to all rows."""
         inside = FrozenEstimator(KnownScores(self.score).fit(None, None))
         model = bounded(inside, self.rows(rng, n))
-        return self.scores.sf(model.threshold_), model.bound_
+        return self.scores.sf(model.threshold_), model.bounds_[0]
 
     def in_order(self, rng: Generator, n: int) -> tuple[float, Any]:
         """Fit to sorted rows, with a new seed."""
@@ -110,7 +110,7 @@ def discriminant(rng: Generator, n: int) -> tuple[float, Any]:
         model.fit(X, np.repeat([0, 1], [n, 50]))
     offset, *units = model.decision_function([[0, 0], [1, 0], [0, 1]])
     scale = np.linalg.norm((np.array(units) - offset) * scales)
-    return float(stats.norm.sf(-offset / scale)), model.bound_
+    return float(stats.norm.sf(-offset / scale)), model.bounds_[0]
 
 
 LAWS = {

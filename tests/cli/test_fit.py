@@ -144,7 +144,7 @@ def test_a_bound_of_one_class(rng, tmp_path):
     model = BoundedErrorClassifier(
         max_error={"west": 0.3}, confidence=0.9, random_state=3
     ).fit(X, y, sample_weight=w)
-    assert loaded.bound_ == model.bound_
+    assert loaded.bounds_[0] == model.bounds_[0]
     assert loaded.fit_record_.n_rows == w.sum()
     assert loaded.fit_record_.judgement is None
     assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)

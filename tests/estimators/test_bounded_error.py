@@ -71,9 +71,9 @@ def test_threshold_is_the_order_statistic_of_rows_that_the_fit_has_not_seen(
     model = BoundedErrorClassifier(start, max_error={bounded: 0.1}).fit(X, y)
     (left,) = seen
     aside = X[~(X[:, None] == left).all(axis=2).any(axis=1)]
-    assert_array_equal(len(aside), model.bound_.n_rows)
+    assert_array_equal(len(aside), model.bounds_[0].n_rows)
     assert set(y[(X[:, None] == aside).all(axis=2).any(axis=1)]) == {bounded}
-    n, k = model.bound_.n_rows, model.bound_.rank
+    n, k = model.bounds_[0].n_rows, model.bounds_[0].rank
     assert k == smallest_rank(n, 0.1, 0.95)
     # The row of rank k and all that tie with it are on the safe side, no others.
     inner = model.estimator_
@@ -109,7 +109,7 @@ def test_the_bound_holds_for_rows_with_missing_values(two, rng, monkeypatch):
     X, y = X[1::2], y[1::2]
     model.fit(X, y)
     scores = np.concatenate([inside.decision_function(row[None]) for row in X])
-    ill, least = y == "ill", model.bound_.rank
+    ill, least = y == "ill", model.bounds_[0].rank
     threshold = np.sort(scores[ill])[least - 1]
     assert_allclose(model.threshold_, threshold, atol=1e-4)
     assert_array_equal(model.predict(X) == "well", scores > threshold + 1e-9)
@@ -156,8 +156,8 @@ def test_direction_is_the_best_at_the_error_rate_to_expect(two):
     X, y = two
     model = BoundedErrorClassifier(max_error={"ill": 0.2}).fit(X, y)
     inner = model.estimator_
-    expected = model.bound_.expected_error
-    assert expected == (201 - model.bound_.rank) / 201
+    expected = model.bounds_[0].expected_error
+    assert expected == (201 - model.bounds_[0].rank) / 201
     assert inner.criterion == "neyman-pearson"
     assert inner.left_out_error_rates_[0, 0] <= expected + 0.05
     assert_allclose(inner.priors_, [4 / 7, 3 / 7])  # of all rows
@@ -169,13 +169,43 @@ def test_direction_is_the_best_at_the_error_rate_to_expect(two):
         assert_allclose(other.estimator_.priors_, 0.5)
 
 
+@pytest.mark.parametrize("inside", [None, LogisticRegression()])
+@pytest.mark.parametrize("apart", [1.0, 6.0])
+def test_both_bounds_hold_together_at_a_fixed_number_of_rows(inside, apart):
+    """At the default seed, over many draws: 95 % confidence for both at once."""
+    q, n_draws, broken = {"ill": 0.1, "well": 0.2}, 60, 0
+    rates = []
+    for seed in range(n_draws):
+        rng = np.random.default_rng(seed)
+
+        def draw(n, rng=rng):
+            y = np.arange(n) % 2
+            X = rng.normal(size=(n, 2)) + apart / 2**0.5 * y[:, None]
+            return X, np.array(["ill", "well"])[y]
+
+        X, y = draw(200)
+        model = BoundedErrorClassifier(inside, max_error=q).fit(X, y)
+        new, truth = draw(4000)
+        possible, scores = model.predict_set(new), model.decision_function(new)
+        single = possible.sum(axis=1) == 1
+        assert_array_equal(possible[single].argmax(axis=1), (scores > 0)[single])
+        assert possible.any(axis=1).all()
+        wrong = [~possible[truth == label, k] for k, label in enumerate(q)]
+        broken += any(w.mean() > q[k] for w, k in zip(wrong, q, strict=True))
+        rates.append(possible.all(axis=1).mean() - model.undecided_rate_)
+        assert model.thresholds_[0] <= model.threshold_ <= model.thresholds_[1]
+    assert broken <= 9  # of 60, with probability 1e-3 if it is one of 20
+    assert abs(np.mean(rates)) < 0.03
+    assert (model.undecided_rate_ == 0) == (apart == 6)
+
+
 def test_weights_are_copies_in_place_of_the_row(two, rng):
     X, y = two
     by_model = GaussianLinearDiscriminant(choose_on="model")
     for inside in (by_model, LogisticRegression()):
         plain = BoundedErrorClassifier(inside, max_error={"ill": 0.1}).fit(X, y)
         model = clone(plain).fit(X, y, sample_weight=y.size * [0.1])
-        assert model.bound_ == plain.bound_
+        assert model.bounds_[0] == plain.bounds_[0]
         assert_allclose(model.threshold_, plain.threshold_, rtol=1e-4)
         weight = rng.integers(0, 4, len(y)).astype(float)
         copies = np.repeat(np.arange(len(y)), weight.astype(int))
@@ -202,13 +232,16 @@ def test_all_rows_are_for_the_threshold_of_a_frozen_classifier(two):
         model = BoundedErrorClassifier(FrozenEstimator(fitted), max_error={"ill": 0.05})
         rows, labels = X[1::2], y[1::2]
         model.fit(rows, labels)
-        assert model.bound_.n_rows == 200
+        assert model.bounds_[0].n_rows == 200
         assert model.estimator_.estimator is fitted
         wrong = np.mean(model.predict(rows[labels == "ill"]) != "ill")
-        assert wrong <= model.bound_.expected_error
+        assert wrong <= model.bounds_[0].expected_error
         # Rows of the other class have no part in it.
         alone = clone(model).fit(rows[labels == "ill"], labels[labels == "ill"])
-        assert (alone.threshold_, alone.bound_) == (model.threshold_, model.bound_)
+        assert (alone.threshold_, alone.bounds_[0]) == (
+            model.threshold_,
+            model.bounds_[0],
+        )
     with pytest.raises(ParameterError, match=r"59 independent .* 'ill', but .* are 10"):
         model.fit(X[:410:40], y[:410:40])
     with pytest.raises(ValueError, match=r"classes \['ill', 'well'\], but y has"):
@@ -221,8 +254,8 @@ def test_the_number_of_rows_asked_for_is_enough_and_no_less(two):
     for share, total in ((0.5, 118), (0.7, 85)):
         model = BoundedErrorClassifier(max_error={"ill": 0.05}, set_aside=share)
         model.fit(X[400 - total :], y[400 - total :])
-        assert (model.bound_.n_rows, model.bound_.rank) == (59, 59)
-        assert str(model.bound_).startswith("at most 5.0 % of ill are wrong")
+        assert (model.bounds_[0].n_rows, model.bounds_[0].rank) == (59, 59)
+        assert str(model.bounds_[0]).startswith("at most 5.0 % of ill are wrong")
         text = f"needs {total} rows of class 'ill', 59 of them held out, but there are"
         with pytest.raises(ParameterError, match=text):
             model.fit(X[401 - total :], y[401 - total :])

@@ -149,7 +149,7 @@ def test_labels_keep_their_values_and_types(make_classes, path):
         check_answers(model, copy_of(model, path), X)
     X, y = make_classes(2)
     model = BoundedErrorClassifier(max_error={True: 0.2}).fit(X, y == 1)
-    assert copy_of(model, path).bound_.label is True
+    assert copy_of(model, path).bounds_[0].label is True
 
 
 def test_parameters_are_plain_when_loaded(make_classes, path):
@@ -430,9 +430,10 @@ EDITS = {
         ("rows_curve.weights.0.1", lambda w: [-1] * len(w), "not those of dir"),
     ],
     "bound": [
-        ("bound_.label", "third", "label must be"),
-        ("bound_.n_rows", 0, "be a positive integer"),
+        ("bounds_.0.label", "third", "bounds_ must be those of"),
+        ("bounds_.0.n_rows", 0, "be a positive integer"),
         ("threshold_", 1.7e308, "threshold_"),
+        ("thresholds_", [9e9, -9e9], "enclose threshold_"),
     ],
     "frames": [
         ("steps", lambda steps: steps[1:] + steps[:1], "steps: "),

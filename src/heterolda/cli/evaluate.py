@@ -92,5 +92,5 @@ def evaluate(
     if as_json:
         print(json.dumps(scores.record(), indent=1, allow_nan=False))
     else:
-        bound = getattr(fitted, "bound_", None)
-        print_result(describe_scores(scores, name, bound))
+        bounds = getattr(fitted, "bounds_", [])
+        print_result(describe_scores(scores, name, bounds))

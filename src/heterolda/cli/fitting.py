@@ -93,7 +93,7 @@ def fit_and_report(
                 f"{rows_text} with missing values: EM uses the observed values, which "
                 "is valid if the others are missing at random given these"
             )
-        if cv != 0 and not hasattr(fitted.model, "bound_"):
+        if cv != 0 and not hasattr(fitted.model, "bounds_"):
             try:
                 judgement = _compare_with_lda(fitted, table, cv, status)
             except NoAccuracyError as error:

@@ -1,4 +1,4 @@
-"""A bound on the error rate of one class that holds on new rows, without a model."""
+"""Bounds on the error rates of classes that hold on new rows, without a model."""
 
 # The estimators follow scikit-learn, which has no types.
 # mypy: ignore-errors
@@ -59,7 +59,7 @@ def _inner_has(method):
 
 
 class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
-    r"""Keep the error rate of one of two classes below a bound on new rows.
+    r"""Keep the error rates of one or both of two classes below bounds on new rows.
 
     This is the Neyman-Pearson umbrella algorithm [1]_. It holds out some rows of the
     bounded class and fits a classifier to all other rows. The threshold is one of the n
@@ -82,12 +82,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         the bounded class set the threshold, so it must not have been fitted to any of
         them; the other class needs no rows.
     max_error : dict or float
-        ``{label: q}``, the largest allowed error rate of one class, between 0 and 1. A
-        float bounds the positive class, ``classes_[1]``.
+        ``{label: q}``, the largest allowed error rate of one class, between 0 and 1, or
+        of both; rows are then left undecided where no threshold keeps both. A float
+        bounds the positive class, ``classes_[1]``.
     confidence : float in (0, 1), default=0.95
-        Probability, over the draw of the training rows, that the bound holds.
+        Probability, over the draw of the training rows, that all bounds hold.
     set_aside : float in (0, 1), default=0.5
-        Share of the rows of the bounded class to hold out.
+        Share of the rows of a bounded class to hold out.
     random_state : int, RandomState instance or None, default=0
         Seed for drawing the held-out rows by their numbers. Choosing among the results
         of several seeds voids the guarantee.
@@ -102,8 +103,15 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         Scores of `estimator_` above it mean ``classes_[1]``. Scores are the log-odds of
         its `predict_proba`, or its `decision_function` if it has no probabilities or is
         a `GaussianLinearDiscriminant`.
-    bound_ : ErrorBound
-        The guarantee.
+    thresholds_ : ndarray of shape (2,)
+        Scores above the second mean ``classes_[1]``, and those not above the first
+        ``classes_[0]``; between them, rows are undecided. With one bound, and where one
+        threshold keeps both bounds, both are `threshold_`.
+    bounds_ : list of ErrorBound
+        The guarantees.
+    undecided_rate_ : float
+        Share of undecided rows among those of the fit that were not set aside; NaN if
+        there are none.
     n_features_in_ : int
         Number of features, if `estimator_` knows it.
     feature_names_in_ : ndarray of str of shape (n_features,)
@@ -126,6 +134,12 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     ``(1 - q) ** n <= 1 - confidence``: 59 rows for q = 0.05 and a confidence of 0.95,
     and by default twice as many in all. With few more rows the expected error rate is
     well below q; it approaches q as their number grows.
+
+    With bounds for both classes, each holds with the confidence
+    :math:`1 - (1 - \text{confidence}) / 2`, so that both do with `confidence`. If the
+    two thresholds leave a gap, rows in it are undecided: `predict_set` returns both
+    classes, and `predict` one of them. If they overlap, every threshold between them
+    keeps both bounds, and that of the classifier is moved there.
 
     The seed stands for a random order of the rows. If their order has to do with their
     values, as in a table sorted by a feature, or of distinct rows with their counts as
@@ -156,8 +170,13 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
     >>> from heterolda import BoundedErrorClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant
     >>> model = BoundedErrorClassifier(max_error={0: 0.05}).fit(X, y)
-    >>> model.bound_.n_rows, model.bound_.rank
+    >>> model.bounds_[0].n_rows, model.bounds_[0].rank
     (106, 105)
+    >>> both = BoundedErrorClassifier(max_error={0: 0.05, 1: 0.05}).fit(X, y)
+    >>> both.predict_set(X[:3])
+    array([[ True, False],
+           [ True, False],
+           [ True, False]])
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
@@ -213,10 +232,38 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         weights = np.ones(len(y)) if weight is None else weight
         frozen = isinstance(self.estimator, FrozenEstimator)
         classes = self._frozen_classes(y) if frozen else _two_classes(y, weights)
-        bounded, q = self._check_bound(classes)
-        label = classes.tolist()[bounded]
-        is_bounded = y == classes[bounded]
+        bounds, held_out = [], []
+        for k, q in self._check_bounds(classes):
+            rows, bound = self._set_aside(y == classes[k], weight, classes, k, q)
+            weights = np.where(y == classes[k], 0.0, weights)
+            if not frozen:
+                drawn = drawn_of(len(rows), bound.n_rows, self.random_state)
+                np.add.at(weights, np.delete(rows, drawn), 1)
+                rows = rows[drawn]
+            bounds.append(bound)
+            held_out.append(rows)
+        if frozen:
+            inner = host_of(self.estimator)
+        else:
+            model = self._unfitted(bounds, y, classes, weight)
+            inner = _fitted(model, X, y, weights, weighted=weight is not None)
+        ends = [
+            _threshold(_scores(inner, safe_indexing(X, rows)), bound, classes)
+            for bound, rows in zip(bounds, held_out, strict=True)
+        ]
+        if len(bounds) == 1:
+            self._keep(inner, ends[0], ends[0], bounds)
+            self._warn_if_trivial(X, y, weights, bounds[0])
+        else:
+            # Without a gap, every threshold between the two keeps both bounds.
+            own = float(np.clip(0.0, min(ends), max(ends)))
+            self._keep(inner, own, ends[::-1] if ends[0] > ends[1] else own, bounds)
+        self.undecided_rate_ = self._undecided_rate(X, y, weight, weights)
+        return self
 
+    def _set_aside(self, is_bounded, weight, classes, k, q):
+        """Return copies of the rows of a class, and its bound; reject too few."""
+        label = classes.tolist()[k]
         copies = copies_of_rows(
             np.flatnonzero(is_bounded),
             weight,
@@ -224,68 +271,83 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             "row was seen. Weights of the other class may be any number. If the mean "
             "of all is below one, they are scaled to a mean of one",
         )
+        frozen = isinstance(self.estimator, FrozenEstimator)
         n = len(copies) if frozen else int(self.set_aside * len(copies))
-        if n < rows_needed(q, self.confidence):
+        confidence = self._confidence
+        if n < rows_needed(q, confidence):
             self._reject_few_rows(label, q, len(copies), frozen)
-        rank = smallest_rank(n, q, self.confidence)
-        bound = ErrorBound(label, q, float(self.confidence), n, rank)
-        if frozen:
-            held_out, inner = copies, host_of(self.estimator)
-        else:
-            drawn = drawn_of(len(copies), n, self.random_state)
-            held_out, remaining = copies[drawn], np.delete(copies, drawn)
-            model = self._unfitted(bound, y, classes, weights)
-            weights = np.where(is_bounded, 0.0, weights)
-            np.add.at(weights, remaining, 1)
-            inner = _fitted(model, X, y, weights, weighted=weight is not None)
+        rank = smallest_rank(n, q, confidence)
+        return copies, ErrorBound(label, q, float(self.confidence), n, rank)
 
-        side = 1.0 if bounded == 0 else -1.0
-        scores = np.sort(side * _scores(inner, safe_indexing(X, held_out)))
-        # Scores above this one, and not equal to it, mean the other class.
-        score = scores[rank - 1]
-        size = max(abs(score), np.median(np.abs(scores)))
-        score += max(_SAME_SCORE * size, np.spacing(abs(score)))
-        self._keep(inner, float(side * score), bound)
-        others = np.flatnonzero(~is_bounded & (weights > 0))
-        if len(others) and np.all(self.predict(safe_indexing(X, others)) == label):
-            warn(
-                "the rule assigns all training rows of the other class to "
-                f"{label!r}, which is bounded: it keeps the bound, but separates "
-                f"nothing. Use more rows of {label!r}, a larger bound, or a classifier "
-                "with more distinct scores",
-                TrivialRuleWarning,
-            )
-        return self
+    @property
+    def _confidence(self) -> float:
+        """Return the confidence of each bound, with which all of them hold."""
+        n = len(self.max_error) if isinstance(self.max_error, dict) else 1
+        return 1 - (1 - self.confidence) / n
 
-    def _keep(self, inner, threshold: float, bound: ErrorBound) -> None:
+    def _keep(self, inner, threshold: float, ends, bounds) -> None:
         """Write the fitted attributes."""
         self.estimator_ = inner
         self.classes_ = inner.classes_
         self.threshold_ = threshold
-        self.bound_ = bound
+        self.thresholds_ = np.resize(np.asarray(ends, np.float64), 2)
+        self.bounds_ = bounds
         classifier, self._moved = unfrozen(inner), None
         if isinstance(classifier, GaussianLinearDiscriminant):
             self._moved = _at_threshold(classifier, threshold)
-            self._moved.bound_ = bound
+            self._moved.bounds_ = bounds
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
                 setattr(self, name, getattr(inner, name))
 
-    def _check_bound(self, classes) -> tuple[int, float]:
-        """Return the index of the bounded class, and its bound."""
-        bound = self.max_error
-        if not isinstance(bound, dict):
-            bound = {classes.tolist()[1]: bound}
-        if len(bound) != 1:
+    def _warn_if_trivial(self, X, y, weights, bound) -> None:
+        """Warn if all rows of the class without a bound are assigned to the other."""
+        others = np.flatnonzero((y != bound.label) & (weights > 0))
+        if len(others) and np.all(
+            self.predict(safe_indexing(X, others)) == bound.label
+        ):
+            warn(
+                "the rule assigns all training rows of the other class to "
+                f"{bound.label!r}, which is bounded: it keeps the bound, but separates "
+                f"nothing. Use more rows of {bound.label!r}, a larger bound, or a "
+                "classifier with more distinct scores",
+                TrivialRuleWarning,
+            )
+
+    def _undecided_rate(self, X, y, weight, left) -> float:
+        """Return the share of undecided rows, estimated on those not set aside."""
+        if self.thresholds_[0] == self.thresholds_[1]:
+            return 0.0
+        used = np.flatnonzero(left)
+        if not len(used):
+            return np.nan
+        undecided = self.predict_set(safe_indexing(X, used)).all(axis=1)
+        rates = [
+            np.average(undecided[mask], weights=left[used][mask])
+            for mask in (y[used] == label for label in self.classes_)
+        ]
+        totals = [
+            np.sum((y == label) * (1 if weight is None else weight))
+            for label in self.classes_
+        ]
+        return float(np.average(rates, weights=totals))
+
+    def _check_bounds(self, classes) -> list[tuple[int, float]]:
+        """Return the indices of the bounded classes, and their bounds."""
+        given = self.max_error
+        if not isinstance(given, dict):
+            given = {classes.tolist()[1]: given}
+        if not 1 <= len(given) <= 2:
             raise ParameterError(
                 "max_error",
-                f"must bound one of the two classes, as {{label: bound}}, got {bound}",
+                "must bound one of the two classes, or both, as {label: bound}, got "
+                f"{given}",
             )
-        return check_max_error(bound, classes)
+        return sorted(check_max_error({k: q}, classes) for k, q in given.items())
 
     def _reject_few_rows(self, label, q, n_rows, frozen) -> None:
         """Raise an error that says how many rows of the class are needed."""
-        needed = rows_needed(q, self.confidence)
+        needed = rows_needed(q, self._confidence)
         wanted = f"{needed:.12g} independent rows of class {label!r}"
         if not frozen:
             n = np.ceil(needed / self.set_aside)
@@ -313,8 +375,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             )
         return fitted
 
-    def _unfitted(self, bound: ErrorBound, y, classes, weights):
+    def _unfitted(self, bounds, y, classes, weight):
         """Return the classifier to fit; a discriminant gets the priors of all rows."""
+        weights = np.ones(len(y)) if weight is None else weight
         model = clone(self._unwrapped())
         if isinstance(model, GaussianLinearDiscriminant):
             if model.priors is None:
@@ -322,8 +385,9 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
                 priors = check_priors(None, classes, totals, model.class_weight)
                 model.set_params(priors=priors, class_weight=None)
             is_bayes = model.criterion == "bayes" and model.costs is None
-            if is_bayes and isinstance(resolve_solver(model.solver), Global):
-                level = {bound.label: bound.expected_error}
+            moves = isinstance(resolve_solver(model.solver), Global)
+            if is_bayes and moves and len(bounds) == 1:
+                level = {bounds[0].label: bounds[0].expected_error}
                 model.set_params(criterion="neyman-pearson", max_error=level)
         return model
 
@@ -361,6 +425,24 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         """
         scores = self.decision_function(X)
         return self.classes_.take(scores > 0)
+
+    def predict_set(self, X):
+        """Return which classes a row may have: both, if it is undecided.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, 2)
+            With bounds for both classes, at most these shares of their rows are without
+            their class. The set of a single class is that of `predict`.
+        """
+        scores = self.decision_function(X)
+        low, high = self.thresholds_ - self.threshold_
+        return np.column_stack([scores <= high, scores > low])
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):
@@ -463,6 +545,18 @@ def _scores(estimator, X) -> Array:
         name = type(classifier).__name__
         raise ValueError(f"estimator {name} has scores that are NaN")
     return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
+def _threshold(scores: Array, bound: ErrorBound, classes) -> float:
+    """Return the threshold of a bound, from scores of rows set aside.
+
+    Scores above that of the rank, and not equal to it, mean the other class.
+    """
+    side = 1.0 if bound.label == classes.tolist()[0] else -1.0
+    scores = np.sort(side * scores)
+    score = scores[bound.rank - 1]
+    size = max(abs(score), np.median(np.abs(scores)))
+    return float(side * (score + max(_SAME_SCORE * size, np.spacing(abs(score)))))
 
 
 def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from heterolda.estimators.chosen import RowsCurve
-from heterolda.export.schema import TINY, Kind, Place, array, number, record
+from heterolda.export.schema import (
+    TINY,
+    Kind,
+    Place,
+    array,
+    list_of,
+    number,
+    optional,
+    record,
+)
 from heterolda.foundations.arrays import Array
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.score_distributions import N_EDGES
@@ -95,4 +104,5 @@ def _read_far_rows(value: Any, at: Place) -> FarRows:
 
 arc_weights = Kind(_WEIGHTS.words, _read_weights, _WEIGHTS.write)
 rows_curve = Kind(_CURVE.words, _read_curve, _CURVE.write)
-far_rows = Kind(_FAR_ROWS.words, _read_far_rows, _FAR_ROWS.write)
+_far_rows = Kind(_FAR_ROWS.words, _read_far_rows, _FAR_ROWS.write)
+far_rows = optional(list_of(_far_rows, "classes"))

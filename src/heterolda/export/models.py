@@ -129,7 +129,6 @@ _VOTES = {
     "log_odds": log_odds,
 }
 _SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
-_FAR_ROWS = optional(list_of(far_rows, "classes"))
 _POWERS = {
     "center": array("features"),
     "scale": array("features", low=TINY),
@@ -174,7 +173,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "weights": arc_weights,
         # Of two classes whose rows chose, if there are class statistics.
         "rows_curve": optional(rows_curve),
-        "far_rows": _FAR_ROWS,
+        "far_rows": far_rows,
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
         "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
         "statistics_": optional(statistics),
@@ -185,7 +184,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "transformation_": optional(record(_POWERS, PowerTransformation)),
         "priors_": _PRIORS,
         "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
-        "far_rows": _FAR_ROWS,
+        "far_rows": far_rows,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
         "left_out_error_": _LEFT_OUT,
@@ -204,7 +203,9 @@ TABLE: dict[type, dict[str, Kind]] = {
         **_RECORD,
         "estimator_": _START,
         "threshold_": number(),
-        "bound_": record(_BOUND, ErrorBound),
+        "thresholds_": array(2),
+        "undecided_rate_": number(0, 1, missing=True),
+        "bounds_": list_of(record(_BOUND, ErrorBound)),
     },
     HeteroscedasticProjection: {
         "parameters": parameters(HeteroscedasticProjection),
@@ -215,7 +216,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "loadings_": array("components", "features"),
         "explained_": array("components", low=0),
         "guarded_": number(0, 1),
-        "far_rows": _FAR_ROWS,
+        "far_rows": far_rows,
         # Set by `set_output`; the feature names of the next step depend on it.
         "output": optional(choice("default", "pandas", "polars")),
         "statistics_": optional(statistics),
@@ -349,14 +350,18 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
 
 def _complete_bounded(model: Any, values: dict[str, Any], at: Place) -> None:
     """Move the threshold of a discriminant of two classes."""
-    start, bound = values["estimator_"], values["bound_"]
+    start, bounds = values["estimator_"], values["bounds_"]
     classes = start.classes_.tolist()
     if len(classes) != 2:
         raise ValueError(f"{at.name}.estimator_ must have two classes")
-    if bound.label not in classes:
-        raise (at / "bound_.label").error(f"be one of {classes}", bound.label)
+    labels = [bound.label for bound in bounds]
+    if not labels or labels not in (classes, classes[:1], classes[1:]):
+        raise (at / "bounds_").error(f"be those of some of {classes}", labels)
+    low, high = values["thresholds_"]
+    if not low <= values["threshold_"] <= high:
+        raise (at / "thresholds_").error("enclose threshold_", [low, high])
     with np.errstate(over="ignore"):
-        model._keep(start, values["threshold_"], bound)
+        model._keep(start, values["threshold_"], values["thresholds_"], bounds)
     _check_scores(model._moved, at / "threshold_")
 
 

@@ -163,8 +163,8 @@ def _origin(model: Any) -> list[str]:
                 "exponential of <math.h>: link with -lm"
             )
         return lines
-    bound, error = getattr(model, "bound_", None), model.model_error_
-    lines = [] if bound is None else [f"Bound: {bound}"]
+    bounds, error = getattr(model, "bounds_", []), model.model_error_
+    lines = [f"Bound: {bound}" for bound in bounds]
     lines += [f"Rules: {decider}" for decider in _deciders(model)]
     if fewer_rows_than_features(model, getattr(model, "statistics_", None)):
         return lines

@@ -58,7 +58,7 @@ class ModelFacts:
         self.features = feature_names(model)
         # Powers of the features that rules refer to, or None.
         self.coef, self.intercept, self.powers = model._rules
-        self.bound: ErrorBound | None = getattr(model, "bound_", None)
+        self.bounds: list[ErrorBound] = getattr(model, "bounds_", [])
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
         # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
@@ -75,7 +75,7 @@ class ModelFacts:
     def sentence(self) -> str:
         """Describe the model."""
         kind = type(self.model).__name__
-        if self.bound is not None:
+        if self.bounds:
             kind = "BoundedErrorClassifier"
         sizes = len(self.classes), len(self.features)
         text = f"{kind} of {count(sizes[0], 'class')} and {count(sizes[1], 'feature')}"
@@ -166,7 +166,7 @@ class ModelFacts:
     @cached_property
     def lda_values(self) -> Array | None:
         """Return the errors or risks of LDA; None if they are not comparable."""
-        differs = self.settings["criterion"] != "bayes" or self.bound is not None
+        differs = self.settings["criterion"] != "bayes" or bool(self.bounds)
         if differs or self.statistics is None or self.has_few_rows:
             return None
         # Parameters may have been set after the fit.
@@ -192,20 +192,19 @@ class ModelFacts:
         return chosen
 
     def accuracy_lines(self, lda: str = "LDA") -> list[str]:
-        """Return the bound, held-out accuracies, and what to use, perhaps `lda`."""
-        lines, bound = [], self.bound
-        if bound is not None:
-            lines.append(
-                f"A{str(bound)[1:]}: the threshold comes from "
-                f"{count(bound.n_rows, 'row')} of {bound.label} that were held out; "
-                f"its expected error rate is {percent(bound.expected_error)}."
-            )
+        """Return the bounds, held-out accuracies, and what to use, perhaps `lda`."""
+        lines = [
+            f"A{str(bound)[1:]}: the threshold comes from "
+            f"{count(bound.n_rows, 'row')} of {bound.label} that were held out; "
+            f"its expected error rate is {percent(bound.expected_error)}."
+            for bound in self.bounds
+        ]
         judgement = None if self.record is None else self.record.judgement
         if judgement is None:
             return lines
         lines.append(accuracy_sentence(judgement))
         criterion = self.settings.get("criterion", "bayes")
-        if bound is not None or self.has_costs or criterion != "bayes":
+        if self.bounds or self.has_costs or criterion != "bayes":
             lines.append(
                 "LDA aims at the fewest errors and this model does not, so these "
                 "figures do not tell you which of the two to use."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,9 @@ def _shares(parts: Array, wholes: Array) -> list[float | None]:
 
 
 def describe_scores(
-    scores: Scores, name: str, bound: ErrorBound | None = None
+    scores: Scores, name: str, bounds: Sequence[ErrorBound] = ()
 ) -> list[str]:
-    """Return lines of text on an evaluation, and on a bound if there is one."""
+    """Return lines of text on an evaluation, and on bounds if there are any."""
     low, high = scores.accuracy_interval
     record = scores.record()
     calibration_error = 100 * record["expected_calibration_error"]
@@ -127,7 +128,7 @@ def describe_scores(
     }
     width = max(map(len, figures))
     lines = [f"{title:{width}}  {figure}" for title, figure in figures.items()]
-    if bound is not None:
+    for bound in bounds:
         k = record["classes"].index(bound.label)
         if record["recall"][k] is not None:
             wrong, limit = percent(1 - record["recall"][k]), percent(bound.max_error)
@@ -136,7 +137,7 @@ def describe_scores(
                 f"{bound.label} wrong: {wrong} of {rows} (bound: {limit}, with "
                 f"{percent(bound.confidence)} confidence)"
             )
-    priors = " (under the priors of the bound)" if bound else ""
+    priors = " (under the priors of the bound)" if bounds else ""
     title = f"Calibration, by the probability of the predicted class{priors}:"
     calibration = [
         [
