@@ -15,7 +15,11 @@ from sklearn.pipeline import make_pipeline
 
 import heterolda
 from helpers.cli import invoke, make_frame, names, rows_of, succeed
-from heterolda import GaussianLinearDiscriminant, HeteroscedasticProjection
+from heterolda import (
+    BoundedErrorClassifier,
+    GaussianLinearDiscriminant,
+    HeteroscedasticProjection,
+)
 from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.formats import Format
 from heterolda.data.writer import text_of
@@ -244,3 +248,44 @@ def test_text_is_quoted_where_it_must_be(rng):
             assert rows_of(text_of(batch, delimiter).decode(), delimiter) == table
             part = text_of(batch.slice(2, 3), delimiter).decode()
             assert rows_of(part, delimiter) == table[2:5]
+
+
+def test_unlike_rows_are_counted_with_their_columns(frame, tmp_path):
+    train, new = frame.iloc[::2], frame.iloc[1::2].copy()
+    new.to_csv(tmp_path / "new.csv", index=False)
+    path, out = tmp_path / "model.json", tmp_path / "out.csv"
+    model = GaussianLinearDiscriminant().fit(train[FEATURES], train["kind"])
+    heterolda.save(model, path)
+    result = invoke("predict", path, tmp_path / "new.csv", "--out", out)
+    assert "rows of the fit" not in result.stderr
+    damaged = new.assign(x1=new["x1"] * 1000)
+    damaged.to_csv(tmp_path / "bad.csv", index=False)
+    arguments = "predict", path, tmp_path / "bad.csv", "--out", out, "--typicality"
+    result = invoke(*arguments, "--explain", "1", "--fail-unlike", "0.5")
+    assert result.exit_code == 3
+    n = len(damaged)
+    assert "of the fit, mostly by x1" in result.stderr
+    after = pd.read_csv(out)
+    assert_allclose(after["typicality"], model.typicality(damaged[FEATURES]))
+    assert list(after["explanation"]) == model.explain(damaged[FEATURES]).text(1)
+    assert len(after) == n
+    heterolda.save(model, path, include_statistics=False)
+    assert invoke(*arguments).exit_code == 1
+    assert invoke("predict", path, tmp_path / "bad.csv", "--out", out).exit_code == 0
+
+
+def test_rows_between_two_bounds_are_undecided(frame, tmp_path):
+    rows = frame[frame["kind"].isin(sorted(set(frame["kind"]))[:2])]
+    rows = pd.concat([rows] * (400 // len(rows) + 1))
+    rows = rows.assign(x0=np.random.default_rng(0).normal(size=len(rows)))
+    first, second = sorted(set(rows["kind"]))
+    model = BoundedErrorClassifier(max_error={first: 0.05, second: 0.05})
+    model.fit(rows[["x0"]], rows["kind"])
+    heterolda.save(model, tmp_path / "model.json")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    out = tmp_path / "out.csv"
+    succeed("predict", tmp_path / "model.json", tmp_path / "rows.csv", "--out", out)
+    possible = model.predict_set(rows[["x0"]])
+    labels = np.where(possible.all(axis=1), "undecided", model.predict(rows[["x0"]]))
+    assert list(pd.read_csv(out)["prediction"].astype(str)) == list(labels.astype(str))
+    assert "undecided" in labels

@@ -55,6 +55,35 @@ def predict(
     proba: Annotated[
         bool, opt.write(None, "Add the probability of each class.", "--proba")
     ] = False,
+    typicality: Annotated[
+        bool,
+        opt.write(
+            None,
+            "Add how typical each row is of its likeliest class: the share of rows "
+            "left out of the fit that are as far from it.",
+            "--typicality",
+        ),
+    ] = False,
+    explain: Annotated[
+        int | None,
+        opt.write(
+            "NUMBER",
+            "Add the largest contributions to the prediction, this many, as text.",
+            "--explain",
+            min=1,
+        ),
+    ] = None,
+    fail_unlike: Annotated[
+        float | None,
+        opt.write(
+            "SHARE",
+            "Exit with status 3 if more than this share of the rows is unlike the rows "
+            "of the fit (typicality below 0.001).",
+            "--fail-unlike",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     identifier: Identifier = None,
 ) -> None:
     """Predict the class of each row of a table, in a new column.
@@ -65,18 +94,27 @@ def predict(
 
     Columns are found by name, in any order. Columns that the model does not use are
     copied unchanged, in text files character by character. Rows keep their order. Files
-    are read and written in pieces, so they may be larger than memory.
+    are read and written in pieces, so they may be larger than memory. A note says how
+    many rows are unlike those of the fit, and by which columns.
     """
     check_written(out)
     to_stdout = out == STANDARD_STREAM
     check_files({"out": out}, model, data=data)
     text = reading.format
     import numpy as np
+    import pyarrow as pa
+    import typer
 
     import heterolda.cli.models as models
+    from heterolda.cli.unlike import UnlikeRows, knower_of
     from heterolda.data.reading import Pass
 
     fitted = models.load_classifier(model, proba=proba)
+    if knower_of(fitted) is None and (typicality or explain or fail_unlike is not None):
+        raise ValueError(
+            f"{model} has no class statistics, which --typicality, --explain and "
+            "--fail-unlike need: save it with them"
+        )
     policy = models.missing_for(fitted, missing)
     table = models.model_table(
         fitted,
@@ -88,6 +126,8 @@ def predict(
     selected, n_incomplete = identifier or (), 0
     labels = fitted.classes_.tolist() if proba else []
     added = ["prediction", *(f"probability_{label}" for label in labels)]
+    added += ["typicality"] * typicality + ["explanation"] * bool(explain)
+    unlike = UnlikeRows(fitted)
 
     def answer(X: Array) -> list[Any]:
         nonlocal n_incomplete
@@ -95,7 +135,14 @@ def predict(
         if policy == "em":
             n_incomplete += int(is_missing.sum())
             is_missing[:] = False
-        return _answers(fitted, X, is_missing, proba)
+        columns = _answers(fitted, X, is_missing, proba)
+        typical = np.full(len(X), np.nan)
+        typical[~is_missing] = unlike.add(X[~is_missing])
+        if typicality:
+            columns.append(pa.array(typical, mask=is_missing))
+        if explain:
+            columns.append(_reasons(fitted, X, explain))
+        return columns
 
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
@@ -108,8 +155,12 @@ def predict(
     note(*rows.unseen_notes(), *models.missing_notes(n_incomplete))
     if rows.n_dropped:
         note(f"dropped {count(rows.n_dropped, 'row')} with missing values")
+    if unlike.with_unseen(rows.unseen).are_many:
+        note(str(unlike))
     if not to_stdout:
         print_to_stderr(f"wrote {count(n_rows, 'row')} to {out}")
+    if fail_unlike is not None and unlike.share > fail_unlike:
+        raise typer.Exit(3)
 
 
 def _answers(model: Any, X: Array, is_missing: Any, proba: bool) -> list[Any]:
@@ -123,7 +174,35 @@ def _answers(model: Any, X: Array, is_missing: Any, proba: bool) -> list[Any]:
         X = np.where(is_missing[:, None], 0.0, X) if is_missing.any() else X
         probabilities = model.predict_proba(X) if proba else probabilities
         labels = classes[probabilities.argmax(axis=1)] if proba else model.predict(X)
-    columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=is_missing)]
+    undecided = _undecided(model, X)
+    if undecided is None:
+        columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=is_missing)]
+    else:
+        texts = np.where(undecided, "undecided", labels.astype(str))
+        columns = [pa.array(texts, pa.string(), mask=is_missing)]
     if proba:
         columns += [pa.array(p, mask=is_missing) for p in probabilities.T]
     return columns
+
+
+def _undecided(model: Any, X: Array) -> Any:
+    """Return a mask of rows that bounds leave undecided; None without two bounds."""
+    if len(getattr(model, "bounds_", ())) < 2:
+        return None
+    low, high = model.thresholds_
+    scores = model.decision_function(X) if len(X) else X[:, 0]
+    return (scores > low) & (scores <= high)
+
+
+def _reasons(model: Any, X: Array, n_features: int) -> Any:
+    """Return the largest contributions to the predictions of rows, as text."""
+    import numpy as np
+    import pyarrow as pa
+
+    complete = np.flatnonzero(~np.isnan(X).any(axis=1))
+    texts: list[str | None] = [None] * len(X)
+    if len(complete):
+        reasons = model.explain(X[complete]).text(n_features)
+        for k, reason in zip(complete.tolist(), reasons, strict=True):
+            texts[k] = reason
+    return pa.array(texts, pa.string())

@@ -92,7 +92,7 @@ class Pass:
         self.file: Any = None  # being read
         self.first: Array = np.empty((0, 0))
         # By column: rows with levels that were not in the fit.
-        self._unseen: Counter[str] = Counter()
+        self.unseen: Counter[str] = Counter()
         self.labels: LabelNumbers | ClassFinder = (
             LabelNumbers() if classes is None else ClassFinder(classes)
         )
@@ -117,16 +117,16 @@ class Pass:
     def unseen_notes(self) -> list[str]:
         """Return a line for each column with levels that were not in the fit."""
         return [
-            f"column {c.column!r}: {count(self._unseen[c.column], 'row')} with values "
+            f"column {c.column!r}: {count(self.unseen[c.column], 'row')} with values "
             f"that were not in the fit, which count as {c.unseen_count_as}"
             for c in self.table.categories
-            if self._unseen[c.column]
+            if self.unseen[c.column]
         ]
 
     def _decoded(self, records: Any, n_before: int) -> tuple[Mask | None, Rows]:
         """Return a mask of the records used, or None for all, and their rows."""
         file, table = self.file, self.table
-        X = features_of(records, file, n_before, self._unseen)
+        X = features_of(records, file, n_before, self.unseen)
         codes, labels, weights = np.zeros(len(X), np.int64), ["all"], None
         absent = []
         if table.target is not None:

@@ -588,6 +588,7 @@ def linear_form(model: Any) -> Any:
             "a subclass: save it with skops"
         )
     form = copy(model._moved)
+    form.thresholds_ = model.thresholds_ - model.threshold_
     for name in ("feature_names_in_", "fit_record_"):
         if hasattr(model, name):
             setattr(form, name, getattr(model, name))
