@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import heterolda.cli.options as opt
 from heterolda.cli.files import check_files
 from heterolda.cli.messages import StatusLine, note, print_to_stderr
 from heterolda.data.files import STANDARD_STREAM, check_written
 from heterolda.foundations.wording import count, names_text
-
-if TYPE_CHECKING:
-    from heterolda.foundations.arrays import Array
-
 
 Identifier = Annotated[
     Sequence[str] | None,
@@ -101,58 +97,35 @@ def predict(
     to_stdout = out == STANDARD_STREAM
     check_files({"out": out}, model, data=data)
     text = reading.format
-    import numpy as np
-    import pyarrow as pa
     import typer
 
     import heterolda.cli.models as models
-    from heterolda.cli.unlike import UnlikeRows, knower_of
+    from heterolda.cli.answers import Answers
+    from heterolda.cli.unlike import knower_of
     from heterolda.data.reading import Pass
 
     fitted = models.load_classifier(model, proba=proba)
-    if knower_of(fitted) is None and (typicality or explain or fail_unlike is not None):
+    answers = Answers(fitted, proba, typicality, explain)
+    if knower_of(fitted) is None and (typicality or fail_unlike is not None):
         raise ValueError(
-            f"{model} has no class statistics, which --typicality, --explain and "
-            "--fail-unlike need: save it with them"
+            f"{model} has no class statistics, which --typicality and --fail-unlike "
+            "need: save it with them"
         )
-    policy = models.missing_for(fitted, missing)
-    table = models.model_table(
-        fitted,
-        data,
-        text,
-        missing="em" if policy == "keep" else policy,
-        keep=True,
-    )
-    selected, n_incomplete = identifier or (), 0
-    labels = fitted.classes_.tolist() if proba else []
-    added = ["prediction", *(f"probability_{label}" for label in labels)]
-    added += ["typicality"] * typicality + ["explanation"] * bool(explain)
-    unlike = UnlikeRows(fitted)
-
-    def answer(X: Array) -> list[Any]:
-        nonlocal n_incomplete
-        is_missing = np.asarray(np.isnan(X).any(axis=1))
-        if policy == "em":
-            n_incomplete += int(is_missing.sum())
-            is_missing[:] = False
-        columns = _answers(fitted, X, is_missing, proba)
-        typical = np.full(len(X), np.nan)
-        typical[~is_missing] = unlike.add(X[~is_missing])
-        if typicality:
-            columns.append(pa.array(typical, mask=is_missing))
-        if explain:
-            columns.append(_reasons(fitted, X, explain))
-        return columns
+    answers.policy = policy = models.missing_for(fitted, missing)
+    complete = "em" if policy == "keep" else policy
+    table = models.model_table(fitted, data, text, missing=complete, keep=True)
+    selected, unlike = identifier or (), answers.unlike
 
     rows = Pass(table)
     with StatusLine(quiet=to_stdout and sys.stdout.isatty()) as status:
         show = status.doing("predicting")
-        n_rows = models.write_answers(rows, out, selected, (), added, answer, show)
+        columns = (), answers.names, answers
+        n_rows = models.write_answers(rows, out, selected, *columns, show)
     used = {*rows.file.columns, *selected}
     unused = [name for name in rows.file.schema.names if name not in used]
     if unused:
         note(f"the model does not use {names_text(unused)}")
-    note(*rows.unseen_notes(), *models.missing_notes(n_incomplete))
+    note(*rows.unseen_notes(), *models.missing_notes(answers.n_incomplete))
     if rows.n_dropped:
         note(f"dropped {count(rows.n_dropped, 'row')} with missing values")
     if unlike.with_unseen(rows.unseen).are_many:
@@ -161,48 +134,3 @@ def predict(
         print_to_stderr(f"wrote {count(n_rows, 'row')} to {out}")
     if fail_unlike is not None and unlike.share > fail_unlike:
         raise typer.Exit(3)
-
-
-def _answers(model: Any, X: Array, is_missing: Any, proba: bool) -> list[Any]:
-    """Return predictions, followed by probabilities if requested."""
-    import numpy as np
-    import pyarrow as pa
-
-    classes = model.classes_
-    labels, probabilities = classes[:0], np.zeros((0, len(classes)))
-    if len(X):
-        X = np.where(is_missing[:, None], 0.0, X) if is_missing.any() else X
-        probabilities = model.predict_proba(X) if proba else probabilities
-        labels = classes[probabilities.argmax(axis=1)] if proba else model.predict(X)
-    undecided = _undecided(model, X)
-    if undecided is None:
-        columns = [pa.array(labels, pa.array(classes.tolist()).type, mask=is_missing)]
-    else:
-        texts = np.where(undecided, "undecided", labels.astype(str))
-        columns = [pa.array(texts, pa.string(), mask=is_missing)]
-    if proba:
-        columns += [pa.array(p, mask=is_missing) for p in probabilities.T]
-    return columns
-
-
-def _undecided(model: Any, X: Array) -> Any:
-    """Return a mask of rows that bounds leave undecided; None without two bounds."""
-    if len(getattr(model, "bounds_", ())) < 2:
-        return None
-    low, high = model.thresholds_
-    scores = model.decision_function(X) if len(X) else X[:, 0]
-    return (scores > low) & (scores <= high)
-
-
-def _reasons(model: Any, X: Array, n_features: int) -> Any:
-    """Return the largest contributions to the predictions of rows, as text."""
-    import numpy as np
-    import pyarrow as pa
-
-    complete = np.flatnonzero(~np.isnan(X).any(axis=1))
-    texts: list[str | None] = [None] * len(X)
-    if len(complete):
-        reasons = model.explain(X[complete]).text(n_features)
-        for k, reason in zip(complete.tolist(), reasons, strict=True):
-            texts[k] = reason
-    return pa.array(texts, pa.string())
