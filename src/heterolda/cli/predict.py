@@ -12,6 +12,35 @@ from heterolda.cli.messages import StatusLine, note, print_to_stderr
 from heterolda.data.files import STANDARD_STREAM, check_written
 from heterolda.foundations.wording import count, names_text
 
+Typicality = Annotated[
+    bool,
+    opt.write(
+        None,
+        "Add how typical each row is of its likeliest class: the share of rows "
+        "left out of the fit that are as far from it.",
+        "--typicality",
+    ),
+]
+Explain = Annotated[
+    int | None,
+    opt.write(
+        "NUMBER",
+        "Add the largest contributions to the prediction, this many, as text.",
+        "--explain",
+        min=1,
+    ),
+]
+FailUnlike = Annotated[
+    float | None,
+    opt.write(
+        "SHARE",
+        "Exit with status 3 if more than this share of the rows is unlike the rows "
+        "of the fit (typicality below 0.001).",
+        "--fail-unlike",
+        min=0,
+        max=1,
+    ),
+]
 Identifier = Annotated[
     Sequence[str] | None,
     opt.write(
@@ -51,35 +80,9 @@ def predict(
     proba: Annotated[
         bool, opt.write(None, "Add the probability of each class.", "--proba")
     ] = False,
-    typicality: Annotated[
-        bool,
-        opt.write(
-            None,
-            "Add how typical each row is of its likeliest class: the share of rows "
-            "left out of the fit that are as far from it.",
-            "--typicality",
-        ),
-    ] = False,
-    explain: Annotated[
-        int | None,
-        opt.write(
-            "NUMBER",
-            "Add the largest contributions to the prediction, this many, as text.",
-            "--explain",
-            min=1,
-        ),
-    ] = None,
-    fail_unlike: Annotated[
-        float | None,
-        opt.write(
-            "SHARE",
-            "Exit with status 3 if more than this share of the rows is unlike the rows "
-            "of the fit (typicality below 0.001).",
-            "--fail-unlike",
-            min=0,
-            max=1,
-        ),
-    ] = None,
+    typicality: Typicality = False,
+    explain: Explain = None,
+    fail_unlike: FailUnlike = None,
     identifier: Identifier = None,
 ) -> None:
     """Predict the class of each row of a table, in a new column.
