@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from heterolda.cli.unlike import UnlikeRows
 from heterolda.foundations.arrays import Array, Mask
+from heterolda.inspection.unlike import UnlikeRows
 
 
 class Answers:

@@ -104,8 +104,8 @@ def predict(
 
     import heterolda.cli.models as models
     from heterolda.cli.answers import Answers
-    from heterolda.cli.unlike import knower_of
     from heterolda.data.reading import Pass
+    from heterolda.estimators.typical_rows import knower_of
 
     fitted = models.load_classifier(model, proba=proba)
     answers = Answers(fitted, proba, typicality, explain)

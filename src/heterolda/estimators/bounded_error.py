@@ -24,6 +24,7 @@ from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_r
 from heterolda.estimators.gathering import forget_fit
 from heterolda.estimators.odds import gaussian_log_odds
 from heterolda.estimators.pair_rules import unfrozen
+from heterolda.estimators.typical_rows import knower_of, typical_rows
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
 from heterolda.foundations.arrays import Array, reject_device
@@ -443,6 +444,24 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         scores = self.decision_function(X)
         low, high = self.thresholds_ - self.threshold_
         return np.column_stack([scores <= high, scores > low])
+
+    @available_if(lambda self: knower_of(self) is not None)
+    def typicality(self, X):
+        """Return how typical rows are of the class that they are most typical of.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            As :meth:`GaussianLinearDiscriminant.typicality`, by the classifier inside,
+            or a step of its pipeline.
+        """
+        self._check_ready()
+        return typical_rows(self, X)[0]
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X):

@@ -224,5 +224,6 @@ class InUse(Typical):
 
     def _for_priors(self):
         """Return a model whose probabilities refer to `priors_`."""
-        plain = self.criterion == "bayes" and self.costs is None
+        is_bayes = getattr(self, "criterion", "bayes") == "bayes"
+        plain = is_bayes and getattr(self, "costs", None) is None
         return self if plain else self.with_operating_point()

@@ -5,6 +5,7 @@ from heterolda.foundations import lazy_names
 _MODULES = {
     "heterolda.estimators.error_bound": ["ErrorBound"],
     "heterolda.estimators.fit_record": ["FitRecord", "Judgement"],
+    "heterolda.estimators.reasons": ["Explanation"],
     "heterolda.export": ["CHeader"],
     "heterolda.inspection.box": ["BoxTest"],
     "heterolda.inspection.comparison": ["Comparison", "compare"],
@@ -13,17 +14,22 @@ _MODULES = {
     "heterolda.inspection.displays.error_curve": ["ErrorCurveDisplay"],
     "heterolda.inspection.displays.frontier_curve": ["FrontierDisplay"],
     "heterolda.inspection.displays.projection": ["ProjectionDisplay"],
+    "heterolda.inspection.monitoring": ["Monitoring", "monitor"],
     "heterolda.inspection.report": [
         "HeteroscedasticityReport",
         "heteroscedasticity_report",
     ],
     "heterolda.inspection.versions": ["show_versions"],
+    "heterolda.statistics.frequencies": ["Frequencies"],
     "heterolda.tradeoff.frontier": ["Frontier"],
     "heterolda.tradeoff.operating_points": ["OperatingPoint"],
 }
 # `heterolda` itself exports the functions.
 __all__ = sorted(
-    name for names in _MODULES.values() for name in names if name[0].isupper()
+    name
+    for names in _MODULES.values()
+    for name in names
+    if name[0].isupper() or name == "monitor"
 )
 __getattr__ = lazy_names(__name__, _MODULES)
 

@@ -3,57 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.fit_record import encoded, raw_columns
-from heterolda.estimators.in_use import Typical
+from heterolda.estimators.typical_rows import knower_of, typical_rows
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import count, names_text
 
-# Rows less typical than this are unlike; a note appears if they are more than this
-# share of all, beyond as many deviations of their number.
-UNLIKE, _DEVIATIONS = 0.001, 3.0
+# Rows less typical than this are unlike.
+UNLIKE = 0.001
 # Columns that are named make at least this share of these rows unlike, at most so many.
 _SHARE, _MAX_NAMES = 0.2, 3
-
-
-def knower_of(model: Any) -> Any:
-    """Return the part of a model that can say how typical rows are, or None."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
-    first = steps[0] if steps else model
-    start = getattr(first, "estimator_", first)
-    knows = isinstance(first, Typical) and hasattr(start, "statistics_")
-    return first if knows and isinstance(start, Typical) else None
+# More unlike rows than expected, by as many deviations of their number, are many.
+_DEVIATIONS = 3.0
 
 
 class UnlikeRows:
     """The number of unlike rows among those seen, by column."""
 
     def __init__(self, model: Any) -> None:
-        self._knower = knower_of(model)
+        self._model, self.level = model, UNLIKE
+        self._knows = knower_of(model) is not None
         record = getattr(model, "fit_record_", None)
         categories = () if record is None else record.categories
-        names = [str(name) for name in model.feature_names_in_]
+        names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+        names = [str(name) for name in names]
         pairs = encoded(raw_columns(names, categories), categories)
-        self._column_of = {feature: column for column, feature in pairs}
-        self._names = names
+        self._columns_of = [column for column, _ in pairs]
         self._columns: Counter[str] = Counter()
         self.n_rows = self.n_unlike = 0
 
-    def add(self, X: Array) -> Array:
+    def add(self, X: Any) -> Array:
         """Return the typicality of rows, and count those that are unlike."""
-        if self._knower is None or not len(X):
-            return np.full(len(X), np.nan)
-        typical, worst = self._knower._typical(X)
-        unlike = np.flatnonzero(typical < UNLIKE)
-        self.n_rows += len(X)
+        if not self._knows or not X.shape[0]:
+            return np.full(X.shape[0], np.nan)
+        typical, worst = typical_rows(self._model, X)
+        unlike = np.flatnonzero(typical < self.level)
+        self.n_rows += len(typical)
         self.n_unlike += len(unlike)
-        features = (self._names[k] for k in worst[unlike].tolist())
-        self._columns.update(self._column_of[name] for name in features)
+        self._columns.update(self._columns_of[k] for k in worst[unlike].tolist())
         return np.asarray(typical)
 
     def with_unseen(self, unseen: Mapping[str, int]) -> UnlikeRows:
@@ -68,7 +59,7 @@ class UnlikeRows:
         return self.n_unlike / max(self.n_rows, 1)
 
     @property
-    def columns(self) -> Sequence[str]:
+    def columns(self) -> list[str]:
         """Return the columns that make most of them unlike."""
         return [
             name
@@ -79,7 +70,7 @@ class UnlikeRows:
     @property
     def are_many(self) -> bool:
         """Return whether there are more than chance explains."""
-        expected = UNLIKE * self.n_rows
+        expected = self.level * self.n_rows
         return bool(self.n_unlike > expected + _DEVIATIONS * expected**0.5)
 
     def __str__(self) -> str:
