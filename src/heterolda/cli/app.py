@@ -22,6 +22,7 @@ from heterolda.cli.messages import (
     print_to_stderr,
     warnings_as_notes,
 )
+from heterolda.cli.monitor import monitor
 from heterolda.cli.options import Debug
 from heterolda.cli.predict import predict
 from heterolda.cli.project import project
@@ -106,11 +107,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="An error prints one line and sets the exit status: 2 if the command is "
     "wrong (unknown or contradictory options, a class or column that does not exist, "
-    "an output file that is also an input), 1 if a file or its data are wrong.",
+    "an output file that is also an input), 1 if a file or its data are wrong, 3 if "
+    "--fail-unlike or --fail-above finds too many unlike rows.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Models": [fit, compare, predict, evaluate, inspect, export, project],
+    "Models": [fit, compare, predict, evaluate, monitor, inspect, export, project],
     "The paper's study": [reproduce, datasets, report],
 }
 for _panel, _functions in _COMMANDS.items():

@@ -47,7 +47,7 @@ def _takes_missing(model: Any) -> bool:
     """Return whether rows with missing values can be classified."""
     is_discriminant = isinstance(model, GaussianLinearDiscriminant)
     # A bound holds for rows like those of the fit.
-    as_in_fit = not hasattr(model, "bounds_") or model.missing == "em"
+    as_in_fit = not hasattr(model, "bounds_") or getattr(model, "missing", "") == "em"
     return is_discriminant and as_in_fit and hasattr(model, "statistics_")
 
 
