@@ -18,6 +18,7 @@ WRONG = [object(), -7, "nonsense", [object()], float("nan")]
 RECORDS = {
     *("BoxTest", "CHeader", "Category", "Comparison", "ErrorBound", "FitRecord"),
     *("HeteroscedasticityReport", "Judgement", "OperatingPoint", "Results"),
+    *("Explanation", "Frequencies", "Monitoring"),
     *heterolda.exceptions.__all__,
 }
 # Every parameter but these; what scikit-learn checks, such as rows and labels, has its
@@ -60,6 +61,7 @@ def public():
         "make_d2": {},
         "load_dataset": {"name": "liver"},
         "Study": study,
+        "monitor": {"model": model, **ROWS},
         "read_results": {"folder": "study"},
         "write_report": {"folder": "study"},
         "render_table": {"results": results, "table": 3},

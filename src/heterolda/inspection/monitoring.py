@@ -151,7 +151,7 @@ class Monitor:
         if knower is None:
             raise ParameterError(
                 "model",
-                "has no class statistics, with which rows are compared: fit "
+                "has no class statistics, with which to compare rows: fit "
                 "GaussianLinearDiscriminant or SmoothedLinearDiscriminant, and save "
                 "it with its statistics",
             )
@@ -327,5 +327,8 @@ def monitor(
     if reference is None:
         return now.result()
     before = Monitor(model)
-    before.add(reference if hasattr(reference, "shape") else np.asarray(reference))
+    try:
+        before.add(reference if hasattr(reference, "shape") else np.asarray(reference))
+    except (TypeError, ValueError) as error:
+        raise ParameterError("reference", f"must be rows like X: {error}") from error
     return now.result(before)
