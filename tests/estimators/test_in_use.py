@@ -14,6 +14,7 @@ from heterolda import (
     SmoothedLinearDiscriminant,
 )
 from heterolda.exceptions import ParameterError
+from heterolda.inspection import ExplanationDisplay
 
 IRIS = load_iris(return_X_y=True)
 
@@ -140,3 +141,16 @@ def test_rows_with_missing_values_have_typicality_but_no_reasons():
     assert (model.typicality(far)[~np.isnan(X[:, 2])] < 0.02).all()
     with pytest.raises(ParameterError, match="X has missing values"):
         model.explain(X)
+
+
+def test_the_picture_shows_what_adds_up():
+    data = load_breast_cancer(as_frame=True)
+    model = GaussianLinearDiscriminant().fit(data.data, data.target)
+    shown = ExplanationDisplay.from_estimator(model, data.data[:1], n_features=4)
+    assert len(shown.steps) == 6
+    total = sum(size for _, size in shown.steps)
+    assert total == pytest.approx(model.explain(data.data[:1]).log_odds[0])
+    widths = [bar.get_width() for bar in shown.ax_.patches]
+    np.testing.assert_allclose(widths, [size for _, size in shown.steps])
+    with pytest.raises(ValueError, match="one row, got 2: pass"):
+        ExplanationDisplay.from_estimator(model, data.data[:2])

@@ -14,6 +14,7 @@ _MODULES = {
     "heterolda.inspection.displays.error_curve": ["ErrorCurveDisplay"],
     "heterolda.inspection.displays.frontier_curve": ["FrontierDisplay"],
     "heterolda.inspection.displays.projection": ["ProjectionDisplay"],
+    "heterolda.inspection.displays.waterfall": ["ExplanationDisplay"],
     "heterolda.inspection.monitoring": ["Monitoring", "monitor"],
     "heterolda.inspection.report": [
         "HeteroscedasticityReport",

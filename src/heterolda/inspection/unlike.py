@@ -38,7 +38,7 @@ class UnlikeRows:
 
     def add(self, X: Any) -> Array:
         """Return the typicality of rows, and count those that are unlike."""
-        if not self._knows or not X.shape[0]:
+        if not self._knows or X.shape[:1] == (0,):
             return np.full(X.shape[0], np.nan)
         typical, worst = typical_rows(self._model, X)
         unlike = np.flatnonzero(typical < self.level)
