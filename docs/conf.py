@@ -107,6 +107,7 @@ GALLERY = [
         "outside",
         "fixed_point",
         "rows",
+        "use",
         "operating_points",
         "displays",
         "compare",

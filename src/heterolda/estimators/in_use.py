@@ -69,7 +69,7 @@ class Typical:
         start, distances = self._classes()
         step = max(1, _BLOCK // X.shape[1])
         parts = [
-            distances.typicality(self._as_solved(dense(X[rows])), start._far_rows)
+            distances.typicality(self._as_measured(dense(X[rows])), start._far_rows)
             for rows in blocks(X.shape[0], step)
         ]
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
@@ -81,8 +81,8 @@ class Typical:
         checks = {"dtype": NUMERIC_TYPES, "accept_sparse": "csr"}
         return validate_more_rows(self, X, ensure_all_finite=finite, **checks)
 
-    def _as_solved(self, X):
-        """Return rows of the features for which the rules were solved."""
+    def _as_measured(self, X):
+        """Return rows of the features in which distances are measured."""
         return X.astype(np.float64, copy=False)
 
 
@@ -179,6 +179,15 @@ class InUse(Typical):
         stats, span = in_span(start.statistics_, shrinkage)
         amounts = Shrinkage.of(stats, shrinkage, start.shrinkage_)
         return start, ClassDistances(stats, amounts, span)
+
+    def _as_measured(self, X):
+        """Return rows of the features in which distances are measured.
+
+        Rules see values up to the limit of the transformation, distances all of them.
+        """
+        powers = self._rules[2]
+        rows = self._as_solved(X)
+        return rows if powers is None else rows + powers.beyond(X)
 
     def _as_solved(self, X):
         """Return rows of the features for which the rules were solved."""

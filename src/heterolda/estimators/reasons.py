@@ -68,8 +68,11 @@ class Explanation:
     >>> from heterolda import GaussianLinearDiscriminant
     >>> data = load_iris(as_frame=True)
     >>> model = GaussianLinearDiscriminant().fit(data.data, data.target)
-    >>> model.explain(data.data[:1]).text(2)
-    ['petal length (cm) = 1.4 (+27.3), sepal width (cm) = 3.5 (+4.1)']
+    >>> why = model.explain(data.data[100:101])
+    >>> why.predicted, why.rival
+    (array([2]), array([1]))
+    >>> why.text(1)[0].split(" (+")[0]
+    'petal width (cm) = 2.5'
     """
 
     features: NDArray[Any]

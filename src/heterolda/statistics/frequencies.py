@@ -61,8 +61,8 @@ class Frequencies:
     >>> from heterolda import GaussianLinearDiscriminant
     >>> X, y = load_iris(return_X_y=True)
     >>> frequencies = GaussianLinearDiscriminant().fit(X, y).estimate_priors(X[:60])
-    >>> frequencies.estimate.round(2)
-    array([0.83, 0.17, 0.  ])
+    >>> bool(0.7 < frequencies.estimate[0] < 0.9), frequencies.changed
+    (True, True)
     """
 
     classes: NDArray[Any]

@@ -14,6 +14,8 @@ from heterolda.foundations.draws import sample_of
 # Values are clipped to this many units from the center, so that no outlier dominates
 # the variances, and no power overflows, even in single precision.
 FARTHEST = 10.0
+# Values farther than this are equally far.
+_FAR = 1e100
 # Bisection of this range never reaches 0 or 2, where the formulas need a limit. Its
 # last step is finer than the rounding of the powers.
 MIN_POWER, MAX_POWER = -2.0, 4.0
@@ -89,6 +91,12 @@ class PowerTransformation:
             z = _in_units(X[rows], self.center, self.scale)
             result[rows] = _powers(z, self.lambdas)
         return result
+
+    def beyond(self, X: NDArray[Any]) -> Array:
+        """Return by how many units values are beyond the limit."""
+        with np.errstate(over="ignore"):
+            z = np.asarray((X - self.center) / self.scale, np.float64)
+        return np.clip(z - np.clip(z, -FARTHEST, FARTHEST), -_FAR, _FAR)
 
     def inverse(self, t: Array, feature: Index) -> Array:
         """Return values of a feature each from transformed ones; NaN where none is."""

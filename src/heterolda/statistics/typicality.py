@@ -151,6 +151,13 @@ class ClassDistances:
 
         That feature is the one with the largest squared residual given all others.
         """
+        shares, squares = self.shares(X, far_rows)
+        best = np.lexsort((squares.T, -shares.T), axis=0)[0]
+        typical: Array = shares[np.arange(len(X)), best]
+        return typical, self._worst(X, best)
+
+    def shares(self, X: Array, far_rows: list[FarRows] | None) -> tuple[Array, Array]:
+        """Return shares of rows of each class as far as rows, and squared distances."""
         incomplete = np.isnan(X).any(axis=1)
         squares = self.squares(X)
         if incomplete.any():
@@ -159,9 +166,7 @@ class ClassDistances:
         for k, freedom in enumerate(self.freedom):
             far = _NO_ROWS if far_rows is None else far_rows[k]
             shares[:, k] = far.shares(squares[:, k], freedom, self.rank)
-        best = np.lexsort((squares.T, -shares.T), axis=0)[0]
-        typical: Array = shares[np.arange(len(X)), best]
-        return typical, self._worst(X, best)
+        return shares, squares
 
     def _worst(self, X: Array, nearest: Index) -> Index:
         """Return the feature with the largest residual given all others."""
