@@ -198,13 +198,14 @@ class InUse(Typical):
     def _closest(self, rows):
         """Return predicted classes, pairs with the closest rivals, and their signs."""
         n = np.arange(len(rows))
-        best = self._apply_to_complete(rows, "winners")
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 or self.pairs_[0, 0] < 0:
+            best = self._apply_to_complete(rows, "winners")
+            if len(self.classes_) > 2:
+                return best, best, np.ones(len(rows))
             return best, np.zeros(len(rows), np.intp), np.where(best, 1.0, -1.0)
-        if self.pairs_[0, 0] < 0:
-            return best, best, np.ones(len(rows))
         method = "decisions" if self._votes() else "probabilities"
         scores = self._apply_to_complete(rows, method)
+        best = scores.argmax(axis=1)
         scores[n, best] = -np.inf
         rival = scores.argmax(axis=1)
         place = np.zeros((len(self.classes_),) * 2, np.intp)
