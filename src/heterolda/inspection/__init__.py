@@ -8,6 +8,7 @@ _MODULES = {
     "heterolda.export": ["CHeader"],
     "heterolda.inspection.box": ["BoxTest"],
     "heterolda.inspection.comparison": ["Comparison", "compare"],
+    "heterolda.inspection.evaluation": ["Evaluation", "evaluate"],
     "heterolda.inspection.displays.boundary": ["BoundaryDisplay"],
     "heterolda.inspection.displays.class_map": ["ClassMapDisplay"],
     "heterolda.inspection.displays.error_curve": ["ErrorCurveDisplay"],
