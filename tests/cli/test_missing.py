@@ -39,7 +39,8 @@ def paths(frame, tmp_path):
 
 
 def fit(data, *options):
-    result = invoke("fit", data, "-t", "kind", *options)
+    method = () if "--method" in options else ("--method", "gaussian")
+    result = invoke("fit", data, "-t", "kind", *options, *method)
     assert result.exit_code == 0, result.stderr
     return result
 
@@ -118,12 +119,12 @@ def test_other_models_take_missing_values_if_told_to_and_if_they_can(frame, path
 
 
 @pytest.mark.parametrize(
-    "command", ["fit", "fit --method smoothed", "compare", "project"]
+    "command", ["fit --method gaussian", "fit", "compare", "project"]
 )
 def test_messages_advise_what_the_command_can_do(paths, command):
     said = invoke(*command.split(), paths[0], "-t", "kind").stderr
     assert "--missing drop" in said
-    assert ("--missing em" in said) == (command == "fit")
+    assert ("--missing em" in said) == ("gaussian" in command)
 
 
 def test_na_strings_and_categories(frame, paths, rng):

@@ -4,17 +4,23 @@ import copy
 import pickle
 import warnings
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
-from heterolda.estimators import one_fit
+from heterolda.estimators import gathering, one_fit
+from heterolda.estimators.base import host_of
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import device_of, to_host
+from heterolda.statistics import samples
 from heterolda.statistics.power import FARTHEST
 
 pytestmark = pytest.mark.filterwarnings(
@@ -107,6 +113,64 @@ def test_a_sample_of_very_many_rows_takes_part(rng, monkeypatch):
     assert not np.array_equal(some.coef_, every.coef_)
     assert_allclose(unit(some), unit(every), atol=0.3)
     assert_allclose(some.score(X, y), every.score(X, y), atol=0.01)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dask", "device"])
+def test_of_many_rows_some_are_drawn_and_the_moments_are_those_of_all(
+    rng, monkeypatch, kind, request
+):
+    y = np.arange(4000) % 4
+    X = (
+        rng.exponential(size=(4000, 3)) * (rng.random((4000, 3)) < 0.7)
+        + np.eye(4)[y, 1:]
+    )
+    w = rng.integers(0, 3, len(y)).astype(float)
+    if kind == "device":
+        xp = pytest.importorskip("array_api_strict")
+        request.getfixturevalue("dispatch")
+        device = device_of(xp.zeros(1), always=True)
+        given = device.put(X), device.put(y), w
+    elif kind == "dask":
+        given = [da.from_array(values, chunks=900) for values in (X, y, w)]
+    else:
+        given = csr_array(X), y, w
+    whole = SmoothedLinearDiscriminant().fit(X, y, w)
+    every = SmoothedLinearDiscriminant().fit(*given)
+    assert_allclose(to_host(every.transformed_coef_), whole.transformed_coef_)
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(gathering, "MANY_ROWS", 600)
+    monkeypatch.setattr(gathering, "_BLOCK", 2000)
+    monkeypatch.setattr(samples, "MAX_ROWS", 150)
+    some = SmoothedLinearDiscriminant().fit(*given)
+    assert to_host(some.widths_)[0] > 1.5 * whole.widths_[0]
+    moved = host_of(some).transformation_.transform(X)
+    means = [np.average(moved[y == k], 0, w[y == k]) for k in range(4)]
+    assert_allclose(some.statistics_.means, means)
+    assert_allclose(to_host(some.priors_), whole.priors_)
+    assert abs(some.score(*given) - whole.score(X, y, w)) < 0.03
+    if kind == "sparse":
+        assert_array_equal(some.predict(given[0]), some.predict(X))
+        monkeypatch.setattr(gathering, "_MAX_DENSE", 1000)
+        with pytest.raises(ParameterError, match=r"0 GB as dense rows: pass fewer"):
+            some.fit(*given)
+
+
+def test_costs_multiply_the_priors(rng):
+    y = np.arange(3000) % 2
+    X = rng.normal(size=(3000, 2)) * (1 + y[:, None]) + 2 * y[:, None]
+    models = [
+        SmoothedLinearDiscriminant(**settings).fit(X, y)
+        for settings in (
+            {"costs": {0: 3}},
+            {"priors": [3, 1]},
+            {"class_weight": {0: 3}},
+        )
+    ]
+    gld = GaussianLinearDiscriminant(costs={0: 3}).fit(X, y)
+    for model in models:
+        assert_allclose(model.transformed_coef_, models[0].transformed_coef_)
+        assert np.mean(model.predict(X) == gld.predict(X)) > 0.98
+    assert_allclose(models[0].priors_, 0.5)
 
 
 def test_classes_features_and_weights_of_all_kinds(rng):

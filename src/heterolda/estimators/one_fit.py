@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.gathering import Powers, Transformed
 from heterolda.estimators.gaussians import Gaussians, gaussians
 from heterolda.estimators.odds import fitted_log_odds, odds_of
 from heterolda.foundations.arrays import Array, Mask
@@ -24,12 +25,9 @@ from heterolda.search.smoothed import (
     widths_of,
 )
 from heterolda.solvers.rules import Rules
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.wide import Span
-
-Powers = PowerTransformation | None  # None leaves features as they are
 
 # With more rows of a class per coefficient, a sample takes part in descent: the width
 # is then the smallest.
@@ -59,7 +57,7 @@ class OneFit:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        transformed: Transformed,
         discriminant: Any,
         width: float | None,
         powers: Powers,
@@ -71,10 +69,9 @@ class OneFit:
         `show` is called at each stage.
         """
         show(f"solving Gaussian classes {'with' if powers else 'without'} powers")
-        if powers is not None:
-            rows = replace(rows, X=powers.apply(rows.X))
-        model, rows = gaussians(discriminant, ClassStatistics.from_rows(rows), rows)
+        model, rows = gaussians(discriminant, *transformed(powers))
         optimum, moments = model.rate(model.solve())[0], model.moments
+        totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
             rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))
         # The coordinates of a span have the units of standardized features.
@@ -82,7 +79,8 @@ class OneFit:
         units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
         classes = ClassRows.of(rows, moments, optimum, units)
-        crowd = crowding(moments, classes.basis.shape[1])
+        drawn = replace(moments, weights=totals)
+        crowd = crowding(drawn, classes.basis.shape[1])
         if width is None:
             widths, ridge = widths_of(crowd), ridge_weights_of(crowd)
         else:

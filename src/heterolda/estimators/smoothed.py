@@ -14,14 +14,18 @@ from heterolda.estimators.base import (
     put_on,
 )
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.gathering import forget_fit, rows_in_memory
+from heterolda.estimators.gathering import (
+    drawn_to_transform,
+    forget_fit,
+    keep_statistics,
+    rows_to_transform,
+)
 from heterolda.estimators.one_fit import OneFit, powers_of
 from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
 from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread, stages
-from heterolda.foundations.validation import check_priors
 
 
 class SmoothedLinearDiscriminant(LinearClassifier):
@@ -55,6 +59,9 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         Class priors; relative frequencies if None.
     class_weight : dict, "balanced" or None, default=None
         Factors of the priors, as in :class:`GaussianLinearDiscriminant`.
+    costs : array-like of shape (n_classes, n_classes), dict or None, default=None
+        Costs of wrong predictions, as in :class:`GaussianLinearDiscriminant`: within
+        each pair, they multiply the priors.
     verbose : int, default=0
         1 prints a line for each stage of the fit.
 
@@ -178,6 +185,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         "shrinkage": SHRINKAGE,
         "priors": PRIORS,
         "class_weight": CLASS_WEIGHT,
+        "costs": ["array-like", dict, None],
         "verbose": ["verbose"],
     }
 
@@ -189,6 +197,7 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         shrinkage="auto",
         priors=None,
         class_weight=None,
+        costs=None,
         verbose=0,
     ):
         self.width = width
@@ -196,7 +205,13 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.shrinkage = shrinkage
         self.priors = priors
         self.class_weight = class_weight
+        self.costs = costs
         self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -204,12 +219,13 @@ class SmoothedLinearDiscriminant(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data, in memory. If they are larger, such as a Dask collection,
-            pass a sample.
-        y : array-like of shape (n_samples,)
+        X : {array-like, sparse, dask collection} of shape (n_samples, n_features)
+            Training data. Of more than 100,000 rows that are sparse, on a device or in
+            a Dask collection, as many are drawn, and at least 1,000 of each class.
+            Moments are those of all rows, in a second pass.
+        y : array-like or dask collection of shape (n_samples,)
             Class labels.
-        sample_weight : array-like, default=None
+        sample_weight : array-like or dask collection, default=None
             Frequencies: a row of weight 3 counts as three copies. If the mean of the
             positive weights is below one, the weights are scaled to a mean of one.
 
@@ -219,9 +235,21 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             The fitted estimator.
         """
         forget_fit(self)
-        rows = rows_in_memory(self, X, y, sample_weight)
-        priors = check_priors(self.priors, rows.classes, rows.totals, self.class_weight)
-        gaussian = GaussianLinearDiscriminant(shrinkage=self.shrinkage, priors=priors)
+        self._fit(*rows_to_transform(self, X, y, sample_weight))
+        return put_on(self, device_of(X))
+
+    def _fit_drawn(self, drawn):
+        """Fit to rows that were drawn, and to statistics of all rows."""
+        self._validate_params()
+        forget_fit(self)
+        rows = drawn_to_transform(drawn.sample, drawn.again, drawn.names)
+        return self._fit(*rows)
+
+    def _fit(self, rows, transformed):
+        """Fit to rows, and to a function that transforms them and returns moments."""
+        names = "priors", "class_weight", "shrinkage", "costs"
+        settings = {name: getattr(self, name) for name in names}
+        gaussian = GaussianLinearDiscriminant(**settings)
         width = None if self.width == "auto" else self.width
         show = print if self.verbose else stages()
         with one_blas_thread():
@@ -229,18 +257,18 @@ class SmoothedLinearDiscriminant(LinearClassifier):
             if self.transformation is not None:
                 show("estimating powers of the features")
                 powers = powers_of(rows)
-            fit = OneFit.of(rows, gaussian, width, powers, show)
+            fit = OneFit.of(transformed, gaussian, width, powers, show)
             if width is None and powers is not None and fit.has_few_rows:
-                other = OneFit.of(rows, gaussian, width, None, show)
+                other = OneFit.of(transformed, gaussian, width, None, show)
                 fit = max(fit, other, key=lambda fit: fit.evidence)
-            self._keep(fit, rows.classes, priors)
-        return put_on(self, device_of(X))
+            self._keep(fit)
+        return self
 
-    def _keep(self, fit, classes, priors):
+    def _keep(self, fit):
         """Write the fitted attributes."""
         rules, self.left_out_error_, log_odds = fit.solve()
-        self.classes_ = classes
-        self.priors_ = priors
+        keep_statistics(self, fit.model.features)
+        self.priors_ = fit.model.priors
         self.pairs_ = fit.model.pairs
         self.transformed_coef_ = rules.coef
         self.transformed_intercept_ = rules.intercept
@@ -250,8 +278,6 @@ class SmoothedLinearDiscriminant(LinearClassifier):
         self.smoothed_error_ = rules.error
         self.gap_ = rules.gap
         self.n_iter_ = rules.n_iter
-        self.statistics_ = fit.model.features
-        self.statistics_.feature_names = getattr(self, "feature_names_in_", None)
         self._committee = committee_of(rules, self.pairs_, "probability", log_odds)
 
     @property
