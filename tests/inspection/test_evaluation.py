@@ -144,7 +144,7 @@ def test_groups_stay_together_and_classes_stay_balanced(rng):
     X = rng.normal(size=(600, 2)) + codes[:, None]
     for names in (groups, 7 - groups, groups.astype(str), groups.astype(object)):
         result = evaluate(GLD(), X, codes, groups=names)
-        assert result.method == "5-fold cross-validation, 25 whole groups"
+        assert result.method == "5-fold cross-validation of whole groups"
         assert result.n_groups == 25
         order = np.argsort(np.unique(groups, return_index=True)[1])
         assert result.error == evaluate(GLD(), X, codes, groups=order[groups]).error
@@ -172,7 +172,7 @@ def test_any_splitter_says_how_rows_were_held_out(four):
     X, y = four
     groups = np.arange(len(y)) // 40
     later = evaluate(GLD(), X, y, cv=TimeSeriesSplit(3))
-    assert later.method == "3 tests by TimeSeriesSplit, some rows"
+    assert later.method == "3 tests by TimeSeriesSplit"
     assert later.n_rows == 240
     twice = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=0)
     repeated = evaluate(GLD(), X, y, cv=twice)
@@ -190,12 +190,25 @@ def test_any_splitter_says_how_rows_were_held_out(four):
         "may be larger.",
     )
     few = evaluate(GLD(), X, y, groups=groups % 3)
-    assert few.method == "3-fold cross-validation, 3 whole groups"
+    assert few.method == "3-fold cross-validation of whole groups"
     assert few.notes == ("There are 3 groups, so there are as many folds.",)
     rare = np.where(np.arange(len(y)) < 2, "rare", y)
     small = evaluate(GLD(), X, rare)
-    assert small.method == "5-fold cross-validation, some rows"
+    assert small.method == "5-fold cross-validation"
     assert "2 rows of the classes 'rare' were never held out" in small.notes[0]
+
+
+def test_copies_of_rows_are_named(four):
+    X, y = np.round(four[0]), four[1]
+    for n, said in ((40, True), (10, False)):
+        few = np.append(np.arange(300), np.arange(n))
+        codes = np.unique(y, return_inverse=True)[1]
+        naive = len(np.unique(np.column_stack([X, codes])[few], axis=0))
+        notes = evaluate(GLD(), X[few], y[few]).notes
+        share = f"{100 * (1 - naive / len(few)):.1f} % of the rows are exact copies"
+        assert any(share in note for note in notes) == (1 - naive / len(few) > 0.05)
+        assert said == (n == 40)
+    assert not evaluate(GLD(), X[few], y[few], groups=few).notes
 
 
 @pytest.mark.parametrize(

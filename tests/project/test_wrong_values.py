@@ -17,13 +17,7 @@ WRONG = [object(), -7, "nonsense", [object()], float("nan")]
 # Records that the library makes; users read their attributes.
 RECORDS = {
     *("BoxTest", "CHeader", "Category", "Comparison", "ErrorBound", "Evaluation"),
-    *(
-        "FitRecord",
-        "HeteroscedasticityReport",
-        "Judgement",
-        "OperatingPoint",
-        "Results",
-    ),
+    *("FitRecord", "HeteroscedasticityReport", "OperatingPoint", "Results"),
     *heterolda.exceptions.__all__,
 }
 # Every parameter but these; what scikit-learn checks, such as rows and labels, has its

@@ -494,7 +494,7 @@ def linear_form(model: Any) -> Any:
             "a subclass: save it with skops"
         )
     form = copy(model._moved)
-    for name in ("feature_names_in_", "fit_record_"):
+    for name in ("feature_names_in_", "fit_record_", "evaluation_"):
         if hasattr(model, name):
             setattr(form, name, getattr(model, name))
     return form

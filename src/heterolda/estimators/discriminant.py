@@ -425,7 +425,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
 
     def _write(self, model: Gaussians, choice: Chosen):
         """Write the fitted attributes."""
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+        for name in ("fit_record_", "evaluation_"):  # of an earlier fit
+            vars(self).pop(name, None)
         keep_statistics(self, model.features)
         self.shrinkage_ = model.chosen
         self.priors_ = model.priors

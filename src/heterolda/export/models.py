@@ -19,7 +19,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_fo
 from heterolda.estimators.chosen import Position
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import Category, FitRecord, Judgement
+from heterolda.estimators.fit_record import Category, FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.power_transformer import transformer_of
@@ -27,6 +27,7 @@ from heterolda.estimators.projection import HeteroscedasticProjection
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import committee_of
 from heterolda.export.curves import arc_weights, check_reach, log_odds, rows_curve
+from heterolda.export.evaluations import evaluation
 from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (
     TINY,
@@ -90,19 +91,11 @@ _CATEGORY = {
     "merged": _TEXTS,
     "other": optional(text),
 }
-_JUDGEMENT = {
-    "method": text,
-    "n_rows": number(0),
-    "accuracy": number(0, 1),
-    "lda_accuracy": number(0, 1),
-    "standard_error": number(0),
-}
 _FIT_RECORD = {
     "target": text,
     "data": text,
     "date": text,
     "n_rows": number(0),
-    "judgement": optional(record(_JUDGEMENT, Judgement)),
     "categories": list_of(record(_CATEGORY, Category), make=tuple),
     "marks": _TEXTS,
     "n_columns": optional(count()),
@@ -135,7 +128,10 @@ _BOUND = {
     "n_rows": count(),
     "rank": count(),
 }
-_RECORD = {"fit_record_": optional(record(_FIT_RECORD, FitRecord))}
+_RECORD = {
+    "fit_record_": optional(record(_FIT_RECORD, FitRecord)),
+    "evaluation_": optional(evaluation),
+}
 _DATA = {
     "classes_": labels,
     "n_features_in_": count("features"),
@@ -212,7 +208,13 @@ TABLE: dict[type, dict[str, Kind]] = {
     Pipeline: {"steps": list_of(record(_STEP), "steps")},
 }
 # Attributes that may be absent; their value in a file is then null.
-_OPTIONAL = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
+_OPTIONAL = {
+    "fit_record_",
+    "evaluation_",
+    "feature_names_in_",
+    "statistics_",
+    "estimator_",
+}
 # Attributes that are arrays of `Rules`.
 _PLANES = {"coef_": "coef", "intercept_": "intercept"}
 _OF_RULES: dict[type, dict[str, str]] = {

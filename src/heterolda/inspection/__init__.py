@@ -4,7 +4,7 @@ from heterolda.foundations import lazy_names
 
 _MODULES = {
     "heterolda.estimators.error_bound": ["ErrorBound"],
-    "heterolda.estimators.fit_record": ["FitRecord", "Judgement"],
+    "heterolda.estimators.fit_record": ["FitRecord"],
     "heterolda.export": ["CHeader"],
     "heterolda.inspection.box": ["BoxTest"],
     "heterolda.inspection.comparison": ["Comparison", "compare"],

@@ -8,10 +8,14 @@ import numpy as np
 
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.wording import amount, count, percent
-from heterolda.inspection.blocks import Block, Paragraph, Table
+from heterolda.inspection.blocks import Block, Paragraph, Table, to_lines
 
 _MAX_CLASSES = 12  # of a confusion matrix
 _MAX_CONFUSIONS = 10
+HELD_OUT = (
+    "On held-out rows, with 95 % intervals: recall, the share of the rows of a class "
+    "that are right; precision, that of the answers"
+)
 
 
 def evaluation_blocks(result: Any, name: str = "this model") -> list[Block]:
@@ -25,10 +29,31 @@ def evaluation_blocks(result: Any, name: str = "this model") -> list[Block]:
     ]
 
 
+def evaluation_lines(result: Any, name: str) -> list[str]:
+    """Return lines of text on the evaluation of a model on rows of a file."""
+    head, *blocks = evaluation_blocks(result)
+    groups = f" in {count(result.n_groups, 'group')}" if result.n_groups else ""
+    head = Paragraph([f"{name}: {count(result.n_rows, 'row')}{groups}"])
+    tables = confusion_table(result), calibration_table(result)
+    return to_lines([head, *blocks, *tables])
+
+
 def about(result: Any) -> str:
     """Return how many rows were held out, and how."""
     groups = f" in {count(result.n_groups, 'group')}" if result.n_groups else ""
     return f"{result.method}: {count(result.n_rows, 'row')}{groups}"
+
+
+def accuracy_lines(result: Any, model: str, lda: str) -> list[str]:
+    """Return the accuracies of the model and LDA, other figures, and the conclusion."""
+    rows = f"{count(result.n_rows, 'row')}"
+    rows += f" in {count(result.n_groups, 'group')}" if result.n_groups else ""
+    text = f"Held-out accuracy ({result.method}, {rows}): "
+    text += _with_interval(result.accuracy, 1 - result.error_interval[::-1])
+    if not np.isnan(result.lda_error):
+        text += f"; LDA on the same rows: {100 * (1 - result.lda_error):.2f} %"
+    more = figures(result)[0].partition(". ")[2]
+    return [f"{text}.", *([more] if more else []), result.conclude(model, lda)]
 
 
 def figures(result: Any) -> list[str]:
@@ -92,20 +117,24 @@ def alternatives(result: Any, name: str) -> Table:
 
 def classes_table(result: Any) -> Table:
     """Return recall and precision of each class, with their intervals."""
-    rows = []
-    labels, weights = result.classes.tolist(), result.confusion.sum(axis=1)
-    for k, label in enumerate(labels):
-        cells = [str(label), amount(weights[k])]
+    weights = result.confusion.sum(axis=1)
+    cells = zip(class_cells(result), map(amount, weights), strict=True)
+    rows = [[label, rows, *shares] for (label, shares), rows in cells]
+    head = ["class", "rows", "recall", "precision"]
+    return Table(head, rows, HELD_OUT, _MAX_CLASSES)
+
+
+def class_cells(result: Any) -> list[tuple[str, list[str]]]:
+    """Return each label, with recall and precision and their intervals as text."""
+    cells: list[tuple[str, list[str]]] = []
+    for k, label in enumerate(result.classes.tolist()):
+        shown = []
         for name in ("recall", "precision"):
             share = getattr(result, name)[k]
-            ends = getattr(result, f"{name}_interval")[k]
-            shown = f"{100 * share:.1f} % ({interval(ends)})"
-            cells.append("-" if np.isnan(share) else shown)
-        rows.append(cells)
-    title = "Held out, with 95 % intervals: recall, the share of the rows of a class "
-    title += "that are right; precision, that of the answers"
-    head = ["class", "rows", "recall", "precision"]
-    return Table(head, rows, title, _MAX_CLASSES)
+            ends = interval(getattr(result, f"{name}_interval")[k])
+            shown.append("-" if np.isnan(share) else f"{100 * share:.1f} % ({ends})")
+        cells.append((str(label), shown))
+    return cells
 
 
 def confusion_table(result: Any) -> Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -48,7 +48,7 @@ class HeldOut:
     groups: Index | None = None
     numbers: Any = None  # the rows as numbers, dense or CSR; None if they are not
     # Of each fold of all rows, of which these are a sample; and the rows to test.
-    parts: Sequence[ClassStatistics] = ()
+    parts: Mapping[int, ClassStatistics] | None = None
     tested: NDArray[np.bool_] | None = None
 
     @cached_property
@@ -88,10 +88,10 @@ class HeldOut:
         return self.numbers is not None and not has_missing_values(self.numbers)
 
     @cached_property
-    def statistics(self) -> dict[int, ClassStatistics] | None:
+    def statistics(self) -> Mapping[int, ClassStatistics] | None:
         """Return the statistics of each fold, from which those without it add up."""
-        if self.parts:
-            return dict(enumerate(self.parts))
+        if self.parts is not None:
+            return self.parts
         folds = self.splits.folds
         if folds is None or not self.is_complete:
             return None
@@ -138,7 +138,7 @@ class Fold:
     def totals(self) -> Array:
         """Return the weight of each class in the rows of the fit."""
         held = self.held
-        if held.parts:
+        if held.parts is not None:
             places = np.searchsorted(held.classes, self.statistics.classes)
             totals = np.zeros(len(held.classes))
             totals[places] = self.statistics.weights
@@ -174,6 +174,28 @@ class Answers:
         brier = (chances**2).sum(axis=1) - 2 * right + 1
         return cls(codes, loss, brier, chances[rows, codes])
 
+    @classmethod
+    def of_rows(
+        cls, model: Any, X: Any, truth: Index, classes: NDArray[Any]
+    ) -> Answers:
+        """Return the answers of a fitted classifier, which may lack some classes."""
+        if not len(truth):
+            return cls.of(truth, np.zeros((0, len(classes))))
+        labels = column_or_1d(model.predict(X))
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        if np.any(classes[codes] != labels):
+            raise TypeError(
+                "it predicts labels that are not classes: is it a classifier?"
+            )
+        if not hasattr(model, "predict_proba"):
+            return cls.of(truth, None, codes)
+        chances = np.asarray(model.predict_proba(X), np.float64)
+        if chances.shape[1] != len(classes):
+            places = np.searchsorted(classes, model.classes_)
+            known, chances = chances, np.zeros((len(truth), len(classes)))
+            chances[:, places] = known
+        return cls.of(truth, chances, codes)
+
 
 def answers_of(fit: Fit, held: HeldOut, progress: Progress = silent) -> Answers:
     """Fit without the rows of each test, and predict them; sorted by row."""
@@ -197,7 +219,8 @@ def answers_of(fit: Fit, held: HeldOut, progress: Progress = silent) -> Answers:
                 ) from error
             seconds.append(time.perf_counter() - begin)
             X = safe_indexing(held.X, fold.tested)
-            parts.append(_answers(model, X, held.codes[fold.tested], held.classes))
+            truth = held.codes[fold.tested]
+            parts.append(Answers.of_rows(model, X, truth, held.classes))
         progress("done", 1.0)
     messages = {one.category: str(one.message) for one in caught[::-1]}
     order = held.order
@@ -214,24 +237,6 @@ def answers_of(fit: Fit, held: HeldOut, progress: Progress = silent) -> Answers:
         float(np.mean(seconds)),
         tuple(messages.values())[::-1],
     )
-
-
-def _answers(model: Any, X: Any, truth: Index, classes: NDArray[Any]) -> Answers:
-    """Return the answers of a fitted classifier, which may lack some classes."""
-    if not len(truth):
-        return Answers.of(truth, np.zeros((0, len(classes))))
-    labels = column_or_1d(model.predict(X))
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    if np.any(classes[codes] != labels):
-        raise TypeError("it predicts labels that are not classes: is it a classifier?")
-    if not hasattr(model, "predict_proba"):
-        return Answers.of(truth, None, codes)
-    chances = np.asarray(model.predict_proba(X), np.float64)
-    if chances.shape[1] != len(classes):
-        places = np.searchsorted(classes, model.classes_)
-        known, chances = chances, np.zeros((len(truth), len(classes)))
-        chances[:, places] = known
-    return Answers.of(truth, chances, codes)
 
 
 def by_rows(model: Any, held: HeldOut) -> Fit:
@@ -327,11 +332,17 @@ class Constant:
     shares: Array  # of the classes in the rows of the fit
 
     @classmethod
-    def fit(cls, fold: Fold, costs: Array | None = None) -> Constant:
-        """Find the likeliest class of a fit, or that of the least expected cost."""
-        shares = fold.totals / fold.totals.sum()
+    def of(
+        cls, classes: NDArray[Any], shares: Array, costs: Array | None = None
+    ) -> Constant:
+        """Answer the likeliest class, or that of the least expected cost."""
         values = -shares if costs is None else shares @ costs
-        return cls(fold.held.classes[int(np.argmin(values))], shares)
+        return cls(classes[int(np.argmin(values))], shares)
+
+    @classmethod
+    def fit(cls, fold: Fold, costs: Array | None = None) -> Constant:
+        """Find the class in the rows of a fit."""
+        return cls.of(fold.held.classes, fold.totals / fold.totals.sum(), costs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class for each row."""

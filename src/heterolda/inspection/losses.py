@@ -19,6 +19,7 @@ from heterolda.inspection.held_out import Answers
 STANDARD_ERRORS = 2.0
 N_BINS = 10
 LDA = "LDA"
+DECIDES_BY = "error", "expected cost", "bound", "minimax"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Losses:
     difference: Array  # of `value`, (k, k): that of the row minus that of the column
     standard_error: Array  # of `difference`
     critical: float  # number of standard errors that a clear difference exceeds
-    decides_by: str = "error"  # "error", "expected cost", "bound" or "minimax"
+    decides_by: str = "error"  # one of `DECIDES_BY`
     max_error: float = np.nan
 
     def is_better(self, k: int, other: int) -> bool:
@@ -116,8 +117,10 @@ def conclusion(losses: Losses, label: Any, lda: str = LDA) -> str:
     name = lda if names[choice] == LDA else names[choice]
     if others and names[choice] == LDA:
         first = min(others, key=losses.value.__getitem__)
-        ahead = "LDA" if losses.difference[first, choice] > 0 else names[first]
-        lead = f"{ahead} is ahead by {losses.amount(first, choice)}"
+        gap = losses.difference[first, choice]
+        ahead = "LDA" if gap > 0 else names[first]
+        lead = f"{ahead} is ahead by" if gap else "the difference is"
+        lead = f"{lead} {losses.amount(first, choice)}"
         return f"Use {name}, the simplest: there is no clear difference ({lead})."
     if others:
         good = ", ".join(names[k] for k in others)

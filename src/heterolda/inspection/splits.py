@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,10 @@ from heterolda.foundations.wording import count, named
 
 FOLDS = 5
 _MIN_REST = 2  # rows of a class that are fitted, whichever fold is held out
+
+
+class TooFewRowsError(ParameterError):
+    """Report that no class has enough rows to hold some out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +93,11 @@ class Splits:
                 f"In {n_shared} of {n_fits} fits, rows of a tested group are fitted: "
                 "the error of new groups may be larger."
             )
-        parts = self.words, self.folds, self.in_time, self.pairs, tuple(notes)
-        return Splits(*parts)
+        return replace(self, notes=tuple(notes))
+
+    def with_notes(self, notes: list[str]) -> Splits:
+        """Return the splits with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
 
 def splits_of(
@@ -162,7 +169,7 @@ def _by_number(
         np.add.at(counts, (codes[codes >= 0], folds[codes >= 0]), 1)
         small = counts.sum(axis=1) - counts.max(axis=1) < _MIN_REST
         if small.all():
-            raise ParameterError(
+            raise TooFewRowsError(
                 "y",
                 ": no class has three rows, so none can be held out: are these class "
                 "labels?",
@@ -191,7 +198,7 @@ def _by_number(
     n_folds = min(n_folds, len(present))
     folds = np.full(len(codes), -1)
     folds[used] = group_folds_of(codes[used], numbers, n_folds, random_state)
-    words = f"{n_folds}-fold cross-validation, {count(len(present), 'whole group')}"
+    words = f"{n_folds}-fold cross-validation of whole groups"
     return Splits(words, folds, notes=tuple(notes))
 
 

@@ -46,6 +46,7 @@ class Rows:
     codes: Any  # index of the class of each row, int64
     weights: Array | None  # frequencies of the rows; None for all ones
     classes: NDArray[Any]  # sorted labels of the classes
+    held_by: Any = None  # groups or times by which rows are held out
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -82,7 +83,9 @@ class Rows:
     def take(self, index: Any) -> Self:
         """Return the rows selected by a mask, indices or a slice."""
         weights = None if self.weights is None else self.weights[index]
-        return replace(self, X=self.X[index], codes=self.codes[index], weights=weights)
+        held_by = None if self.held_by is None else self.held_by[index]
+        X, codes = self.X[index], self.codes[index]
+        return replace(self, X=X, codes=codes, weights=weights, held_by=held_by)
 
     def of_class(self, k: int) -> Self:
         """Return the rows of class k with positive weight, dense and in float64."""
