@@ -387,8 +387,8 @@ def _averaged(values: Array) -> Array:
     total[upper] += values[lower]
     total[lower] += values[upper]
     counts = np.full(n, 3.0)
-    counts[[0, -1]] -= 1
-    total /= np.maximum(counts, 1)[:, None]
+    np.subtract.at(counts, [0, -1], 1)  # twice if there is one direction
+    total /= counts[:, None]
     return total
 
 
