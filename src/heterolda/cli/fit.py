@@ -120,8 +120,7 @@ class Settings:
 # Options that cannot be combined.
 _EXCLUDED = {
     "method smoothed": [
-        *("voting", "solver", "multiclass", "criterion"),
-        *("max_error", "confidence", "missing='em'"),
+        *("voting", "solver", "multiclass", "confidence", "missing='em'"),
     ],
     "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),

@@ -47,8 +47,14 @@ MAX_NUMBERS = 2_000_000
 def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator; labels in its parameters are still text."""
     is_bounded = settings.confidence is not None
-    names = "priors", "class_weight", "shrinkage", "costs"
-    shared = {name: getattr(settings, name) for name in names}
+    shared = {
+        "priors": settings.priors,
+        "class_weight": settings.class_weight,
+        "shrinkage": settings.shrinkage,
+        "criterion": settings.criterion,
+        "costs": settings.costs,
+        "max_error": None if is_bounded else settings.max_error,
+    }
     model: Any
     if settings.method == "smoothed":
         model = SmoothedLinearDiscriminant(**shared)  # type: ignore[no-untyped-call]
@@ -59,8 +65,6 @@ def estimator_of(settings: Any, missing: str) -> Any:
             missing="em" if missing == "em" else "error",
             multiclass=settings.multiclass,
             voting=settings.voting,
-            criterion=settings.criterion,
-            max_error=None if is_bounded else settings.max_error,
             random_state=settings.seed,
         )
     model._validate_params()
