@@ -29,7 +29,7 @@ from heterolda.export.model_file import (
     parse_json,
     to_document,
 )
-from heterolda.inspection import FitRecord, Judgement
+from heterolda.inspection import FitRecord, evaluate
 from heterolda.solvers import Grid
 
 # A second compression of the factors of wide data changes their last digits.
@@ -102,9 +102,9 @@ def seeds():
     logistic, costs = LogisticRegression(), np.ones((4, 4)) - np.eye(4)
     recorded = GaussianLinearDiscriminant(missing="em").fit(X, y)
     recorded.feature_names_in_ = np.array(["Länge", "city=Lyon"], dtype=object)
-    judgement = Judgement("ten folds", 48.0, 0.9, 0.8, 0.01)
     city = Category("city", "Paris", ("Lyon",), ("Metz",))
-    recorded.fit_record_ = FitRecord("y", "a.csv", "2026", 48.0, judgement, (city,))
+    recorded.fit_record_ = FitRecord("y", "a.csv", "2026", 48.0, (city,))
+    recorded.evaluation_ = evaluate(GaussianLinearDiscriminant(), X, y)
     bounded = BoundedErrorClassifier(max_error=0.5, confidence=0.5)
     wide = rng.normal(size=(9, 120))
     two = GaussianLinearDiscriminant(priors="equal").fit(X, y > 1)

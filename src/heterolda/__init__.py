@@ -10,7 +10,12 @@ _MODULES = {
     "estimators.projection": ["HeteroscedasticProjection"],
     "estimators.smoothed": ["SmoothedLinearDiscriminant"],
     "export": ["load", "save", "to_c", "to_onnx"],
-    "inspection": ["compare", "heteroscedasticity_report", "show_versions"],
+    "inspection": [
+        "compare",
+        "evaluate",
+        "heteroscedasticity_report",
+        "show_versions",
+    ],
     "statistics.class_statistics": ["ClassStatistics"],
 }
 __all__ = sorted(name for names in _MODULES.values() for name in names)

@@ -136,14 +136,15 @@ def is_right(case, done, folder):
     clean = GaussianLinearDiscriminant(missing="em")
     clean.fit(train[names].to_numpy(), train[label].to_numpy(str))
     accuracy = clean.score(test[names].to_numpy(), test[label].to_numpy(str))
-    shown = re.search(r"^accuracy +([\d.]+) %", done["evaluate"].output, re.MULTILINE)
+    shown = re.search(r"^Error: ([\d.]+) %", done["evaluate"].output, re.MULTILINE)
     if "--missing drop" in typed["predict"]:
         new = new.dropna()
     expected = clean.predict(new[names].to_numpy())
     if "--missing keep" in typed["predict"]:
         expected[new[names].isna().any(axis=1)] = ""
     answers = _last_column(Path(folder, case.name, "predicted.csv").read_bytes())
-    return abs(float(shown[1]) - 100 * accuracy) < 0.01 and answers == expected.tolist()
+    is_same = abs(float(shown[1]) + 100 * accuracy - 100) < 0.01
+    return is_same and answers == expected.tolist()
 
 
 def _last_column(data):

@@ -22,7 +22,7 @@ def test_the_command_says_what_the_function_does(frame, tmp_path):
     assert f"the picture is in {picture}" in " ".join(result.stderr.split())
     assert picture.read_bytes().startswith(b"\x89PNG")
     actual = compare(frame[names(2)], frame["kind"], sample_weight=frame["n"], cv=3)
-    assert actual.recommendation in " ".join(result.stdout.split())
+    assert actual.conclusion in " ".join(result.stdout.split())
     for name, share in zip(actual.names, actual.accuracy, strict=True):
         assert f"{100 * share:.2f} %" in next(
             line for line in result.stdout.splitlines() if line.startswith(name)

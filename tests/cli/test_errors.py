@@ -109,16 +109,17 @@ BAD = r"""
 2 | fit good.csv FIT --costs a:b=2,a:b=3 | '--costs': 'a:b' is given more than once
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
 2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
-2 | fit good.csv GLD --max-error north=.1 | --max-error is not enough: add --confidence
+2 | fit good.csv FIT --max-error north=.1 | --max-error is not enough: add --confidence
 2 | fit good.csv GLD --confidence .9 | --confidence is not enough: add --max-error
 2 | fit empty.csv BOUND 2 | --confidence must be a float in the range
 1 | fit good.csv BOUND .9 | y has 4 classes: merge all but the bounded one
-2 | fit good.csv GLD --criterion neyman-pearson | is for two classes: with 4, several
+2 | fit good.csv FIT --criterion neyman-pearson | is for two classes: with 4, several
 2 | fit good.csv GLD --criterion minimax --solver fisher | --criterion minimax needs --
 2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
 2 | fit good.csv FIT --missing em | --missing em cannot be combined
 2 | fit good.csv FIT --solver fisher | --method smoothed: add --method gaussian
+2 | fit good.csv FIT --max-error north=.1 --confidence .9 | : add --method gauss
 2 | fit good.csv FIT --voting majority | --voting .*: add --method gaussian
 2 | fit good.csv FIT --multiclass ovr | --multiclass .*: add --method gaussian
 2 | fit good.csv FIT --class-weight north=x | write LABEL=NUMBER

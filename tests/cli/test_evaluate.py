@@ -19,7 +19,10 @@ from sklearn.metrics import (
 import heterolda
 from helpers.cli import KINDS, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant
-from heterolda.inspection.scoring import Scores, describe_scores
+from heterolda.inspection.evaluation import Aim, Evaluation
+from heterolda.inspection.evaluation_text import as_record, evaluation_lines
+from heterolda.inspection.held_out import Answers
+from heterolda.inspection.losses import Sums
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings(
@@ -68,8 +71,7 @@ def test_figures_are_those_of_scikit_learn(frame, model, path, tmp_path, rng, we
     answer = model.predict(test[FEATURES])
     truth = np.searchsorted(model.classes_, y.to_numpy(dtype=str))
     assert actual["classes"] == sorted(KINDS)
-    assert actual["n_rows"] == 200
-    assert actual["weight"] == w.sum()
+    assert actual["n_rows"] == w.sum()
     for name, value in {
         "accuracy": accuracy_score(y, answer, sample_weight=w),
         "balanced_accuracy": balanced_accuracy_score(y, answer, sample_weight=w),
@@ -77,7 +79,7 @@ def test_figures_are_those_of_scikit_learn(frame, model, path, tmp_path, rng, we
         "confusion": confusion_matrix(y, answer, sample_weight=w),
         "recall": recall_score(y, answer, average=None, sample_weight=w),
         "precision": precision_score(y, answer, average=None, sample_weight=w),
-        "expected_calibration_error": calibration_error(truth, chances, w),
+        "calibration_error": calibration_error(truth, chances, w),
     }.items():
         assert_allclose(actual[name], value, rtol=1e-9, err_msg=name)
     means = [row["weight"] * row["share_right"] for row in actual["reliability"]]
@@ -91,28 +93,45 @@ def test_the_text_says_the_same(frame, path, tmp_path):
     frame[1::2][["kind", *reversed(FEATURES)]].to_csv(data, index=False)
     actual = json.loads(succeed("evaluate", path, data, *TARGET, "--json"))
     shown = succeed("evaluate", path, data, *TARGET)
-    right = round(200 * actual["accuracy"])
-    low, high = binomtest(right, 200).proportion_ci(method="wilson")
-    assert re.search(
-        rf"^accuracy +{100 * actual['accuracy']:.2f} %  \(95 % interval: "
-        rf"{100 * low:.2f} to {100 * high:.2f} %\)$",
-        shown,
-        re.MULTILINE,
-    )
-    assert f"{100 * actual['expected_calibration_error']:.2f} %" in shown
+    wrong = round(200 * actual["error"])
+    low, high = binomtest(wrong, 200).proportion_ci(method="wilson")
+    interval = f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+    assert f"Error: {100 * actual['error']:.2f} % {interval}." in shown
+    assert actual["conclusion"] in shown
     for kind, row in zip(actual["classes"], actual["confusion"], strict=True):
         counts = r" +".join(f"{int(n)}" for n in row)
-        assert re.search(rf"^{kind} +{counts} +[\d.]+ %$", shown, re.MULTILINE)
+        assert re.search(rf"^{kind} +{counts}$", shown, re.MULTILINE)
+
+
+def test_groups_widen_intervals(frame, path, tmp_path):
+    test = frame[1::2].assign(group=np.arange(200) // 20)
+    data = tmp_path / "test.csv"
+    test.to_csv(data, index=False)
+    plain, grouped = (
+        json.loads(succeed("evaluate", path, data, *TARGET, *options, "--json"))
+        for options in ((), ("--groups", "group"))
+    )
+    assert plain["error"] == grouped["error"]
+    assert (plain["n_groups"], grouped["n_groups"]) == (0, 10)
+    assert plain["error_interval"] != grouped["error_interval"]
+
+
+def sums_of(classes, truth, chances, parts=1, **settings):
+    sums = Sums(classes, ["this model", "constant"])
+    for rows in np.array_split(np.arange(len(truth)), parts):
+        one = Answers.of(truth[rows], chances[rows])
+        sums.add(truth[rows], [one, one], **settings)
+    return sums
 
 
 def test_of_many_classes_the_most_frequent_confusions_are_shown():
-    scores, n = Scores(np.arange(100, 113)), [9, 1, 4, 2]
+    n = [9, 1, 4, 2]
     truth, winners = np.repeat([3, 7, 3, 5], n), np.repeat([3, 3, 1, 3], n)
-    scores.add(truth, np.eye(13)[winners])
-    lines = [" ".join(line.split()) for line in describe_scores(scores, "m")]
-    start = lines.index("class predicted rows class right") + 1
-    expected = ["103 101 4 69.2 %", "105 103 2 0.0 %", "107 103 1 0.0 %", ""]
-    assert lines[start : start + 4] == expected
+    sums = sums_of(np.arange(100, 113), truth, np.eye(13)[winners])
+    lines = evaluation_lines(Evaluation.of(sums, Aim(), "rows"), "m")
+    lines = [" ".join(line.split()) for line in lines]
+    start = lines.index("class predicted rows") + 1
+    assert lines[start : start + 4] == ["103 101 4", "105 103 2", "107 103 1", ""]
 
 
 def test_classes_that_are_absent_and_missing_values(frame, path, tmp_path):
@@ -131,14 +150,13 @@ def test_sums_do_not_depend_on_batches(rng):
     truth, chances = rng.integers(0, 4, 300), rng.dirichlet(np.ones(4), 300)
     chances[0] = [1, 0, 0, 0]  # in the last bin, and the loss of class 1 stays finite
     truth[0] = 1
-    whole, parts = Scores(np.arange(4)), Scores(np.arange(4))
-    whole.add(truth, chances)
-    for rows in np.array_split(np.arange(300), 7):
-        parts.add(truth[rows], chances[rows])
-    expected, actual = whole.record(), parts.record()
+    whole, parts = (sums_of(np.arange(4), truth, chances, n) for n in (1, 7))
+    nothing = Answers.of(truth, chances)
+    parts.add(truth, [nothing, nothing], np.zeros(300))  # rows of weight zero
+    expected, actual = (
+        as_record(Evaluation.of(sums, Aim(), "rows")) for sums in (whole, parts)
+    )
     assert np.isfinite(expected["log_loss"])
-    for name in ("accuracy", "log_loss", "expected_calibration_error", "recall"):
+    for name in ("accuracy", "log_loss", "calibration_error", "recall"):
         assert actual[name] == pytest.approx(expected[name], rel=1e-12)
-    # Rows of weight zero count for nothing.
-    parts.add(truth, chances, np.zeros(300))
-    assert parts.accuracy_interval == pytest.approx(whole.accuracy_interval)
+    assert actual["error_interval"] == pytest.approx(expected["error_interval"])

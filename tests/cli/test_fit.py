@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
@@ -17,12 +16,13 @@ from heterolda import (
     BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     LocalNeighborhoodSearch,
+    evaluate,
 )
 from heterolda.cli.messages import StatusLine
 from heterolda.data import fit_batches, gathering
-from heterolda.estimators.held_out import held_out
 from heterolda.foundations.draws import RowDraws
 from heterolda.foundations.threads import silent, stages
+from heterolda.inspection.evaluation_text import as_record
 from heterolda.statistics import samples
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -93,8 +93,8 @@ def test_held_out_accuracy_does_not_change_the_model(frame, tmp_path):
         shown = succeed("fit", data, *CHOSEN, "-o", path, *options)
         assert ("Held-out accuracy" in shown) == (options != ["--no-accuracy"])
         documents.append(json.loads(path.read_text()))
-        record = documents[-1]["model"].pop("fit_record_")
-        assert (record["judgement"] is None) == (options == ["--no-accuracy"])
+        evaluation = documents[-1]["model"].pop("evaluation_")
+        assert (evaluation is None) == (options == ["--no-accuracy"])
     assert documents[0] == documents[1] == documents[2]
 
 
@@ -116,7 +116,7 @@ SETTINGS = {
     "--method gaussian --costs north:south=10,east:west=2.5": plain(
         costs={"north": {"south": 10}, "east": {"west": 2.5}}
     ),
-    "--method gaussian --criterion minimax": plain(criterion="minimax"),
+    "--criterion minimax": heterolda.SmoothedLinearDiscriminant(criterion="minimax"),
     "--method search": LocalNeighborhoodSearch(),
     "--shrinkage 0.3 --priors north=1,west=4,south=2,east=3": (
         heterolda.SmoothedLinearDiscriminant(shrinkage=0.3, priors=[0.3, 0.1, 0.2, 0.4])
@@ -143,8 +143,8 @@ def test_a_bound_of_one_class(rng, tmp_path):
     two = frame[frame["kind"].isin(["north", "west"])]
     two = two.assign(w=rng.integers(1, 4, len(two)))
     on_rows = "--criterion", "neyman-pearson", "--max-error", "west=0.02"
-    model = fitted(two, tmp_path, *on_rows, "--method", "gaussian")
-    assert 0.01 < model.left_out_error_rates_[0, 1] <= 0.02
+    model = fitted(two, tmp_path, *on_rows)
+    assert model.left_out_error_rates_[0, 1] <= 0.02
 
     X, y, w = two[FEATURES], two["kind"], two["w"]
     bound = "--max-error", "west=0.3", "--confidence", "0.9", "--seed", "3"
@@ -155,13 +155,13 @@ def test_a_bound_of_one_class(rng, tmp_path):
     ).fit(X, y, sample_weight=w)
     assert loaded.bounds_[0] == model.bounds_[0]
     assert loaded.fit_record_.n_rows == w.sum()
-    assert loaded.fit_record_.judgement is None
+    assert loaded.evaluation_.bounded == "west"
     assert_allclose(loaded.decision_function(X), model.decision_function(X), rtol=1e-8)
     sentence = "At most 30.0 % of west are wrong on new rows, with 90.0 % confidence"
     assert sentence in succeed("inspect", tmp_path / "model.json")
     west = y == "west"
     wrong = 100 * np.average((model.predict(X) != y)[west], weights=w[west])
-    observed = f"west wrong: {wrong:.1f} % of {w[west].sum()} rows (bound: 30"
+    observed = f"Of {w[west].sum()} rows of west, {wrong:.2f} % (95 % interval"
     evaluated = "evaluate", tmp_path / "model.json", tmp_path / "data.csv"
     assert observed in succeed(*evaluated, "--sample-weight", "w")
 
@@ -189,7 +189,7 @@ def test_the_summary_is_true(frame, tmp_path):
     X, y = frame[FEATURES], frame["kind"]
     model, lda = plain().fit(X, y), plain(solver="fisher").fit(X, y)
     for kind in KINDS:
-        assert re.search(rf"^{kind} +50 +25\.0 %$", shown, re.MULTILINE)
+        assert re.search(rf"^{kind} +50 +25\.0 % +\d", shown, re.MULTILINE)
     lines = shown.splitlines()
     head = next(k for k, line in enumerate(lines) if line.startswith("pair "))
     for k, line in zip(
@@ -208,11 +208,12 @@ def test_the_model_remembers_its_data(frame, tmp_path):
     parts = [write(frame[k::2], tmp_path / f"{k}.csv") for k in range(2)]
     path = tmp_path / "model.json"
     succeed("fit", *parts, *CHOSEN, "-o", path)
-    record = heterolda.load(path).fit_record_
+    model = heterolda.load(path)
+    record = model.fit_record_
     assert (record.target, record.data) == ("kind", "0.csv and 1 more")
-    assert record.n_rows == record.judgement.n_rows == 200
+    assert record.n_rows == model.evaluation_.n_rows == 200
     shown = succeed("inspect", path)
-    assert "Held-out accuracy (10-fold cross-validation, 200 rows)" in shown
+    assert "Held-out accuracy (5-fold cross-validation, 200 rows)" in shown
     assert "Fitted to 0.csv and 1 more (200 rows, target 'kind') on" in shown
     # The target is known; that of another table can be named.
     text = frame.drop(columns="id").to_csv(index=False)
@@ -233,21 +234,22 @@ def test_cross_validation_is_that_of_the_rows(frame, tmp_path, rng, method):
         "smoothed": heterolda.SmoothedLinearDiscriminant(),
     }[method]
     X, y, w = (frame[part].to_numpy() for part in (FEATURES, "kind", "times"))
-    expected = held_out(model.fit(X, y, w), X, y, w, n_folds=4)[0]
-    fit_record = heterolda.load(tmp_path / "m.json").fit_record_
-    assert fit_record.n_rows == w.sum()
-    record = fit_record.judgement
-    assert record.method == expected.method
-    assert_allclose(astuple(record)[1:], astuple(expected)[1:], rtol=1e-9)
-    assert f"{w.sum()} rows): {100 * expected.accuracy:.2f} %; LDA on the same" in shown
+    expected = evaluate(model, X, y, sample_weight=w, cv=4)
+    loaded = heterolda.load(tmp_path / "m.json")
+    assert loaded.fit_record_.n_rows == w.sum()
+    assert as_record(loaded.evaluation_) == as_record(expected)
+    assert f"{w.sum()} rows): {100 * expected.accuracy:.2f} % (95 % interval" in shown
+    assert f"LDA on the same rows: {100 - 100 * expected.lda_error:.2f} %." in shown
 
 
 def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(samples, "MAX_SAMPLE_ROWS", 50)
     monkeypatch.setattr(samples, "MAX_ROWS", 20)
+    frame = frame.assign(group=[f"g{k % 19}" for k in range(len(frame))])
     data = write(frame, tmp_path / "data.csv")
-    shown = succeed("fit", data, *GAUSSIAN, "-o", tmp_path / "m.json")
-    assert "Held-out accuracy (10-fold cross-validation, 200 rows): " in shown
+    shown = succeed("fit", data, *GAUSSIAN, "-o", tmp_path / "m.json", "--cv", "10")
+    said = "Held-out accuracy (10-fold cross-validation, a random sample, 50 rows): "
+    assert said in shown
     X, y = frame[FEATURES].to_numpy(), frame["kind"].to_numpy(dtype=str)
     draws, codes = RowDraws(0, 10), np.unique(y, return_inverse=True)[1]
     folds, rows = draws.folds(codes), draws.keys(codes).argsort()[:50]
@@ -255,15 +257,21 @@ def test_of_many_rows_a_sample_is_held_out(frame, tmp_path, monkeypatch):
     for k in range(10):
         again = plain(choose_on="model").fit(X[folds != k], y[folds != k])
         right[folds == k] = again.predict(X[folds == k]) == y[folds == k]
-    actual = heterolda.load(tmp_path / "m.json").fit_record_.judgement
+    actual = heterolda.load(tmp_path / "m.json").evaluation_
     assert abs(actual.accuracy - right[rows].mean()) < 0.05  # but for the choice
-    assert "(5-fold cross" in succeed("fit", data, *GAUSSIAN, "--cv", "5")
+    # Whole groups are held out, by statistics of all their rows.
+    grouped = "--groups", "group", "-o", tmp_path / "g.json"
+    shown = succeed("fit", data, *GAUSSIAN, *grouped)
+    assert "-fold cross-validation of whole groups, a random sample, 50 r" in shown
+    assert heterolda.load(tmp_path / "g.json").evaluation_.n_groups <= 19
+    timed = succeed("fit", data, *GAUSSIAN, "--time", "id")
+    assert "(5 tests of rows later than those of the fit, " in timed
     # Weights of a small mean are scaled to one, those of the folds as well.
     write(frame.assign(w=0.01), data)
-    options = "--sample-weight", "w", "-o", tmp_path / "w.json"
+    options = "--sample-weight", "w", "--cv", "10", "-o", tmp_path / "w.json"
     succeed("fit", data, *GAUSSIAN, *options)
-    weighted = heterolda.load(tmp_path / "w.json").fit_record_.judgement
-    assert weighted.n_rows == pytest.approx(200)
+    weighted = heterolda.load(tmp_path / "w.json").evaluation_
+    assert weighted.n_rows == pytest.approx(50)
     assert weighted.accuracy == pytest.approx(actual.accuracy)
 
 
@@ -281,7 +289,7 @@ def test_of_many_rows_some_are_drawn_and_the_moments_are_those_of_all(
         assert "a random sample of 100 of 200 rows, means and cov" in result.stderr
         model = heterolda.load(path)
         assert model.fit_record_.n_rows == 200
-        assert model.fit_record_.judgement.n_rows == 100
+        assert model.evaluation_.n_rows == 100
         transformed = model.transformation_.transform(frame[FEATURES])
         north = (frame["kind"] == "north").to_numpy()
         means, k = transformed[north].mean(axis=0), list(model.classes_).index("north")

@@ -1,7 +1,6 @@
 """Missing values on the command line: the answers are those of the estimator."""
 
 import json
-from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,8 @@ from numpy.testing import assert_allclose
 
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
-from heterolda import GaussianLinearDiscriminant
-from heterolda.estimators.held_out import held_out
+from heterolda import GaussianLinearDiscriminant, evaluate
+from heterolda.inspection.evaluation_text import as_record
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = [
@@ -66,9 +65,9 @@ def test_a_fit_by_em_says_what_it_does_and_treats_lda_alike(frame, paths):
     n_incomplete = X.isna().any(axis=1).sum()
     assert f"note: {n_incomplete} of 238 rows with missing values: EM" in result.stderr
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
-    assert "10-fold cross-validation (EM for both), 238 rows" in result.stdout
-    judgement = held_out(expected, X.to_numpy(), y)[0]
-    assert_allclose(astuple(model.fit_record_.judgement)[1:], astuple(judgement)[1:])
+    assert "5-fold cross-validation, 238 rows" in result.stdout
+    again = evaluate(expected, X.to_numpy(), y)
+    assert as_record(model.evaluation_) == as_record(again)
 
 
 def test_predictions_are_those_of_the_model(frame, paths, tmp_path):

@@ -1,4 +1,4 @@
-"""What a model knows of its rows: categories, judgement, and the bound on an error."""
+"""What a model knows of its rows: categories, and the bound on an error."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from heterolda.estimators.fit_record import (
     raw_columns,
 )
 from heterolda.inspection import FitRecord
-from heterolda.inspection import Judgement as J
 
 CITY = Category("city", "Paris", ("Lyon", "Nice"), ("Metz",), "other")
 SEX = Category("sex", "f", ("m",))
@@ -44,28 +43,15 @@ def test_categories_are_features_of_zeros_and_ones_and_back():
     assert fewer_rows_than_features(model, None)
 
 
-def test_better_is_by_two_standard_errors():
-    right, lda, ones = np.arange(400) < 300, np.arange(400) < 260, np.ones(400, bool)
-    for truth, other, better in (
-        (right, lda, "model"),
-        (lda, right, "LDA"),
-        (right, right, None),
-    ):
-        actual = J.of("5 folds", ones, truth, other)
-        assert actual.better == better
-        assert actual.difference == pytest.approx(truth.mean() - other.mean())
-    share = 40 / 400  # of the rows that only the model gets right
-    actual = J.of("5 folds", ones, right, lda)
-    assert actual.standard_error == pytest.approx(np.sqrt(share * (1 - share) / 400))
-
-
 def test_a_bounded_discriminant_is_a_discriminant_with_another_threshold(make_classes):
     X, y = make_classes(2)
     model = BoundedErrorClassifier(max_error={0: 0.2}, confidence=0.9).fit(X, y)
     model.fit_record_ = FitRecord("y", "x.csv", "2026", 120)
+    model.evaluation_ = "an evaluation"
     form = linear_form(model)
     assert linear_form(form) is form
     assert form.fit_record_ is model.fit_record_
+    assert form.evaluation_ is model.evaluation_
     assert np.array_equal(form.predict(X), model.predict(X))
     model.set_params(estimator=LogisticRegression()).fit(X, y)
     with pytest.raises(

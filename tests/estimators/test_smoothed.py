@@ -155,6 +155,59 @@ def test_of_many_rows_some_are_drawn_and_the_moments_are_those_of_all(
             some.fit(*given)
 
 
+POINTS = [
+    {"costs": {0: 4}},
+    {"class_weight": {1: 3}},
+    {"priors": [0.2, 0.8]},
+    {"criterion": "minimax"},
+    {"criterion": "neyman-pearson", "max_error": {1: 0.1}},
+]
+
+
+@pytest.mark.parametrize("point", POINTS, ids=repr)
+def test_operating_points_are_those_of_the_discriminant(rng, tmp_path, point):
+    """Of Gaussian classes with nearly the same shape; the rates are those of rows."""
+    y = np.arange(12_000) % 3 // 2
+    X = (rng.normal(size=(len(y), 3)) + 0.8) * (1 + 0.2 * y[:, None])
+    fit, new = np.s_[:6000], np.s_[6000:]
+    models = [
+        kind(**settings).fit(X[fit], y[fit])
+        for kind in (SmoothedLinearDiscriminant, GaussianLinearDiscriminant)
+        for settings in (point, {})
+    ]
+    dial, plain, gld, _ = models
+    if "class_weight" in point:
+        point = {"priors": dial.priors_}
+    moved = plain.with_operating_point(**point)
+    heterolda.save(moved, tmp_path / "m.json")
+    loaded = heterolda.load(tmp_path / "m.json")
+    assert_allclose(loaded.predict_proba(X), moved.predict_proba(X))
+    assert_array_equal(moved.predict(X), moved.predict_proba(X).argmax(axis=1))
+    assert_array_equal(moved.widths_, plain.widths_)
+    rates = [
+        [np.mean(model.predict(X[new])[y[new] == k] != k) for k in (0, 1)]
+        for model in (gld, dial, moved, loaded.with_operating_point(**point))
+    ]
+    assert_allclose(rates[1:3], [rates[0]] * 2, atol=0.06)
+    assert_allclose(dial.left_out_error_rates_[0], rates[1], atol=0.05)
+    if "criterion" in point:
+        assert_allclose(dial.predict(X), moved.predict(X))
+        assert_allclose(dial.left_out_error_rates_, moved.left_out_error_rates_)
+    assert_allclose(dial.left_out_error_rates_ @ dial.priors_, dial.left_out_error_)
+
+
+def test_minimax_of_many_classes_and_points_that_there_are_not(four):
+    X, y = four
+    model = SmoothedLinearDiscriminant(criterion="minimax").fit(X, y)
+    larger = SmoothedLinearDiscriminant().fit(X, y).left_out_error_rates_.max(axis=1)
+    assert np.all(model.left_out_error_rates_.max(axis=1) <= larger + 0.03)
+    with pytest.raises(ValueError, match=r"two classes, and there are 4: fit with"):
+        model.with_operating_point()
+    model.set_params(criterion="neyman-pearson", max_error={"a": 0.1})
+    with pytest.raises(ParameterError, match="criterion='neyman-pearson' is for two"):
+        model.fit(X, y)
+
+
 def test_costs_multiply_the_priors(rng):
     y = np.arange(3000) % 2
     X = rng.normal(size=(3000, 2)) * (1 + y[:, None]) + 2 * y[:, None]
@@ -169,7 +222,7 @@ def test_costs_multiply_the_priors(rng):
     gld = GaussianLinearDiscriminant(costs={0: 3}).fit(X, y)
     for model in models:
         assert_allclose(model.transformed_coef_, models[0].transformed_coef_)
-        assert np.mean(model.predict(X) == gld.predict(X)) > 0.98
+        assert np.mean(model.predict(X) == gld.predict(X)) > 0.95
     assert_allclose(models[0].priors_, 0.5)
 
 

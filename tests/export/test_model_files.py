@@ -27,6 +27,7 @@ from heterolda import (
     BoundedErrorClassifier,
     ClassStatistics,
     SmoothedLinearDiscriminant,
+    evaluate,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
 from heterolda import HeteroscedasticProjection as HP
@@ -36,7 +37,8 @@ from heterolda.estimators.votes import Committee
 from heterolda.export import model_file
 from heterolda.export.model_file import from_document, to_document
 from heterolda.export.schema import statistics
-from heterolda.inspection import FitRecord, Judgement
+from heterolda.inspection import FitRecord
+from heterolda.inspection.evaluation_text import as_record
 from heterolda.solvers import Fisher, FixedPoint, Global, Grid, RandomSearch
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance, or none helps.
@@ -274,14 +276,18 @@ def test_the_record_of_the_fit_is_kept_until_the_next(make_classes, path):
     X, y = make_classes(4)
     frame = pd.DataFrame(X, columns=["Länge", "city=Lyon", "city=other"])
     model = GLD().fit(frame, y)
-    judgement = Judgement("ten folds", 160.0, 0.875, 0.85, 0.0125)
     city = Category("city", "Paris", ("Lyon",), ("Metz", "Nîmes"), "other")
-    given = "kind", "größe.csv", "2026-11-30", 160.0, judgement, (city,), ("?",), 4
+    given = "kind", "größe.csv", "2026-11-30", 160.0, (city,), ("?",), 4
     model.fit_record_ = FitRecord(*given)
+    model.evaluation_ = evaluate(model, X, y, cv=3)
     loaded = copy_of(model, path)
     assert loaded.fit_record_ == model.fit_record_
+    assert as_record(loaded.evaluation_) == as_record(model.evaluation_)
+    assert loaded.evaluation_.conclusion == model.evaluation_.conclusion
     assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
-    assert not hasattr(loaded.fit(frame, y), "fit_record_")
+    loaded.fit(frame, y)
+    assert not hasattr(loaded, "fit_record_")
+    assert not hasattr(loaded, "evaluation_")
 
 
 class Derived(GLD):
@@ -483,9 +489,9 @@ def test_skops_needs_the_types_of_the_guide_and_no_others(make_classes, path):
     models = [fitted(name, make_classes) for name in (*MODELS, *OF_TWO_CLASSES)]
     X, y = make_classes(2)
     search = copy_of(LNS(LogisticRegression(), max_iter=10).fit(X, y), path)
-    judgement = Judgement("ten folds", 80.0, 0.9, 0.8, 0.01)
     city = Category("city", "Paris", ("Lyon",))
-    search.fit_record_ = FitRecord("y", "data", "2026", 80.0, judgement, (city,))
+    search.fit_record_ = FitRecord("y", "data", "2026", 80.0, (city,))
+    search.evaluation_ = evaluate(GLD(), X, y)
     needed = set()
     for model, rows in [*models, (search, X)]:
         data = skops.io.dumps(model)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -12,10 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from heterolda import compare
+from helpers.naive_lda import NaiveLDA
+from heterolda import GaussianLinearDiscriminant, compare, evaluate
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.draws import folds_of
-from heterolda.inspection import Comparison
+from heterolda.inspection.losses import conclusion
 
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 CHEAP = {"LDA": None, "naive Bayes": GaussianNB(), "logistic": LOGISTIC}
@@ -37,11 +37,12 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
     models = CHEAP | {"SVM": LinearSVC()}
     actual = compare(X, y, models=models, cv=5)
     assert_array_equal(actual.rows, np.arange(len(y)))
-    assert np.bincount(actual.folds).tolist() == [64] * 5  # stratified
+    folds = folds_of(actual.truth, 5)
+    assert np.bincount(folds).tolist() == [64] * 5  # stratified
     right = []
-    split = PredefinedSplit(actual.folds)
+    split = PredefinedSplit(folds)
     for k, given in enumerate(models.values()):
-        model = given or LinearDiscriminantAnalysis()
+        model = given or NaiveLDA()
         answers = cross_val_predict(model, X, y, cv=split)
         assert_array_equal(actual.classes[actual.predictions[k]], answers)
         right.append((answers == y).astype(float))
@@ -61,57 +62,30 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four):
     # The second bars of the picture are those of all but the best.
     segments = np.array(actual.plot().containers[1][2][0].get_segments())
     errors = np.delete(actual.difference_error, best)
-    assert_allclose(np.ptp(segments[..., 0], axis=1), 200 * errors)
+    assert_allclose(np.ptp(segments[..., 0], axis=1), 400 * errors)
 
 
-def drawn(wrong, losses, names="abc"):
-    """A comparison of models that get so many of 100 rows wrong."""
-    rows = np.arange(100)
-    truth = rows % 2
-    return Comparison(
-        names=tuple(names[: len(wrong)]),
-        classes=np.array(["no", "yes"]),
-        rows=rows,
-        folds=rows % 10,
-        truth=truth,
-        predictions=np.array([np.where(rows < n, 1 - truth, truth) for n in wrong]),
-        log_loss=np.array(losses),
-        fit_seconds=np.ones(len(wrong)),
-        failures={},
-        notes=(),
-    )
-
-
-@pytest.mark.parametrize(
-    ("wrong", "losses", "as_good", "choice"),
-    [
-        # One row is just one standard error of the difference; two are 1.4.
-        ([1, 0, 2], [0.1, 0.2, 0.0], "ab", "a"),
-        ([0, 0, 9], [0.1, 0.2, 0.0], "ab", "a"),
-        ([9, 0, 9], [0.1, 0.9, 0.0], "b", "b"),
-        # No probabilities: by log loss the others win, and without any the best.
-        ([0, 1, 9], [np.nan, 0.3, 0.1], "ab", "b"),
-        ([0, 1, 9], [np.nan, np.nan, 0.1], "ab", "a"),
-    ],
-)
-def test_of_models_as_good_as_the_best_the_lowest_log_loss_is_recommended(
-    wrong, losses, as_good, choice
-):
-    actual = drawn(wrong, losses)
-    assert actual.as_good == tuple(as_good)
-    assert actual.choice == choice
-    assert f"Use {choice}" in actual.recommendation
-    assert actual.best == "abc"[int(np.argmin(wrong))]
-    assert actual.best_by_log_loss == "abc"[int(np.nanargmin(losses))]
-    # The order of the models does not matter.
-    back = drawn(wrong[::-1], losses[::-1], "cba")
-    assert (set(back.as_good), back.choice) == (set(as_good), choice)
-
-
-def test_a_constant_answer_is_named_where_no_model_is_clearly_better():
-    said = drawn([48, 50], [0.7, 0.7]).recommendation
-    assert "no model is clearly better than always answering 'no'" in said
-    assert "always" not in drawn([9, 50], [0.7, 0.7]).recommendation
+def test_a_choice_is_one_that_an_evaluation_supports(four):
+    X, y = four
+    for groups in (None, np.arange(len(y)) // 8):
+        models = {"LDA": None, "GLD": None, "QDA": None}
+        actual = compare(X, y, models=models, groups=groups)
+        again = evaluate(GaussianLinearDiscriminant(), X, y, groups=groups)
+        assert actual.method == again.method
+        assert_allclose(actual.accuracy[:2], 1 - again.losses.error[1::-1])
+        assert_allclose(actual.log_loss[1], again.log_loss)
+        assert_allclose(
+            actual.losses.standard_error[:2, :2][::-1, ::-1],
+            again.losses.standard_error[:2, :2],
+        )
+        assert actual.conclusion.startswith(conclusion(actual.losses, actual.constant))
+        assert f"In Python, {actual.choice} is " in actual.conclusion
+        assert actual.choice in actual.as_good
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    none = compare(noise, y, models={"LDA": None, "GLD": None})
+    assert none.choice is None
+    assert none.conclusion.startswith("Use no model: ")
+    assert none.as_good == ()
 
 
 def test_weights_are_copies_whatever_the_model(four, rng):
@@ -121,16 +95,17 @@ def test_weights_are_copies_whatever_the_model(four, rng):
     models = CHEAP | {"GLD": None}
     once = compare(X, y, sample_weight=weight, models=models, cv=4)
     assert not once.failures
-    assert_array_equal(once.rows, copies)
+    assert_array_equal(once.rows, np.flatnonzero(weight))
     # They are held out together, in the fold of the row.
-    folds = folds_of(np.unique(y, return_inverse=True)[1], 4)
-    assert_array_equal(once.folds, folds[copies])
+    codes = np.unique(y, return_inverse=True)[1]
+    folds = folds_of(np.where(weight > 0, codes, -1), 4)[copies]
+    naive = np.empty_like(y[copies])
     for fold in range(4):
-        held = once.folds == fold
-        naive = LinearDiscriminantAnalysis().fit(X[copies[~held]], y[copies[~held]])
-        hits = naive.predict(X[copies[held]]) == y[copies[held]]
-        first = once.predictions[once.names.index("LDA"), held] == once.truth[held]
-        assert_array_equal(first, hits)
+        rest = copies[folds != fold]
+        lda = NaiveLDA().fit(X[rest], y[rest])
+        naive[folds == fold] = lda.predict(X[copies[folds == fold]])
+    first = once.accuracy[once.names.index("LDA")]
+    assert first == pytest.approx(np.mean(naive == y[copies]))
 
 
 def test_a_model_that_fails_is_shown_and_stops_no_other(four):
@@ -166,7 +141,7 @@ def test_classes_that_are_too_small_are_in_every_training_set(four):
     actual = compare(X, y, models=models, cv=4)
     assert actual.rows.tolist() == list(range(2, len(y)))
     assert not actual.failures
-    assert "No model was evaluated on 2 rows of the classes 'rare'" in str(actual)
+    assert "2 rows of the classes 'rare' were never held out" in str(actual)
     with pytest.raises(ParameterError, match="no class has three rows"):
         compare([[0.0], [1], [2], [3]], [0, 0, 1, 1])
 
@@ -186,7 +161,10 @@ def test_wrong_arguments(four):
     for settings, message in [
         ({"models": {"mine": None}}, "allowed only for .*mine"),
         ({"models": {"a": LogisticRegression}}, "'a' must be a classifier"),
-        ({"sample_weight": 0.5}, "sample_weight must be whole numbers"),
+        (
+            {"sample_weight": np.arange(320) + 0.5},
+            "sample_weight must be whole numbers",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             compare(*four, **settings)

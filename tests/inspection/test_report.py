@@ -1,4 +1,4 @@
-"""The report on unequal covariances, and what follows from a judgement."""
+"""The report on unequal covariances, and the rows held out for it."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,11 @@ from sklearn.datasets import load_iris
 from heterolda import (
     ClassStatistics,
     GaussianLinearDiscriminant,
+    evaluate,
     heteroscedasticity_report,
 )
-from heterolda.estimators.held_out import held_out
-from heterolda.inspection import FitRecord, Judgement
+from heterolda.inspection.evaluation_text import as_record
 from heterolda.inspection.model_facts import ModelFacts
-from heterolda.inspection.sentences import verdict_sentence
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
 pytestmark = pytest.mark.filterwarnings(
@@ -91,18 +90,20 @@ def test_equal_covariances_and_the_frame():
 
 def test_rows_are_held_out(four, rng):
     X, y = four
-    weight = np.arange(len(y)) % 3
-    report = heteroscedasticity_report(X, y, sample_weight=weight)
-    model = GaussianLinearDiscriminant().fit(X, y, weight)
-    assert report.judgement == held_out(model, X, y, weight)[0]
-    share = f"{100 * report.judgement.lda_accuracy:.2f} %. "
-    assert f"LDA on the same rows: {share}" in " ".join(report.verdict.split())
+    weight, groups = np.arange(len(y)) % 3, np.arange(len(y)) // 7
+    for settings in ({}, {"groups": groups}, {"cv": 7, "random_state": 3}):
+        report = heteroscedasticity_report(X, y, sample_weight=weight, **settings)
+        model = GaussianLinearDiscriminant()
+        again = evaluate(model, X, y, sample_weight=weight, **settings)
+        assert as_record(report.evaluation) == as_record(again)
+        share = f"{100 * (1 - again.lda_error):.2f} %."
+        words = " ".join(report.conclusion.split())
+        assert f"LDA on the same rows: {share}" in words
+        name = "GaussianLinearDiscriminant"
+        assert again.conclusion.replace("this model", name) in words
     # Rows too few to hold out leave the figures of the model, without a warning.
-    X = rng.normal(size=(9, 2))
-    report = heteroscedasticity_report(X, np.array([*"aaaaaaaab"]))
-    assert report.judgement is None
-    few = heteroscedasticity_report(X, np.array([*"aaaabbbba"]))
-    assert few.judgement.method == "9-fold cross-validation"
+    few = heteroscedasticity_report(rng.normal(size=(3, 1)), [0, 0, 1])
+    assert few.evaluation is None
 
 
 def test_singular_covariances_are_named(rng):
@@ -122,35 +123,6 @@ def test_singular_covariances_are_named(rng):
     assert "singular" not in words_of(report)
     apart = ClassStatistics.from_data([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1])
     assert_allclose(heteroscedasticity_report(apart).best_error, 0)
-
-
-def test_two_standard_errors_decide_and_a_rule_no_better_than_one_answer_is_named():
-    y = np.repeat(["ill", "well"], [30, 70])
-    X = np.random.default_rng(0).normal(size=(100, 2))
-    stats = ClassStatistics.from_data(X, y)
-    neither = "Neither is better than always answering 'well' (70.00 %)."
-    for n, accuracy, lda_accuracy, said in [
-        (100, 0.95, 0.90, "Use this model: it is better than LDA by 5.0 points"),
-        (100, 0.90, 0.95, "Use LDA (there): it is better than this model by 5.0"),
-        (100, 0.92, 0.95, "difference: LDA is ahead by 3.0 points, with"),
-        (100, 0.95, 0.92, "difference: this model is ahead by 3.0 points, with"),
-        (100, 0.69, 0.69, neither),
-        (100, 0.71, 0.71, "Either will do"),
-        (50, 0.70, 0.70, "Either will do"),
-    ]:
-        judgement = Judgement("x", n, accuracy, lda_accuracy, 0.02)
-        assert said in verdict_sentence(judgement, stats, lda="LDA (there)")
-    assert neither in " ".join(heteroscedasticity_report(X, y).verdict.split())
-
-
-def test_models_with_another_aim_are_not_judged_by_accuracy(four):
-    judgement = Judgement("x", 320, 0.97, 0.91, 0.01)
-    record = FitRecord("y", "d.csv", "2026-11-30", 320, judgement)
-    for settings in ({}, {"criterion": "minimax"}, {"costs": {"east": {"west": 5}}}):
-        model = GaussianLinearDiscriminant(**settings).fit(*four)
-        model.fit_record_ = record
-        said = ModelFacts(model).accuracy_lines()[-1]
-        assert said.startswith("Use this model") == (not settings)
 
 
 def test_the_errors_of_lda_are_those_of_the_model_whatever_rows_chose(rng):

@@ -16,8 +16,8 @@ ROWS = {"X": X, "y": Y}
 WRONG = [object(), -7, "nonsense", [object()], float("nan")]
 # Records that the library makes; users read their attributes.
 RECORDS = {
-    *("BoxTest", "CHeader", "Category", "Comparison", "ErrorBound", "FitRecord"),
-    *("HeteroscedasticityReport", "Judgement", "OperatingPoint", "Results"),
+    *("BoxTest", "CHeader", "Category", "Comparison", "ErrorBound", "Evaluation"),
+    *("FitRecord", "HeteroscedasticityReport", "OperatingPoint", "Results"),
     *("Explanation", "Frequencies", "Monitoring"),
     *heterolda.exceptions.__all__,
 }
@@ -49,6 +49,7 @@ def public():
     one = {"model": model, "path": "model.json"}
     needed = {
         "compare": ROWS,
+        "evaluate": {"model": GLD(), **ROWS},
         "heteroscedasticity_report": ROWS,
         "save": one,
         "to_c": one,

@@ -25,6 +25,7 @@ def evaluate(
         ),
     ] = None,
     sample_weight: opt.SampleWeight = None,
+    groups: opt.Groups = None,
     missing: Annotated[
         Literal["error", "drop", "em"] | None,
         opt.read(
@@ -45,18 +46,16 @@ def evaluate(
     - `heterolda evaluate iris.json test.csv --missing drop --na '?,-999'`
     - `heterolda evaluate iris.json 'test/*.parquet' --target class --json`
 
-    Shows accuracy, balanced accuracy (the mean over classes), log loss, calibration
-    and which classes are confused. Use rows that the model was not fitted to. Files are
-    read once, in pieces.
+    Shows error, log loss, recall and precision of each class, which classes are
+    confused, and how probabilities are calibrated, with intervals. Use rows that the
+    model was not fitted to. Files are read once, in pieces.
     """
     check_files({}, model, data=data)
     text = reading.format
-    import numpy as np
-
     import heterolda.cli.models as models
+    from heterolda.cli.testing import evaluate_table
     from heterolda.cli.traps import evaluation_traps
-    from heterolda.data.reading import Pass
-    from heterolda.inspection.scoring import Scores, describe_scores
+    from heterolda.inspection.evaluation_text import as_record, evaluation_lines
 
     fitted, name = models.load_classifier(model, proba=True), name_of(data)
     record = getattr(fitted, "fit_record_", None)
@@ -73,24 +72,15 @@ def evaluate(
         target=target,
         sample_weight=sample_weight,
         missing=policy,
+        held_by=groups,
     )
-    classes = fitted.classes_
-    scores, n_incomplete = Scores(classes), 0
-    sums = np.zeros((len(classes), fitted.n_features_in_))
     with StatusLine() as status:
-        batches = Pass(table, status.doing("predicting"), classes=classes)
-        for rows in batches:
-            n_incomplete += int(np.isnan(rows.X).any(axis=1).sum())
-            scores.add(rows.codes, fitted.predict_proba(rows.X), rows.weights)
-            for k in np.unique(rows.codes):
-                mask = rows.codes == k
-                sums[k] += rows.frequencies[mask] @ rows.X[mask]
-    if not scores.weight:
-        raise ValueError("the data have no rows")
-    note(*batches.unseen_notes(), *models.missing_notes(n_incomplete))
-    note(*evaluation_traps(fitted, scores, sums))
+        result, batches, sums = evaluate_table(
+            fitted, table, status.doing("predicting")
+        )
+    note(*batches.unseen_notes(), *models.missing_notes(batches.n_incomplete))
+    note(*evaluation_traps(fitted, result, sums))
     if as_json:
-        print(json.dumps(scores.record(), indent=1, allow_nan=False))
+        print(json.dumps(as_record(result), indent=1, allow_nan=False))
     else:
-        bounds = getattr(fitted, "bounds_", [])
-        print_result(describe_scores(scores, name, bounds))
+        print_result(evaluation_lines(result, name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heterolda.cli.messages import StatusLine
-from heterolda.cli.options import Rows
+from heterolda.cli.options import Rows, Testing
 from heterolda.data.files import STANDARD_STREAM, paths_of
 from heterolda.exceptions import ParameterError
 
@@ -58,7 +58,12 @@ def need_matplotlib() -> None:
 
 @contextmanager
 def training_table(
-    rows: Rows, missing: str, text: Any, *, takes_missing: bool = False
+    rows: Rows,
+    missing: str,
+    text: Any,
+    testing: Testing | None = None,
+    *,
+    takes_missing: bool = False,
 ) -> Iterator[Any]:
     """Yield the table that a model is fitted to."""
     from heterolda.data.category_counts import with_categories
@@ -70,6 +75,8 @@ def training_table(
             "names all features, so --exclude would have no effect: use only one of "
             "them",
         )
+    if testing is not None:
+        check_testing(testing)
     with _paths(rows.data) as (paths, name):
         table = Table(
             source=paths,
@@ -79,6 +86,8 @@ def training_table(
             exclude=rows.exclude or (),
             sample_weight=rows.sample_weight,
             missing=missing,
+            held_by=None if testing is None else testing.groups or testing.time,
+            in_time=bool(testing and testing.time),
             format=text,
             takes_missing=takes_missing,
         )
@@ -87,6 +96,16 @@ def training_table(
                 counting = status.doing("counting categories")
                 table = with_categories(table, rows.categorical, counting)
         yield table
+
+
+def check_testing(testing: Testing) -> None:
+    """Reject combinations in which an option would silently be ignored."""
+    for option, others in {"test": ("cv", "time"), "time": ("groups",)}.items():
+        for other in others:
+            if getattr(testing, option) and getattr(testing, other):
+                raise ParameterError(
+                    other, f"cannot be combined with --{option}: leave one of them out"
+                )
 
 
 @contextmanager

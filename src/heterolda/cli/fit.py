@@ -63,16 +63,6 @@ class Settings:
             "the rows of that class aside and keeps all rows in memory.",
         ),
     ] = None
-    cv: Annotated[
-        int | None,
-        opt.evaluation(
-            "NUMBER",
-            "Number of folds for the accuracy on held-out rows. By default 10 if "
-            "refitting is quick.",
-            min=2,
-            max=1000,
-        ),
-    ] = None
     no_accuracy: Annotated[
         bool,
         opt.evaluation(
@@ -130,15 +120,14 @@ class Settings:
 # Options that cannot be combined.
 _EXCLUDED = {
     "method smoothed": [
-        *("voting", "solver", "multiclass", "criterion"),
-        *("max_error", "confidence", "missing='em'"),
+        *("voting", "solver", "multiclass", "confidence", "missing='em'"),
     ],
     "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),
         "missing='em'",
     ],
-    "confidence": ["costs", "criterion", "cv"],
-    "no_accuracy": ["cv"],
+    "confidence": ["costs", "criterion"],
+    "no_accuracy": ["cv", "groups", "time", "test"],
 }
 
 
@@ -148,6 +137,7 @@ def fit(
     missing: opt.MissingOrEM = "error",
     reading: opt.Reading,
     settings: Settings,
+    testing: opt.Testing,
 ) -> None:
     """Fit a linear discriminant to a table and show how good it is.
 
@@ -160,27 +150,33 @@ def fit(
     held-out rows, and that of plain LDA on the same rows. Files are read in pieces, so
     they may be larger than memory.
     """
-    _check_combinations(settings, missing)
-    check_files({"out": settings.out}, data=rows.data)
+    _check_combinations(settings, testing, missing)
+    test = () if testing.test is None else (testing.test,)
+    check_files({"out": settings.out}, *test, data=rows.data)
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
     takes_missing = settings.method == "gaussian"
     model = estimator_of(settings, missing)
-    n_folds = 0 if settings.no_accuracy else settings.cv
     with training_table(
-        rows, missing, reading.format, takes_missing=takes_missing
+        rows, missing, reading.format, testing, takes_missing=takes_missing
     ) as table:
         fit_and_report(
-            model, table, name_of(rows.data), settings.out, n_folds, settings.seed
+            model,
+            table,
+            name_of(rows.data),
+            settings.out,
+            None if settings.no_accuracy else testing,
+            settings.seed,
         )
 
 
-def _check_combinations(settings: Settings, missing: str) -> None:
+def _check_combinations(settings: Settings, testing: opt.Testing, missing: str) -> None:
     """Reject combinations in which an option would silently be ignored."""
     given = {
         field.name
-        for field in fields(settings)
-        if getattr(settings, field.name) != field.default
+        for options in (settings, testing)
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
     }
     given |= {f"missing={missing!r}", f"method {settings.method}"}
     for option, others in _EXCLUDED.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,26 +12,31 @@ import numpy as np
 
 from heterolda.cli.messages import StatusLine, note, print_result
 from heterolda.cli.models import labeled
-from heterolda.cli.traps import training_traps
+from heterolda.cli.options import Testing
+from heterolda.cli.testing import evaluate_table, split_arguments, test_table
+from heterolda.cli.traps import group_advice, training_traps
 from heterolda.data.gathering import columns_in_errors, draw_rows, gather, read_all
 from heterolda.data.reading import open_files
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.fit_record import FitRecord, Judgement
-from heterolda.estimators.held_out import (
-    FOLDS,
-    NoAccuracyError,
-    held_out,
-    held_out_parts,
-)
+from heterolda.estimators.fit_record import FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import SmallClassWarning
 from heterolda.export import save
 from heterolda.foundations.wording import count
+from heterolda.inspection.evaluation import (
+    Evaluation,
+    evaluation_of,
+    held_rows,
+    held_sample,
+)
+from heterolda.inspection.held_out import RefitError
 from heterolda.inspection.model_facts import ModelFacts, discriminant_of
 from heterolda.inspection.model_text import describe_fit
+from heterolda.inspection.splits import FOLDS, Splits, TooFewRowsError
+from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import RowSample, as_frequencies
 
@@ -43,8 +47,14 @@ MAX_NUMBERS = 2_000_000
 def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator; labels in its parameters are still text."""
     is_bounded = settings.confidence is not None
-    names = "priors", "class_weight", "shrinkage", "costs"
-    shared = {name: getattr(settings, name) for name in names}
+    shared = {
+        "priors": settings.priors,
+        "class_weight": settings.class_weight,
+        "shrinkage": settings.shrinkage,
+        "criterion": settings.criterion,
+        "costs": settings.costs,
+        "max_error": None if is_bounded else settings.max_error,
+    }
     model: Any
     if settings.method == "smoothed":
         model = SmoothedLinearDiscriminant(**shared)  # type: ignore[no-untyped-call]
@@ -55,8 +65,6 @@ def estimator_of(settings: Any, missing: str) -> Any:
             missing="em" if missing == "em" else "error",
             multiclass=settings.multiclass,
             voting=settings.voting,
-            criterion=settings.criterion,
-            max_error=None if is_bounded else settings.max_error,
             random_state=settings.seed,
         )
     model._validate_params()
@@ -74,18 +82,23 @@ def estimator_of(settings: Any, missing: str) -> Any:
 
 
 def fit_and_report(
-    model: Any, table: Table, name: str, out: Path | None, cv: int | None, seed: int
+    model: Any,
+    table: Table,
+    name: str,
+    out: Path | None,
+    testing: Testing | None,
+    seed: int,
 ) -> None:
-    """Fit a model, evaluate it with `cv` folds, perhaps save it, and describe it."""
+    """Fit a model, evaluate it unless `testing` is None, save it, and describe it."""
     is_discriminant = isinstance(model, GaussianLinearDiscriminant)
-    judgement, no_accuracy = None, []
+    evaluation, no_accuracy = None, []
     with StatusLine() as status:
         # The result has a note on this.
         warnings.filterwarnings("ignore", ".*samples per feature", SmallClassWarning)
         if isinstance(model, SmoothedLinearDiscriminant):
             fitted = _fit_drawn(model, table, status, seed)
         elif is_discriminant and model.shrinkage != "cv":
-            fitted = _fit_batches(model, table, status, cv, seed)
+            fitted = _fit_batches(model, table, status, testing, seed)
         else:
             fitted = _fit_rows(model, table, status)
         if fitted.n_incomplete:
@@ -94,11 +107,12 @@ def fit_and_report(
                 f"{rows_text} with missing values: EM uses the observed values, which "
                 "is valid if the others are missing at random given these"
             )
-        if cv != 0 and not hasattr(fitted.model, "bounds_"):
+        if testing is not None:
+            note(*group_advice(table))
             try:
-                judgement = _compare_with_lda(fitted, table, cv, status)
-            except NoAccuracyError as error:
-                if cv is not None:
+                evaluation = _evaluated(fitted, table, testing, seed, status)
+            except (RefitError, TooFewRowsError) as error:
+                if testing.cv is not None or testing.groups or testing.time:
                     raise
                 no_accuracy = [
                     f"Held-out accuracy is unknown: {error}. Evaluate the model on "
@@ -112,11 +126,12 @@ def fit_and_report(
         data=Path(name).name,
         date=datetime.now(UTC).date().isoformat(),
         n_rows=fitted.weight,
-        judgement=judgement,
         categories=table.categories,
         marks=tuple(dict.fromkeys(table.format.na)),
         n_columns=n_columns,
     )
+    if evaluation is not None:
+        model.evaluation_ = evaluation
     facts = ModelFacts(linear_form(model))
     # With fewer rows than features these options give a different LDA.
     lda = " (--method gaussian --solver fisher --shrinkage 1)"
@@ -139,7 +154,7 @@ class _Fitted:
     n_incomplete: int
     weight: float  # of the rows of the fit
     rows: Rows | None = None  # all rows or, if there are very many, some of them
-    folds: Sequence[Any] = ()  # statistics of the folds
+    folds: Any = None  # statistics of the folds, if there are more rows
     sample: RowSample | None = None
 
 
@@ -186,10 +201,10 @@ def _fit_rows(model: Any, table: Table, status: StatusLine) -> _Fitted:
 
 
 def _fit_batches(
-    model: Any, table: Table, status: StatusLine, cv: int | None, seed: int
+    model: Any, table: Table, status: StatusLine, testing: Testing | None, seed: int
 ) -> _Fitted:
     """Fit a model to statistics of all rows, gathered for each fold."""
-    n_folds = FOLDS if cv is None else cv
+    n_folds = 0 if testing is None or testing.test else testing.cv or FOLDS
     show = status.doing("reading the data")
     gathered = gather(table, show, n_folds=n_folds, random_state=seed)
     stats, sample = as_frequencies(gathered.statistics, gathered.sample)
@@ -202,28 +217,35 @@ def _fit_batches(
     numbers = gathered.reading.n_rows, gathered.n_incomplete, weight
     if gathered.n_incomplete:  # EM's moments are not sums, and the sample is filled in
         return _Fitted(model, *numbers)
-    if is_whole:
-        return _Fitted(model, *numbers, rows)
+    if is_whole or table.in_time or not gathered.folds:
+        return _Fitted(model, *numbers, checked.as_rows(stats.classes))
     factor = weight / gathered.statistics.weights.sum()
-    folds = [part.scaled(factor) for part in gathered.folds]
+    folds = {k: part.scaled(factor) for k, part in gathered.folds.items()}
     return _Fitted(model, *numbers, folds=folds, sample=sample)
 
 
-def _compare_with_lda(
-    fitted: _Fitted, table: Table, n_folds: int | None, status: StatusLine
-) -> Judgement:
-    """Compare a fit with LDA by cross-validation, by default only if that is quick."""
-    model, rows = fitted.model, fitted.rows
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from refits without some rows
-        if n_folds is None:
-            is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
-            if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
-                raise NoAccuracyError("refitting to this many rows takes too long")
-        if fitted.sample is not None:
-            return held_out_parts(model, list(fitted.folds), fitted.sample)
-        if rows is None:
-            rows = read_all(table)[0]
-        weights = check_frequencies(rows.weights, len(rows.codes))
-        show = status.doing("cross-validating")
-        return held_out(model, rows.X, rows.labels, weights, n_folds or FOLDS, show)[0]
+def _evaluated(
+    fitted: _Fitted, table: Table, testing: Testing, seed: int, status: StatusLine
+) -> Evaluation:
+    """Evaluate a fit on held-out rows, by default only if that is quick."""
+    model, rows, sample = fitted.model, fitted.rows, fitted.sample
+    show = status.doing("evaluating")
+    if testing.test is not None:
+        statistics = None if rows is None else ClassStatistics.from_rows(rows)
+        others = test_table(table, testing.test)
+        method = f"rows of {testing.test}"
+        return evaluate_table(linear_form(model), others, show, statistics, method)[0]
+    if testing.cv is None:
+        is_slow = fitted.n_incomplete or isinstance(model, LocalNeighborhoodSearch)
+        if is_slow and fitted.n_rows * model.n_features_in_ > MAX_NUMBERS:
+            raise RefitError("fitting again to this many rows takes too long")
+    if sample is not None:
+        words = f"{len(fitted.folds)}-fold cross-validation"
+        words += " of whole groups" if table.held_by else ""
+        words += ", a random sample"
+        held = held_sample(fitted.folds, sample, Splits(words, sample.folds))
+    else:
+        rows = read_all(table)[0] if rows is None else rows
+        rows, how = split_arguments(rows, table, testing, seed)
+        held = held_rows(rows.X, rows.labels, rows.weights, **how)
+    return evaluation_of(model, held, show)

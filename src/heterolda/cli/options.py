@@ -265,6 +265,44 @@ class Rows:
     sample_weight: SampleWeight = None
 
 
+Groups = Annotated[
+    str | None,
+    evaluation(
+        "COLUMN",
+        "Column of groups, such as patients or machines, if new rows will come from "
+        "new ones: whole groups are held out. It is not a feature.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Testing:
+    """How rows are held out."""
+
+    cv: Annotated[
+        int | None,
+        evaluation(
+            "NUMBER",
+            "Number of folds. By default 5; fit skips slow models of many rows.",
+            min=2,
+            max=1000,
+        ),
+    ] = None
+    groups: Groups = None
+    time: Annotated[
+        str | None,
+        evaluation(
+            "COLUMN",
+            "Column of times, numbers or dates such as 2026-11-30, if new rows will be "
+            "later: rows are tested by fits to earlier ones. It is not a feature.",
+        ),
+    ] = None
+    test: Annotated[
+        str | None,
+        evaluation("FILE", "Rows to test on instead, which are never used in the fit."),
+    ] = None
+
+
 MissingOrEM = Annotated[
     Literal["error", "drop", "em"],
     read(

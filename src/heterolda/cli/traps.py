@@ -7,15 +7,20 @@ Notes name them, since they may be intended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heterolda.cli.messages import options_text
+from heterolda.data.decoding import NotNumbersError, parsed_numbers
 from heterolda.data.labels import text_of
-from heterolda.data.reading import Pass
+from heterolda.data.not_numeric import TEXT, is_any
+from heterolda.data.reading import Pass, open_files
+from heterolda.data.table import Table
 from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.wording import named, percent
 from heterolda.statistics.rows import Rows
@@ -27,6 +32,9 @@ _MIN_SHARE, _MIN_COUNT = 0.01, 6  # of rows with a number that may be a placehol
 _MIN_DISTINCT = 10  # other values of the column
 _MAX_NUMBERS = 20  # that can be classes if some are rare
 _SHOWN = 3  # columns in a note
+# Rows of a text column that are examined, and its least values and rows of each.
+_MAX_GROUP_ROWS, _MIN_GROUPS, _MIN_PER_GROUP = 20_000, 5, 2
+_MIN_ALIKE = 0.1  # share of the variance within classes that is between groups
 _TOLERANCE = 1e-9  # for sums of the same rows in another order, relative
 
 
@@ -134,24 +142,98 @@ def placeholder_note(table: Any, X: Array, features: Sequence[str]) -> str | Non
     )
 
 
-def evaluation_traps(model: Any, scores: Any, sums: Array) -> list[str]:
-    """Return notes on an evaluation, given the sums of the features by class."""
-    notes = []
-    stats = getattr(model, "statistics_", None)
-    weights = scores.confusion.sum(axis=1)
-    if stats is not None and np.allclose(weights, stats.weights):
-        totals = stats.weights[:, None] * stats.means
-        size = np.abs(totals) + np.sqrt(stats.weights[:, None] * stats.squares)
-        if np.all(np.abs(sums - totals) <= _TOLERANCE * size):
-            notes.append(
-                "the model was fitted to these rows, so it is more accurate on them "
-                "than on new ones; inspect shows its held-out accuracy"
-            )
-    share = float(weights.max() / weights.sum())
-    if scores.accuracy <= share:
-        label = scores.classes.tolist()[int(weights.argmax())]
-        notes.append(
-            f"the model is no better than always answering {label!r}, which is right "
-            f"in {percent(share)} of these rows"
+def evaluation_traps(model: Any, result: Any, sums: Array) -> list[str]:
+    """Return a note if a model was fitted to the evaluated rows, by class sums."""
+    stats, weights = getattr(model, "statistics_", None), result.confusion.sum(axis=1)
+    if stats is None or not np.allclose(weights, stats.weights):
+        return []
+    totals = stats.weights[:, None] * stats.means
+    size = np.abs(totals) + np.sqrt(stats.weights[:, None] * stats.squares)
+    if np.any(np.abs(sums - totals) > _TOLERANCE * size):
+        return []
+    return [
+        "the model was fitted to these rows, so it is more accurate on them than on "
+        "new ones; inspect shows its held-out accuracy"
+    ]
+
+
+def group_advice(table: Table) -> list[str]:
+    """Return advice to hold out whole groups if rows of a text column are alike."""
+    if table.held_by is not None:
+        return []
+    shares = {
+        name: alike(X, codes, groups)
+        for name, X, codes, groups in _unused_columns(table)
+    }
+    best = max(shares, key=shares.__getitem__, default="")
+    if not best or shares[best] < _MIN_ALIKE:
+        return []
+    return [
+        f"rows of one {best!r} are alike ({percent(shares[best])} of the variance "
+        f"within classes is between its values); if new rows come from new ones, add "
+        f"{options_text({'groups': best})}"
+    ]
+
+
+def alike(X: Array, codes: Index, groups: Index) -> float:
+    r"""Return the share of the variance within classes that groups explain.
+
+    It is the intraclass correlation, averaged over features, by the moments of a
+    one-way analysis of variance: with n rows in g groups, mean squares A between and B
+    within groups, and :math:`m = (n - \sum_j n_j^2 / n) / (g - 1)`,
+
+    .. math:: \frac{A - B}{A + (m - 1) B}.
+
+    Rows are taken from the mean of their class first; groups need not nest in classes.
+    """
+    sizes = np.bincount(groups)
+    n, g = len(groups), len(sizes)
+    if g < _MIN_GROUPS or n < _MIN_PER_GROUP * g:
+        return 0.0
+    means = [np.bincount(codes, x) / np.maximum(np.bincount(codes), 1) for x in X.T]
+    rest = X - np.transpose(means)[codes]
+    sums = np.array([np.bincount(groups, x) for x in rest.T])
+    between = (sums**2 / sizes).sum(axis=1)
+    within = np.maximum((rest**2).sum(axis=0) - between, 0) / (n - g)
+    m = (n - (sizes**2).sum() / n) / (g - 1)
+    between = between / (g - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = (between - within) / (between + (m - 1) * within)
+    return float(np.nan_to_num(shares).mean())
+
+
+def _unused_columns(table: Table) -> Iterator[tuple[str, Array, Index, Index]]:
+    """Yield unused columns of text that repeat, with the first rows of a table."""
+    import pyarrow.compute as pc
+
+    reading = Pass(replace(table, keep=True))
+    parts: list[tuple[Any, Rows]] = []
+    with suppress(ValueError):  # reading says so
+        file = next(open_files(reading.table))
+        for batch in reading.of_file(file):
+            parts.append(batch)
+            if reading.n_rows >= _MAX_GROUP_ROWS:
+                break
+    if not parts:
+        return
+    X = np.concatenate([rows.X for _, rows in parts])
+    codes = np.concatenate([rows.codes for _, rows in parts])
+    complete = np.isfinite(X).all(axis=1)
+    used = {*table.read(file.columns)}
+    for name in file.schema.names:
+        column = [records.column(name) for records, _ in parts]
+        if name in used or not is_any(column[0].type, *TEXT):
+            continue
+        with suppress(NotNumbersError):
+            parsed_numbers(column[0], file.format)
+            continue  # numbers
+        values = [
+            value for part in column for value in pc.cast(part, "string").to_pylist()
+        ]
+        groups = np.unique([value or "" for value in values], return_inverse=True)[1]
+        yield (
+            name,
+            X[complete],
+            codes[complete],
+            np.unique(groups[complete], return_inverse=True)[1],
         )
-    return notes

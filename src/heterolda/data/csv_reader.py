@@ -221,7 +221,7 @@ def _read(
     text, read = layout.format, table.read(columns)
     types = dict.fromkeys(layout.names, pa.string())
     if typed:
-        numbers = {*read} - {*table.categorical, table.target}
+        numbers = {*read} - {*table.categorical, table.target, table.held_by}
         types |= dict.fromkeys(numbers, pa.float64())
     return arrow_csv.read_csv(
         pa.BufferReader(piece),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -141,6 +143,42 @@ def level_of(value: Any) -> str:
     text = text_of(value).strip()
     text = text.lower() if text.lower() in ("true", "false") else text
     return re.sub(r"^(0|-?[1-9]\d*)\.0*$", r"\1", text)
+
+
+def groups_of(batch: Any, name: str, file: File) -> Index:
+    """Return hashes of the values of a column, equal for equal text; 0 if missing."""
+    codes, values = _coded(batch, name, file, "group", "decimal", "temporal")
+    digests = (blake2b(text_of(v).encode(), digest_size=8).digest() for v in values)
+    hashes = np.array([int.from_bytes(d, "big") >> 1 for d in digests] + [0], np.int64)
+    return hashes[codes]
+
+
+def times_of(batch: Any, name: str, file: File) -> Array:
+    """Return times as numbers; NaN if missing. Text may be numbers or ISO dates."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    column = batch.column(name)
+    try:
+        if types.is_temporal(column.type):
+            column = pc.cast(column, pa.timestamp("us"))
+        elif not types.is_string(column.type):
+            return _as_numpy(column, file.format)
+        else:
+            with suppress(NotNumbersError):
+                return _as_numpy(parsed_numbers(column, file.format), file.format)
+            cells = pc.utf8_trim_whitespace(column)
+            missing = pa.array(file.format.missing_words)
+            cells = pc.if_else(pc.is_in(cells, missing), None, cells)
+            column = pc.cast(cells, pa.timestamp("us"))
+        numbers = pc.cast(pc.cast(column, pa.int64()), pa.float64())
+        return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+    except (pa.ArrowException, NotNumbersError) as error:
+        raise ValueError(
+            f"{file.name}: the column of times {name!r} is neither numbers nor dates "
+            "such as 2026-11-30 or 2026-11-30 08:15:00: convert it"
+        ) from error
 
 
 def labels_of(batch: Any, file: File, n_before: int) -> tuple[Index, list[Any]]:

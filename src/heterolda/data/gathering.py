@@ -46,7 +46,7 @@ class Gathered:
     """The result of a pass over a table."""
 
     statistics: ClassStatistics  # of all rows
-    folds: list[ClassStatistics]  # of each fold, if requested
+    folds: dict[int, ClassStatistics]  # of each fold with rows, if requested
     sample: Any  # a RowSample, if requested
     n_incomplete: int  # rows with missing values
     reading: Pass
@@ -76,10 +76,16 @@ def gather(
             n_folds = min(n_folds, max(2, _FOLD_NUMBERS // len(names) ** 2))
             parts = [None] * (1 + n_folds)
             draws = RowDraws(random_state, max(1, n_folds))
-        folds = draws.folds(rows.drawn_codes)
+        if rows.held_by is None or table.in_time:
+            folds = draws.folds(rows.drawn_codes)
+        else:  # whole groups
+            folds = rows.held_by % max(1, n_folds)
         if sampled:
             keys = draws.keys(rows.drawn_codes)
-            part = RowSample.from_arrays(rows.X, rows.codes, rows.weights, keys, folds)
+            held_by = rows.held_by
+            part = RowSample.from_arrays(
+                rows.X, rows.codes, rows.weights, keys, folds, held_by=held_by
+            )
             sample = part if sample is None else sample + part
         if table.missing == "em" and has_missing_values(rows.X):
             mask = np.isnan(rows.X).any(axis=1)
@@ -114,7 +120,11 @@ def gather(
     if sample is not None:
         X = filled_rows(sample.X, stats) if incomplete.n_rows else sample.X
         sample = replace(sample, X=X, y=labels[sample.y])
-    named = [_with_labels(part, labels) for part in fold_parts if part is not None]
+    named = {
+        k: _with_labels(part, labels)
+        for k, part in enumerate(fold_parts)
+        if part is not None
+    }
     return Gathered(stats, named, sample, incomplete.n_rows, reading)
 
 
@@ -144,13 +154,15 @@ def read_all(table: Table, progress: Progress = silent) -> tuple[Rows, Pass]:
         parts.append(rows)
         _check_classes(reading)
     _check_rows(reading)
-    labels, weights = reading.labels.classes, None
+    labels, weights, held_by = reading.labels.classes, None, None
     if parts[0].weights is not None:
         weights = np.concatenate([rows.frequencies for rows in parts])
+    if parts[0].held_by is not None:
+        held_by = np.concatenate([rows.held_by for rows in parts])
     order = np.argsort(labels)
     codes = np.argsort(order)[np.concatenate([rows.codes for rows in parts])]
     X = np.concatenate([rows.X for rows in parts])
-    return Rows(X, codes, weights, labels[order]), reading
+    return Rows(X, codes, weights, labels[order], held_by), reading
 
 
 @dataclass(frozen=True)
@@ -187,7 +199,8 @@ def draw_rows(
     for rows in reading:
         _check_classes(reading)
         part = rows.X, rows.codes, rows.weights, draws.keys(rows.drawn_codes)
-        parts.append(RowSample.from_arrays(*part, n_together=n))
+        held_by = rows.held_by
+        parts.append(RowSample.from_arrays(*part, n_together=n, held_by=held_by))
         if sum(len(part.y) for part in parts) > 2 * n:
             parts = [reduce(add, parts)]
     _check_rows(reading)

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from heterolda.data.arrow import open_parquet, open_streams
 from heterolda.data.csv_reader import open_standard_input, open_text_file
-from heterolda.data.decoding import features_of, labels_of, weights_of
+from heterolda.data.decoding import (
+    features_of,
+    groups_of,
+    labels_of,
+    times_of,
+    weights_of,
+)
 from heterolda.data.excel import open_excel
 from heterolda.data.files import EXCEL, PARQUET, STANDARD_STREAM, paths_of
 from heterolda.data.labels import ClassFinder, LabelNumbers
@@ -89,6 +95,7 @@ class Pass:
     ) -> None:
         self.table, self._progress, self.powers = table, progress, powers
         self.n_rows = self.n_dropped = 0  # used, and left out for missing values
+        self.n_incomplete = 0
         self.file: Any = None  # being read
         self.first: Array = np.empty((0, 0))
         # By column: rows with levels that were not in the fit.
@@ -135,8 +142,13 @@ class Pass:
         if table.sample_weight is not None:
             weights = weights_of(records, table.sample_weight, file)
             absent.append(np.isnan(weights))
+        held_by: Any = None
+        if table.held_by is not None:
+            decode = times_of if table.in_time else groups_of
+            held_by = decode(records, table.held_by, file)
+            absent.append(np.isnan(held_by) if table.in_time else held_by == 0)
         used = _usable(file, X, absent, n_before)
-        rows = Rows(X, codes, weights, np.empty(0))
+        rows = Rows(X, codes, weights, np.empty(0), held_by)
         rows = rows if used is None else rows.take(used)
         try:
             weights = check_sample_weight(rows.weights, len(rows.codes))
@@ -147,7 +159,8 @@ class Pass:
         if table.target is not None:
             codes = self.labels.of(codes, labels, file)
         X = rows.X if self.powers is None else self.powers.apply(rows.X)
-        return used, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
+        classes = np.arange(max(1, len(self.labels)))
+        return used, Rows(X, codes, weights, classes, rows.held_by)
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:

@@ -44,6 +44,9 @@ class Table:
     exclude: Iterable[str] = ()
     sample_weight: str | None = None
     missing: str = "error"
+    # The column by which rows are held out, if any, and whether it has times.
+    held_by: str | None = None
+    in_time: bool = False
     categories: tuple[Category, ...] = ()
     format: Format = field(default_factory=Format)
     name: str | None = None  # replaces the path in messages
@@ -77,8 +80,8 @@ class Table:
             )
 
     def read(self, columns: Iterable[str]) -> list[str]:
-        """Return feature columns, followed by those of labels and weights."""
-        others = self.target, self.sample_weight
+        """Return feature columns, followed by those of labels, weights and groups."""
+        others = self.target, self.sample_weight, self.held_by
         return [*columns, *(name for name in others if name is not None)]
 
     @property
@@ -133,6 +136,8 @@ class Table:
                 text += "; name the label column with target=..."
             elif self.sample_weight in absent:
                 text += "; name the column of weights with sample_weight=..."
+            elif self.held_by in absent:
+                text += "; name the column of groups or times"
             raise AbsentColumnsError(text)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")

@@ -27,23 +27,23 @@ _MAX_VALUES = 4_000_000
 
 def solve_again(fitted, parameters):
     """Return a copy of a fitted model with other parameters, without rows."""
-    model = _again(fitted, parameters, fitted.statistics_.copy())
+    copy, model = _again(fitted, parameters, fitted.statistics_.copy())
     by_model = model.settings.choose_on == "model" or not model.follows_optimum
     if by_model or fitted._position.curve is None:
         choice = chosen(model, None)
     else:
         choice = on_curve(model, fitted._position.curve)
     warn_of_trivial_rules(model, choice.rules)
-    return model.settings._write(model, choice, fitted._far_rows)
+    return copy._write(model, choice, fitted._far_rows)
 
 
 def _again(fitted, parameters, stats):
-    """Return the Gaussian classes of a fitted model, with other parameters."""
+    """Return a copy of a model with other parameters, and its Gaussian classes."""
     fixed = {"shrinkage": fitted._settings["shrinkage"]} | parameters
     copy = clone(fitted).set_params(**fixed)
     copy._validate_params()
     span = in_span(stats, copy.shrinkage)[1]
-    return Gaussians.of(copy, stats, fitted.shrinkage_, span)
+    return copy, Gaussians.of(copy._gaussian(), stats, fitted.shrinkage_, span)
 
 
 def fitted_with(fitted):
@@ -57,11 +57,12 @@ def fitted_with(fitted):
 
 def restricted_to(fitted, mask):
     """Return the model for a mask of features, which may all be False."""
-    model = _again(fitted, fitted_with(fitted), _restricted(fitted.statistics_, mask))
+    part = _restricted(fitted.statistics_, mask)
+    copy, model = _again(fitted, fitted_with(fitted), part)
     moved = fitted.chosen_on_rows_ & (fitted.statistics_.factors is None)
     priors = effective_priors(fitted._committee.planes)
     choice = model_at(model, fitted._position.weights, priors, moved)
-    return model.settings._write(model, choice)
+    return copy._write(model, choice)
 
 
 def _restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:

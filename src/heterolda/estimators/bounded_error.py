@@ -593,7 +593,7 @@ def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
 def linear_form(model: Any) -> Any:
     """Return the discriminant inside a bounded classifier, at its threshold.
 
-    It has `bound_` and the model's record. Other models are returned unchanged. Raise
+    It has `bounds_` and the model's record. Other models are returned unchanged. Raise
     TypeError for another classifier inside.
     """
     if not isinstance(model, BoundedErrorClassifier):
@@ -608,7 +608,7 @@ def linear_form(model: Any) -> Any:
         )
     form = copy(model._moved)
     form.thresholds_ = model.thresholds_ - model.threshold_
-    for name in ("feature_names_in_", "fit_record_"):
+    for name in ("feature_names_in_", "fit_record_", "evaluation_"):
         if hasattr(model, name):
             setattr(form, name, getattr(model, name))
     return form

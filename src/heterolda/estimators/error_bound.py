@@ -32,7 +32,7 @@ class ErrorBound:
 
     See Also
     --------
-    BoundedErrorClassifier : Stores its bound in `bound_`.
+    BoundedErrorClassifier : Stores its bounds in `bounds_`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Record of a fit: its data, and the accuracy of the model."""
+"""Record of the data of a fit."""
 
 from __future__ import annotations
 
@@ -7,111 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from json import dumps
 from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike
-
-# A paired difference counts as real if it exceeds this many standard errors.
-STANDARD_ERRORS = 2.0
-
-
-@dataclass(frozen=True)
-class Judgement:
-    r"""Accuracy of a model and of LDA on the same held-out rows.
-
-    With weights :math:`v_i` that sum to n, let :math:`d_i` be 1 where only the model is
-    right, -1 where only LDA is right, and 0 otherwise. The difference of the accuracies
-    is the mean :math:`\bar d`, with the standard error
-    :math:`\sqrt{\sum_i v_i (d_i - \bar d)^2} / n`.
-
-    Parameters
-    ----------
-    method : str
-        How the rows were held out, such as "10-fold cross-validation".
-    n_rows : float
-        Total weight of the rows.
-    accuracy : float
-        Accuracy of the model on these rows.
-    lda_accuracy : float
-        Accuracy of linear discriminant analysis on these rows.
-    standard_error : float
-        Standard error of the difference.
-
-    See Also
-    --------
-    FitRecord : The record of a fit, which may hold this comparison.
-
-    Examples
-    --------
-    >>> from heterolda.inspection import Judgement
-    >>> truth = [0, 0, 0, 1, 1, 1, 1, 1]
-    >>> ours, lda = [0, 0, 0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 0]
-    >>> judgement = Judgement.of("5-fold cross-validation", truth, ours, lda)
-    >>> judgement.difference, judgement.better
-    (0.5, 'model')
-    """
-
-    method: str
-    n_rows: float
-    accuracy: float
-    lda_accuracy: float
-    standard_error: float
-
-    @classmethod
-    def of(
-        cls,
-        method: str,
-        truth: ArrayLike,
-        predictions: ArrayLike,
-        lda_predictions: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Judgement:
-        """Compare both predictions with the true labels.
-
-        Parameters
-        ----------
-        method : str
-            As for the class.
-        truth, predictions, lda_predictions : array-like of shape (n_samples,)
-            True labels, and those that the model and LDA predict.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Frequencies.
-
-        Returns
-        -------
-        Judgement
-            The comparison.
-        """
-        labels = np.asarray(truth)
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        right = np.asarray(predictions) == labels
-        lda_right = np.asarray(lda_predictions) == labels
-        n = np.sum(weight)
-        accuracy, lda_accuracy, one_right = (
-            np.sum(weight, where=rows) / n
-            for rows in (right, lda_right, right != lda_right)
-        )
-        # The mean of d^2 minus the squared mean of d.
-        variance = max(one_right - (accuracy - lda_accuracy) ** 2, 0.0)
-        return cls(
-            method=method,
-            n_rows=float(n),
-            accuracy=float(accuracy),
-            lda_accuracy=float(lda_accuracy),
-            standard_error=float(np.sqrt(variance / n)),
-        )
-
-    @property
-    def difference(self) -> float:
-        """Return the accuracy of the model minus that of LDA."""
-        return self.accuracy - self.lda_accuracy
-
-    @property
-    def better(self) -> str | None:
-        """Return "model" or "LDA" if it is better by two standard errors, or None."""
-        if abs(self.difference) <= STANDARD_ERRORS * self.standard_error:
-            return None
-        return "model" if self.difference > 0 else "LDA"
 
 
 @dataclass(frozen=True)
@@ -186,7 +81,7 @@ class Category:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """Record of the data a model was fitted to, and of its accuracy.
+    """Record of the data a model was fitted to.
 
     The command ``heterolda fit`` stores it in the model's attribute ``fit_record_`` and
     in the model file. In Python you may set that attribute yourself; fitting again
@@ -202,8 +97,6 @@ class FitRecord:
         Date of the fit in UTC, such as "2026-11-30".
     n_rows : float
         Number of rows, or their total weight.
-    judgement : Judgement or None, default=None
-        Accuracy of the model and of LDA on held-out rows, if known.
     categories : tuple of heterolda.data.Category, default=()
         Categorical columns, which the model sees as features of zeros and ones.
     marks : tuple of str, default=()
@@ -217,7 +110,7 @@ class FitRecord:
 
     Examples
     --------
-    >>> from heterolda.inspection import FitRecord, Judgement
+    >>> from heterolda.inspection import FitRecord
     >>> FitRecord("species", "iris.csv", "2026-11-30", 150).target
     'species'
     """
@@ -226,7 +119,6 @@ class FitRecord:
     data: str
     date: str
     n_rows: float
-    judgement: Judgement | None = None
     categories: tuple[Category, ...] = ()
     marks: tuple[str, ...] = ()
     n_columns: int | None = None

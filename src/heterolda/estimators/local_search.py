@@ -196,7 +196,8 @@ class LocalNeighborhoodSearch(MetaEstimatorMixin, InUse, LinearClassifier):
         )
         is_weighted = rows.weights is not None or costs is not None
         dtype = np.float64 if is_weighted else np.int64
-        vars(self).pop("fit_record_", None)  # of an earlier fit
+        for name in ("fit_record_", "evaluation_"):  # of an earlier fit
+            vars(self).pop(name, None)
         self.classes_ = rows.classes
         self.estimator_ = start
         self.pairs_ = pairs

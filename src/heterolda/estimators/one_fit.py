@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.chosen import Chosen, RowsCurve, parallels
 from heterolda.estimators.gathering import Powers, Transformed
 from heterolda.estimators.gaussians import Gaussians, gaussians
 from heterolda.estimators.in_use import distances_of
-from heterolda.estimators.odds import fitted_log_odds, odds_of
+from heterolda.estimators.odds import fitted_log_odds
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.draws import sample_of
-from heterolda.kernels.coupling import Curve
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import (
     MANY_ROWS,
@@ -25,7 +25,6 @@ from heterolda.search.smoothed import (
     ridge_weights_of,
     widths_of,
 )
-from heterolda.solvers.rules import Rules
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.typicality import FarRows, far_rows
@@ -119,13 +118,14 @@ class OneFit:
             self._fits[pair] = self._fit(pair)
         return sum(fit.log_likelihood for fit in self._fits.values())
 
-    def solve(self) -> tuple[Rules, Array, Curve]:
-        """Return the rules for transformed features, left-out errors, and log-odds.
+    def solve(self, *, along: bool) -> Chosen:
+        """Return the rules for transformed features, with their log-odds.
 
-        Left-out errors are shares of left-out rows on the wrong side of each rule.
-        Log-odds are fitted to smoothed scores of left-out rows.
+        Error rates are shares of left-out rows on the wrong side of each rule. Log-odds
+        are fitted to their smoothed scores. With `along`, also return curves of rules
+        in the same directions.
         """
-        records = []
+        records, curves = [], []
 
         def smoothed_scores() -> Iterator[tuple[Array, Mask, Array, Array]]:
             """Yield scores pair by pair, so that one pair has its rows in memory."""
@@ -133,24 +133,34 @@ class OneFit:
                 if pair % _SHOWN == 0:
                     self.show(f"fitting pair {pair + 1} of {self.n_pairs}")
                 fit = self._fits.pop(pair, None) or self._fit(pair)
-                wrong = fit.shares @ ((fit.scores > 0) != fit.second)
-                records.append((fit.plane, fit.error, fit.n_iter, wrong))
+                wrong = (fit.scores > 0) != fit.second
+                parts = ~fit.second, fit.second
+                rates = [np.average(wrong[k], weights=fit.weight[k]) for k in parts]
+                records.append((fit.plane, fit.error, fit.n_iter, rates))
+                if along:
+                    n_first = int(np.count_nonzero(parts[0]))
+                    curves.append(parallels(fit.plane, fit.scores, n_first, fit.weight))
                 nodes = _smoothed(fit, self.widths[pair])
                 second, weight = np.tile(fit.second, 3), np.outer(_SHARES, fit.weight)
                 yield nodes.ravel(), second, weight.ravel(), fit.factors
 
         curve = fitted_log_odds(smoothed_scores())
-        planes, error, n_iter, left_out = map(np.array, zip(*records, strict=True))
+        planes, error, n_iter, rates = map(np.array, zip(*records, strict=True))
         coef, intercept = planes[:, :-1].copy(), planes[:, -1].copy()
         # Of pairs that no feature separates, the log-odds are those of the priors.
         first, second = np.log(self.model.moments.pair_priors).T
         intercept = np.where(coef.any(axis=1), intercept, second - first)
         rules = scored_rules(self.classes.rows, coef, intercept, error, n_iter)
-        curve = odds_of(rules, curve)
         gap = np.where(self.widths == 1, self.classes.optimum.gap, np.nan)
+        rest = rates, np.ones((len(gap), 2)), np.zeros(len(gap)), curve
+        on_rows = np.ones(len(gap), bool)
+        choice = Chosen(replace(rules, gap=gap), on_rows, *rest)
+        if not along:
+            return choice
+        rows_curve = RowsCurve.concatenate(curves)
         if self.span is not None:
-            coef, intercept = self.span.rules(coef, intercept)
-        return replace(rules, coef=coef, intercept=intercept, gap=gap), left_out, curve
+            rows_curve = rows_curve.converted(self.span.rules)
+        return replace(choice, curve=rows_curve)
 
 
 def _smoothed(fit: PairFit, h: float) -> Array:

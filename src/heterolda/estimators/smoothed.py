@@ -13,23 +13,26 @@ from heterolda.estimators.base import (
     LinearClassifier,
     put_on,
 )
+from heterolda.estimators.chosen import on_curve
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import (
     drawn_to_transform,
     forget_fit,
-    keep_statistics,
     rows_to_transform,
 )
+from heterolda.estimators.gaussians import Gaussians, check_parameters
 from heterolda.estimators.in_use import InUse
 from heterolda.estimators.one_fit import OneFit, powers_of
+from heterolda.estimators.operating_point import OperatingPoint
 from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
 from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread, stages
+from heterolda.foundations.wording import CRITERIA
 
 
-class SmoothedLinearDiscriminant(InUse, LinearClassifier):
+class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     r"""Linear discriminant that minimizes a smoothed error, for non-normal data.
 
     For a width :math:`h \in (0, 1]`, each row :math:`x_j` of class k becomes a Gaussian
@@ -60,9 +63,16 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
         Class priors; relative frequencies if None.
     class_weight : dict, "balanced" or None, default=None
         Factors of the priors, as in :class:`GaussianLinearDiscriminant`.
+    criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
+        What each pair's rule minimizes, as in :class:`GaussianLinearDiscriminant`. The
+        last two keep the direction, and move the threshold to the best point by the
+        error rates of left-out rows.
     costs : array-like of shape (n_classes, n_classes), dict or None, default=None
         Costs of wrong predictions, as in :class:`GaussianLinearDiscriminant`: within
         each pair, they multiply the priors.
+    max_error : dict or None, default=None
+        For "neyman-pearson": ``{label: q}``, the largest allowed error rate of one
+        class on left-out rows.
     verbose : int, default=0
         1 prints a line for each stage of the fit.
 
@@ -78,9 +88,12 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
         Weight of the ridge logistic regression in the rule of each pair, 0 to 0.5.
     smoothed_error_ : ndarray of shape (n_pairs,)
         Smoothed error of the rule of each pair, at its width: an error of the model.
+        At width 1, with another criterion than "bayes" and `with_operating_point`.
+    left_out_error_rates_ : ndarray of shape (n_pairs, 2)
+        Share of the rows of each class on the wrong side of the rule of the pair, each
+        scored by an approximation of the rule without it.
     left_out_error_ : ndarray of shape (n_pairs,)
-        Share of rows on the wrong side of the rule of their pair, each scored by an
-        approximation of the rule without it. With many rows per feature, it is the
+        Their mean, with the priors. With many rows per feature, it is the
         training error, of a sample if there are very many. On five public sets of two
         classes with few rows per feature it was 8.6 % where new rows had 9.1 %, on
         twelve with many 14.0 % where they had 15.4 %. An honest estimate is
@@ -186,7 +199,9 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
         "shrinkage": SHRINKAGE,
         "priors": PRIORS,
         "class_weight": CLASS_WEIGHT,
+        "criterion": [StrOptions(set(CRITERIA))],
         "costs": ["array-like", dict, None],
+        "max_error": [dict, None],
         "verbose": ["verbose"],
     }
 
@@ -198,7 +213,9 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
         shrinkage="auto",
         priors=None,
         class_weight=None,
+        criterion="bayes",
         costs=None,
+        max_error=None,
         verbose=0,
     ):
         self.width = width
@@ -206,7 +223,9 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
         self.shrinkage = shrinkage
         self.priors = priors
         self.class_weight = class_weight
+        self.criterion = criterion
         self.costs = costs
+        self.max_error = max_error
         self.verbose = verbose
 
     def __sklearn_tags__(self):
@@ -248,9 +267,9 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
 
     def _fit(self, rows, transformed):
         """Fit to rows, and to a function that transforms them and returns moments."""
-        names = "priors", "class_weight", "shrinkage", "costs"
-        settings = {name: getattr(self, name) for name in names}
-        gaussian = GaussianLinearDiscriminant(**settings)
+        gaussian = self._gaussian()
+        check_parameters(gaussian, rows.classes)
+        gaussian.set_params(criterion="bayes", max_error=None)
         width = None if self.width == "auto" else self.width
         show = print if self.verbose else stages()
         with one_blas_thread():
@@ -262,27 +281,58 @@ class SmoothedLinearDiscriminant(InUse, LinearClassifier):
             if width is None and powers is not None and fit.has_few_rows:
                 other = OneFit.of(transformed, gaussian, width, None, show)
                 fit = max(fit, other, key=lambda fit: fit.evidence)
-            self._keep(fit)
-        return self
-
-    def _keep(self, fit):
-        """Write the fitted attributes."""
-        rules, self.left_out_error_, log_odds = fit.solve()
-        keep_statistics(self, fit.model.features)
-        self.priors_ = fit.model.priors
-        self.pairs_ = fit.model.pairs
-        self.transformed_coef_ = rules.coef
-        self.transformed_intercept_ = rules.intercept
-        self.transformation_ = transformer_of(fit.powers, self)
+            is_bayes = self.criterion == "bayes"
+            choice = fit.solve(along=len(rows.classes) == 2 or not is_bayes)
+        model = fit.model
+        if not is_bayes:  # the threshold moves, the direction stays
+            moments = model.features, model.chosen, model.span
+            model = Gaussians.of(self._gaussian(), *moments)
+            choice = on_curve(model, choice.curve)
         self.widths_ = fit.widths
         self.ridge_weights_ = fit.ridge_weights
+        self._write(model, choice, fit.far_rows)
+        self.transformation_ = transformer_of(fit.powers, self)
+        return self
+
+    def _gaussian(self):
+        """Return the discriminant with these parameters."""
+        names = {
+            "priors",
+            "class_weight",
+            "shrinkage",
+            "criterion",
+            "costs",
+            "max_error",
+        }
+        settings = {name: getattr(self, name) for name in names}
+        return GaussianLinearDiscriminant(**settings)
+
+    def _decide_by(self, rules, error_rates, expected_cost, log_odds):
+        """Write the attributes of the rules, and the committee that predicts."""
+        self.transformed_coef_ = rules.coef
+        self.transformed_intercept_ = rules.intercept
         self.smoothed_error_ = rules.error
         self.gap_ = rules.gap
         self.n_iter_ = rules.n_iter
-        self.shrinkage_ = fit.model.chosen
-        self._settings = {"shrinkage": self.shrinkage}
-        self._far_rows = fit.far_rows
         self._committee = committee_of(rules, self.pairs_, "probability", log_odds)
+
+    def with_operating_point(self, *args, **settings):
+        """Return a fitted copy of two classes with another threshold.
+
+        It takes the parameters of
+        :meth:`GaussianLinearDiscriminant.with_operating_point`. The rule keeps its
+        direction. Its threshold is the best one by the error rates of left-out rows.
+        """
+        self._check_ready()
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "with_operating_point moves the threshold of two classes, and there "
+                f"are {len(self.classes_)}: fit with other costs or priors"
+            )
+        moved = super().with_operating_point(*args, **settings)
+        for name in "transformation_", "widths_", "ridge_weights_", "n_iter_":
+            setattr(moved, name, getattr(self, name))
+        return moved
 
     @property
     def coef_(self):

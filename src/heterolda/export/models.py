@@ -19,7 +19,7 @@ from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_fo
 from heterolda.estimators.chosen import Position
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import Category, FitRecord, Judgement
+from heterolda.estimators.fit_record import Category, FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.power_transformer import transformer_of
@@ -33,6 +33,7 @@ from heterolda.export.curves import (
     log_odds,
     rows_curve,
 )
+from heterolda.export.evaluations import evaluation
 from heterolda.export.parameters import parameters, unfitted
 from heterolda.export.schema import (
     TINY,
@@ -61,6 +62,11 @@ CLASSIFIERS = (
     SmoothedLinearDiscriminant,
     LocalNeighborhoodSearch,
 )
+
+
+def _fitted_with(cls: Any) -> Kind:
+    """Return the kind of the parameters that set_params does not change in a model."""
+    return parameters(cls, *cls._fitted_with)
 
 
 def _model_of(*classes: type) -> Kind:
@@ -96,19 +102,11 @@ _CATEGORY = {
     "merged": _TEXTS,
     "other": optional(text),
 }
-_JUDGEMENT = {
-    "method": text,
-    "n_rows": number(0),
-    "accuracy": number(0, 1),
-    "lda_accuracy": number(0, 1),
-    "standard_error": number(0),
-}
 _FIT_RECORD = {
     "target": text,
     "data": text,
     "date": text,
     "n_rows": number(0),
-    "judgement": optional(record(_JUDGEMENT, Judgement)),
     "categories": list_of(record(_CATEGORY, Category), make=tuple),
     "marks": _TEXTS,
     "n_columns": optional(count()),
@@ -141,7 +139,10 @@ _BOUND = {
     "n_rows": count(),
     "rank": count(),
 }
-_RECORD = {"fit_record_": optional(record(_FIT_RECORD, FitRecord))}
+_RECORD = {
+    "fit_record_": optional(record(_FIT_RECORD, FitRecord)),
+    "evaluation_": optional(evaluation),
+}
 _DATA = {
     "classes_": labels,
     "n_features_in_": count("features"),
@@ -157,7 +158,16 @@ _CLASSIFIER = {
 }
 _PRIORS = array("classes", low=TINY, high=1)
 _LEFT_OUT = array("rules", low=0, high=1, missing=True)
-_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
+_CURVES = {
+    "left_out_error_": _LEFT_OUT,
+    "left_out_error_rates_": array("rules", 2, low=0, high=1, missing=True),
+    "weights": arc_weights,
+    # Of two classes whose rows chose, if there are class statistics.
+    "rows_curve": optional(rows_curve),
+    "far_rows": far_rows,
+    "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
+    "statistics_": optional(statistics),
+}
 _START = _model_of(GaussianLinearDiscriminant)
 _STEP = {"name": text, "model": _model_of(HeteroscedasticProjection, *CLASSIFIERS)}
 TABLE: dict[type, dict[str, Kind]] = {
@@ -168,27 +178,18 @@ TABLE: dict[type, dict[str, Kind]] = {
         "error_rates_": array("rules", 2, low=0, high=1),
         "expected_cost_": array("rules", low=0),
         "chosen_on_rows_": array("rules", dtype=bool),
-        "left_out_error_": _LEFT_OUT,
-        "left_out_error_rates_": array("rules", 2, low=0, high=1, missing=True),
-        "weights": arc_weights,
-        # Of two classes whose rows chose, if there are class statistics.
-        "rows_curve": optional(rows_curve),
-        "far_rows": far_rows,
-        "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
-        "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
-        "statistics_": optional(statistics),
+        "fitted_with": _fitted_with(GaussianLinearDiscriminant),
+        **_CURVES,
     },
     SmoothedLinearDiscriminant: {
         "parameters": parameters(SmoothedLinearDiscriminant),
         **_CLASSIFIER,
         "transformation_": optional(record(_POWERS, PowerTransformation)),
         "priors_": _PRIORS,
-        "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
-        "far_rows": far_rows,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
-        "left_out_error_": _LEFT_OUT,
-        "statistics_": optional(statistics),
+        "fitted_with": _fitted_with(SmoothedLinearDiscriminant),
+        **_CURVES,
     },
     LocalNeighborhoodSearch: {
         "parameters": parameters(LocalNeighborhoodSearch),
@@ -224,7 +225,13 @@ TABLE: dict[type, dict[str, Kind]] = {
     Pipeline: {"steps": list_of(record(_STEP), "steps")},
 }
 # Attributes that may be absent; their value in a file is then null.
-_OPTIONAL = {"fit_record_", "feature_names_in_", "statistics_", "estimator_"}
+_OPTIONAL = {
+    "fit_record_",
+    "evaluation_",
+    "feature_names_in_",
+    "statistics_",
+    "estimator_",
+}
 # Parts that are written with the class statistics only.
 _OF_STATISTICS = {"statistics_", "rows_curve", "far_rows"}
 # Attributes that are arrays of `Rules`.
@@ -333,12 +340,12 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
         )
     if "fitted_with" in values:
         unfitted(type(model), values["fitted_with"])
-        vars(model).update(_settings=values["fitted_with"], _by_pattern={})
+        model._settings = values["fitted_with"]
+        if "chosen_on_rows_" in values:
+            model._by_pattern = {}
         model._position = Position(values["weights"], values["rows_curve"])
     if "far_rows" in values:
         model._far_rows = values["far_rows"]
-    if "widths_" in values:
-        model._settings = {"shrinkage": model.shrinkage}
     model.pairs_ = pairs
     model._committee = committee_of(rules, pairs, voting, votes["log_odds"])
     for key, name in _OF_RULES[type(model)].items():

@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 
 
 def seed_of(random_state: Any) -> int:
     """Return a seed: an integer itself, or one drawn as scikit-learn does."""
+    try:
+        rng = check_random_state(random_state)
+    except ValueError as error:
+        raise ParameterError("random_state", f"is no seed: {error}") from error
     if isinstance(random_state, int | np.integer):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(rng.randint(2**31 - 1))
 
 
 class RowDraws:
@@ -66,6 +71,36 @@ class RowDraws:
 def folds_of(codes: Index, n_folds: int, random_state: Any = 0) -> Index:
     """Return the fold of each row; each class is spread evenly over the folds."""
     return RowDraws(random_state, n_folds).folds(codes)
+
+
+def group_folds_of(
+    codes: Index, groups: Index, n_folds: int, random_state: Any = 0
+) -> Index:
+    """Return the fold of each row, with whole groups in a fold and classes balanced.
+
+    This is the rule of scikit-learn's `StratifiedGroupKFold`: groups whose rows are
+    most unevenly spread over the classes come first, in random order if they tie, each
+    to the fold after which the shares of the classes vary least between folds.
+    """
+    n_groups, n_classes = int(groups.max()) + 1, int(codes.max()) + 1
+    counts = np.bincount(groups * n_classes + codes, minlength=n_groups * n_classes)
+    counts = counts.reshape(n_groups, n_classes)
+    order = np.random.default_rng(seed_of(random_state)).permutation(n_groups)
+    order = order[np.argsort(-counts[order].std(axis=1), kind="stable")]
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
+    totals, sizes = np.zeros((n_folds, n_classes)), np.zeros(n_folds)
+    fold_of = np.empty(n_groups, np.intp)
+    for g in order:
+        # Variances between folds, if the group goes to one of them.
+        squares = (totals**2).sum(axis=0) + shares[g] * (2 * totals + shares[g])
+        means = (totals.sum(axis=0) + shares[g]) / n_folds
+        spread = np.sqrt(np.maximum(squares / n_folds - means**2, 0)).mean(axis=1)
+        tied = np.flatnonzero(spread <= spread.min() * (1 + 1e-9) + 1e-12)
+        k = tied[sizes[tied].argmin()]
+        fold_of[g] = k
+        totals[k] += shares[g]
+        sizes[k] += counts[g].sum()
+    return fold_of[groups]
 
 
 def sample_of(codes: Index, max_rows: Any, random_state: Any = 0) -> Index:

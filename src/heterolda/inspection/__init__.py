@@ -4,11 +4,12 @@ from heterolda.foundations import lazy_names
 
 _MODULES = {
     "heterolda.estimators.error_bound": ["ErrorBound"],
-    "heterolda.estimators.fit_record": ["FitRecord", "Judgement"],
+    "heterolda.estimators.fit_record": ["FitRecord"],
     "heterolda.estimators.reasons": ["Explanation"],
     "heterolda.export": ["CHeader"],
     "heterolda.inspection.box": ["BoxTest"],
     "heterolda.inspection.comparison": ["Comparison", "compare"],
+    "heterolda.inspection.evaluation": ["Evaluation", "evaluate"],
     "heterolda.inspection.displays.boundary": ["BoundaryDisplay"],
     "heterolda.inspection.displays.class_map": ["ClassMapDisplay"],
     "heterolda.inspection.displays.error_curve": ["ErrorCurveDisplay"],

@@ -22,13 +22,13 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import amount, count, named, names_text, percent
+from heterolda.inspection.evaluation import Evaluation
+from heterolda.inspection.evaluation_text import accuracy_lines
 from heterolda.inspection.sentences import (
     FEW_ROWS,
-    accuracy_sentence,
     chosen_note,
     few_rows_note,
     span,
-    verdict_sentence,
 )
 
 
@@ -60,6 +60,7 @@ class ModelFacts:
         self.coef, self.intercept, self.powers = model._rules
         self.bounds: list[ErrorBound] = getattr(model, "bounds_", [])
         self.record: FitRecord | None = getattr(model, "fit_record_", None)
+        self.evaluation: Evaluation | None = getattr(model, "evaluation_", None)
         # With few rows, errors under the model mean nothing and are not shown.
         self.has_few_rows = fewer_rows_than_features(model, self.statistics)
         both = self.settings.get("costs"), getattr(model, "costs", None)
@@ -199,18 +200,10 @@ class ModelFacts:
             f"its expected error rate is {percent(bound.expected_error)}."
             for bound in self.bounds
         ]
-        judgement = None if self.record is None else self.record.judgement
-        if judgement is None:
+        result = self.evaluation
+        if result is None:
             return lines
-        lines.append(accuracy_sentence(judgement))
-        criterion = self.settings.get("criterion", "bayes")
-        if self.bounds or self.has_costs or criterion != "bayes":
-            lines.append(
-                "LDA aims at the fewest errors and this model does not, so these "
-                "figures do not tell you which of the two to use."
-            )
-            return lines
-        return [*lines, verdict_sentence(judgement, self.statistics, lda=lda)]
+        return [*lines, *accuracy_lines(result, "this model", lda), *result.notes]
 
     def notes(self) -> list[str]:
         """Return caveats about the figures of the model."""

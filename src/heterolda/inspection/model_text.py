@@ -25,6 +25,7 @@ from heterolda.inspection.displays.boundary import BoundaryDisplay
 from heterolda.inspection.displays.error_curve import ErrorCurveDisplay
 from heterolda.inspection.displays.frontier_curve import FrontierDisplay
 from heterolda.inspection.displays.projection import ProjectionDisplay
+from heterolda.inspection.evaluation_text import HELD_OUT, class_cells
 from heterolda.inspection.model_facts import ModelFacts
 from heterolda.inspection.projection_text import map_figure
 from heterolda.inspection.sentences import IF_NORMAL
@@ -121,22 +122,29 @@ def _blocks(
     for k in pairs:
         yield from _rule(facts, k)
         # Trade-off and pictures exist only for pairs of classes.
-        has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
-        if on_page and has_model and not facts.has_few_rows:
+        has_model = None not in (facts.discriminant, facts.statistics)
+        has_model &= OTHERS not in facts.pairs[k] and not facts.has_few_rows
+        if on_page and has_model:
             yield _tradeoff(facts, k)
             yield from _pictures(facts, k)
 
 
 def _classes(facts: ModelFacts) -> Table:
-    """Return a table of the classes with their rows and priors."""
+    """Return a table of the classes: rows, priors, recall and precision."""
     columns = {"class": facts.classes}
     if facts.statistics is not None:
         columns["rows"] = [amount(w) for w in facts.statistics.weights.tolist()]
     priors = getattr(facts.discriminant or facts.model, "priors_", None)
     if priors is not None:
         columns["prior"] = [percent(p) for p in priors.tolist()]
+    title = ""
+    if facts.evaluation is not None:
+        known = dict(class_cells(facts.evaluation))
+        title = HELD_OUT
+        for k, name in enumerate(("recall", "precision")):
+            columns[name] = [known.get(label, "--")[k] for label in facts.classes]
     rows = list(zip(*columns.values(), strict=True))
-    return Table(list(columns), rows, max_rows=_MAX_CLASSES)
+    return Table(list(columns), rows, title, max_rows=_MAX_CLASSES)
 
 
 def _map(facts: ModelFacts) -> Iterator[Block]:
@@ -147,7 +155,7 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
     if k * (k - 1) / 2 * d**3 > _MAX_WORK:
         return
     kind: Any = HeteroscedasticProjection
-    projection = kind(2, priors=facts.discriminant.priors_)
+    projection = kind(2, priors=(facts.discriminant or facts.model).priors_)
     try:
         projection.fit_statistics(facts.statistics)
     except ValueError:  # there are no two components

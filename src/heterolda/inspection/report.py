@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.fit_record import Judgement
-from heterolda.estimators.held_out import NoAccuracyError, held_out
 from heterolda.foundations.arrays import (
     Amount,
     Array,
@@ -23,24 +22,19 @@ from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.validation import (
     check_priors,
     check_several_classes,
-    label_array,
     missing_values_as,
-    validate_more_rows,
 )
 from heterolda.foundations.wording import named, points
 from heterolda.inspection.blocks import Block, Paragraph, Shown, Table, to_text
 from heterolda.inspection.box import BoxTest, box_test, log_determinants
-from heterolda.inspection.sentences import (
-    IF_NORMAL,
-    accuracy_sentence,
-    chosen_note,
-    few_rows_note,
-    verdict_sentence,
-)
+from heterolda.inspection.evaluation import Evaluation, evaluation_of, held_rows
+from heterolda.inspection.evaluation_text import accuracy_lines
+from heterolda.inspection.held_out import RefitError
+from heterolda.inspection.sentences import IF_NORMAL, chosen_note, few_rows_note
+from heterolda.inspection.splits import FOLDS, TooFewRowsError
 from heterolda.solvers import Fisher, Global, all_pairs, solve
 from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.statistics.class_statistics import ClassStatistics
-from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import in_span
 
@@ -77,9 +71,9 @@ class HeteroscedasticityReport(Shown):
         The same error of the best linear rule.
     singular : ndarray of bool of shape (n_classes,)
         Classes with singular covariances, for which there is no test.
-    judgement : Judgement or None
-        Held-out accuracy of :class:`GaussianLinearDiscriminant` and of linear
-        discriminant analysis. None if only statistics were given.
+    evaluation : Evaluation or None
+        Figures of :class:`GaussianLinearDiscriminant` and of linear discriminant
+        analysis on held-out rows. None if only statistics were given.
     chosen_on_rows : ndarray of bool of shape (n_pairs,)
         Pairs for which left-out rows chose another rule than `best_error` refers to.
 
@@ -99,7 +93,7 @@ class HeteroscedasticityReport(Shown):
     lda_error: Array
     best_error: Array
     singular: NDArray[np.bool_]
-    judgement: Judgement | None
+    evaluation: Evaluation | None
     chosen_on_rows: NDArray[np.bool_]
 
     @property
@@ -134,13 +128,13 @@ class HeteroscedasticityReport(Shown):
         )
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """Return the gain over linear discriminant analysis as text.
 
         It is measured on held-out rows if there are rows, otherwise computed from the
         model.
         """
-        return to_text([Paragraph(self._verdict_lines())])
+        return to_text([Paragraph(self._first_lines())])
 
     def _blocks(self) -> list[Block]:
         stats = self.statistics
@@ -148,7 +142,7 @@ class HeteroscedasticityReport(Shown):
         notes = chosen_note(stats.classes[self.pairs[self.chosen_on_rows]].tolist())
         return [
             Paragraph([question]),
-            Paragraph(self._verdict_lines()),
+            Paragraph(self._first_lines()),
             Paragraph(self._test_lines()),
             self._table(),
             *(Paragraph([text]) for text in [*notes, *few_rows_note(stats), _CAVEAT]),
@@ -186,12 +180,11 @@ class HeteroscedasticityReport(Shown):
             )
         return lines
 
-    def _verdict_lines(self) -> list[str]:
-        """Return the verdict from held-out rows, or from the model."""
-        if self.judgement is not None:
-            model = GaussianLinearDiscriminant.__name__
-            decision = verdict_sentence(self.judgement, self.statistics, model)
-            return [accuracy_sentence(self.judgement), decision]
+    def _first_lines(self) -> list[str]:
+        """Return what held-out rows say, or the model."""
+        if self.evaluation is not None:
+            name = GaussianLinearDiscriminant.__name__
+            return accuracy_lines(self.evaluation, name, "LDA")
         k = int(self.excess.argmax())
         first, second = self.statistics.classes[self.pairs[k]].tolist()
         gain = points(max(float(self.excess[k]), 0.0))
@@ -208,8 +201,11 @@ def heteroscedasticity_report(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     priors: Priors = None,
     shrinkage: Amount = "auto",
+    cv: Any = FOLDS,
+    random_state: Any = 0,
 ) -> HeteroscedasticityReport:
     """Report whether unequal covariances matter for these data.
 
@@ -224,17 +220,23 @@ def heteroscedasticity_report(
         Labels of the rows; None for statistics.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Frequencies of the rows.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Groups of rows that are more alike, as in :func:`evaluate`.
     priors : array-like of shape (n_classes,), dict, "equal" or None, default=None
         Class priors, as of :class:`GaussianLinearDiscriminant`.
     shrinkage : float in [0, 1], two of them, "auto", "cv" or None, default="auto"
         As of :class:`GaussianLinearDiscriminant`; Box's M does not use it.
+    cv : int, splitter or iterable, default=5
+        How rows are held out, as in :func:`evaluate`.
+    random_state : int, RandomState instance or None, default=0
+        Seed of random folds.
 
     Returns
     -------
     HeteroscedasticityReport
-        ``print`` shows a table of the pairs, largest gain first, and a verdict, from
-        held-out errors if rows were given. A note names the classes with fewer than 5
-        rows per feature, where errors of the model are too low.
+        ``print`` shows a table of the pairs, largest gain first, and a conclusion,
+        from held-out errors if rows were given. A note names the classes with fewer
+        than 5 rows per feature, where errors of the model are too low.
 
     Examples
     --------
@@ -244,10 +246,11 @@ def heteroscedasticity_report(
     >>> report = heteroscedasticity_report(X, y)
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
-    >>> print(report.verdict)
-    Held-out accuracy (10-fold cross-validation, 150 rows): 96.67 %; LDA on the same
-    rows: 98.00 %. There is no clear difference: LDA is ahead by 1.3 points, with a
-    standard error of 0.94 points. Either will do; LDA is simpler.
+    >>> print(report.conclusion)
+    Held-out accuracy (5-fold cross-validation, 150 rows): 97.33 % (95 % interval 93.3
+    to 99.0 %); LDA on the same rows: 98.00 %.
+    Use LDA, the simplest: there is no clear difference (LDA is ahead by 0.67 points,
+    with a standard error of 1.2 points).
 
     Statistics alone give the figures of the model:
 
@@ -255,13 +258,21 @@ def heteroscedasticity_report(
     >>> report.excess.max().round(5)
     np.float64(0.00021)
     """
-    judgement = model = None
+    evaluation = model = None
     if isinstance(X, ClassStatistics):
-        if y is not None or sample_weight is not None:
-            raise TypeError("y and sample_weight are for rows, not for statistics")
+        if any(part is not None for part in (y, sample_weight, groups)):
+            words = "y, sample_weight and groups are for rows, not for statistics"
+            raise TypeError(words)
         stats = X
     else:
-        model, judgement = _fitted(X, y, sample_weight, priors, shrinkage)
+        X, y, sample_weight = on_host(X, y, sample_weight)
+        model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
+        remedy = "statistics, ClassStatistics.from_data(X, y, missing='em')"
+        with no_warnings(), missing_values_as(None, remedy):  # the report says the same
+            model.fit(X, y, sample_weight)
+        with suppress(RefitError, TooFewRowsError):
+            held = held_rows(X, y, sample_weight, groups, cv, random_state)
+            evaluation = evaluation_of(model, held)
         stats = model.statistics_
     check_several_classes(stats.n_classes)
     weights, d = stats.weights, stats.n_features
@@ -284,27 +295,9 @@ def heteroscedasticity_report(
         lda_error=fisher.error,
         best_error=best.error,
         singular=np.isnan(logs),
-        judgement=judgement,
+        evaluation=evaluation,
         chosen_on_rows=getattr(model, "chosen_on_rows_", np.zeros(len(pairs), bool)),
     )
-
-
-def _fitted(
-    X: Any, y: Any, sample_weight: Any, priors: Priors, shrinkage: Amount
-) -> tuple[GaussianLinearDiscriminant, Judgement | None]:
-    """Fit a model to rows, and return it with its held-out accuracy or None."""
-    X, y, sample_weight = on_host(X, y, sample_weight)
-    model = GaussianLinearDiscriminant(priors=priors, shrinkage=shrinkage)
-    remedy = "statistics, ClassStatistics.from_data(X, y, missing='em')"
-    with no_warnings(), missing_values_as(None, remedy):  # the report says the same
-        model.fit(X, y, sample_weight)
-    X = validate_more_rows(model, X, accept_sparse="csr")
-    labels = label_array(y)
-    weight = check_frequencies(sample_weight, len(labels))
-    try:
-        return model, held_out(model, X, labels, weight)[0]
-    except NoAccuracyError:  # a class is too small to hold rows out
-        return model, None
 
 
 def _ratios(means: Array, cov: Array, weights: Array) -> Array:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from heterolda.estimators.fit_record import Judgement
 from heterolda.estimators.warn import ROWS_PER_FEATURE
 from heterolda.foundations.arrays import Array
-from heterolda.foundations.wording import count, named, names_text, points
+from heterolda.foundations.wording import named, names_text
 from heterolda.statistics.class_statistics import ClassStatistics
 
 # Qualifies figures that are computed from the model.
@@ -24,44 +21,6 @@ def span(values: Array, form: Callable[[float], str] = "{:.3g}".format) -> str:
     """Return the smallest and the largest of several numbers in words."""
     ends = form(float(values.min())), form(float(values.max()))
     return " to ".join(dict.fromkeys(ends))
-
-
-def accuracy_sentence(judgement: Judgement) -> str:
-    """Return the accuracies of the model and LDA on held-out rows."""
-    rows = count(judgement.n_rows, "row")
-    return (
-        f"Held-out accuracy ({judgement.method}, {rows}): "
-        f"{100 * judgement.accuracy:.2f} %; LDA on the same rows: "
-        f"{100 * judgement.lda_accuracy:.2f} %."
-    )
-
-
-def verdict_sentence(
-    judgement: Judgement,
-    stats: ClassStatistics | None,
-    model: str = "this model",
-    lda: str = "LDA",
-) -> str:
-    """Return which of the two to use, and whether a constant answer is as accurate."""
-    by = points(abs(judgement.difference))
-    error = f"with a standard error of {points(judgement.standard_error)}"
-    neither = ""
-    # If some rows were not held out, the class shares differ.
-    if stats is not None and np.isclose(judgement.n_rows, stats.weights.sum()):
-        k = int(stats.weights.argmax())
-        label, share = stats.classes.tolist()[k], stats.weights[k] / judgement.n_rows
-        if max(judgement.accuracy, judgement.lda_accuracy) <= share + 1e-9:
-            always = f"always answering {label!r} ({100 * share:.2f} %)"
-            neither = f"Neither is better than {always}."
-    if judgement.better is not None:
-        use, other = (model, "LDA") if judgement.better == "model" else (lda, model)
-        text = f"Use {use}: it is better than {other} by {by}, {error}. {neither}"
-        return text.rstrip()
-    lead = f"the difference is {by}"
-    if judgement.difference:
-        lead = f"{model if judgement.difference > 0 else 'LDA'} is ahead by {by}"
-    end = neither or f"Either will do; {lda} is simpler."
-    return f"There is no clear difference: {lead}, {error}. {end}"
 
 
 def chosen_note(pairs: Sequence[Sequence[object]]) -> list[str]:

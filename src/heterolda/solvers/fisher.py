@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from heterolda.foundations.arrays import Priors, dense
+from heterolda.foundations.arrays import Array, Priors, dense
 from heterolda.foundations.rounding import LDA_SINGULAR
 from heterolda.foundations.validation import check_priors
 from heterolda.solvers.pencil import Pencil
@@ -82,12 +83,21 @@ class PooledLDA:
         self._center = stats.means.mean(axis=0)
         self._normals = centers * self.precisions @ basis.T
         self._offsets = -0.5 * centers**2 @ self.precisions
-        self._classes = stats.classes
+        self.classes_ = stats.classes
         self._log_priors = np.log(check_priors(priors, stats.classes, stats.weights))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of rows, which may be sparse."""
-        scores = (dense(X) - self._center) @ self._normals.T
-        winners = (scores + self._offsets + self._log_priors).argmax(axis=1)
-        labels: NDArray[Any] = self._classes[winners]
+        labels: NDArray[Any] = self.classes_[self._scores(X).argmax(axis=1)]
         return labels
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes."""
+        chances: Array = softmax(self._scores(X), axis=1)
+        return chances
+
+    def _scores(self, X: Any) -> Array:
+        """Return the log-odds of the classes, up to a constant of each row."""
+        scores = (dense(X) - self._center) @ self._normals.T
+        scores += self._offsets + self._log_priors
+        return np.asarray(scores, np.float64)

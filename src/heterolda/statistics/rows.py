@@ -47,6 +47,7 @@ class Rows:
     weights: Array | None  # frequencies of the rows; None for all ones
     classes: NDArray[Any]  # sorted labels of the classes
     given: Any = None  # X with its missing values, if they are filled in X
+    held_by: Any = None  # groups or times by which rows are held out
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -82,10 +83,11 @@ class Rows:
 
     def take(self, index: Any) -> Self:
         """Return the rows selected by a mask, indices or a slice."""
-        weights = None if self.weights is None else self.weights[index]
-        given = None if self.given is None else self.given[index]
-        parts = {"X": self.X[index], "codes": self.codes[index], "weights": weights}
-        return replace(self, **parts, given=given)
+        parts: dict[str, Any] = {
+            name: None if (value := getattr(self, name)) is None else value[index]
+            for name in ("X", "codes", "weights", "given", "held_by")
+        }
+        return replace(self, **parts)
 
     def of_class(self, k: int) -> Self:
         """Return the rows of class k with positive weight, dense and in float64."""

@@ -60,6 +60,7 @@ class RowSample:
     folds: Index  # zero if there are none
     n_rows: int  # number of rows of positive weight from which the sample was drawn
     n_together: int  # maximum number of rows of all classes together, in proportion
+    held_by: Any = None  # as of `Rows`
 
     @classmethod
     def from_arrays(
@@ -70,6 +71,7 @@ class RowSample:
         keys: Array,
         folds: Index | None = None,
         n_together: int | None = None,
+        held_by: Any = None,
     ) -> RowSample:
         """Sample rows of positive weight."""
         n = MAX_SAMPLE_ROWS if n_together is None else n_together
@@ -81,10 +83,14 @@ class RowSample:
         else:
             rows = to_host(xp_of(X).take(X, put_like(index, X), axis=0))
         folds = np.zeros(len(y), np.intp) if folds is None else folds
-        rest = weight[index], keys[index], folds[index], len(positive), n
+        held_by = None if held_by is None else held_by[index]
+        rest = weight[index], keys[index], folds[index], len(positive), n, held_by
         return cls(rows, y[index], *rest)
 
     def __add__(self, other: RowSample) -> RowSample:
+        held_by = self.held_by
+        if held_by is not None and other.held_by is not None:
+            held_by = np.concatenate([held_by, other.held_by])
         both = RowSample(
             np.concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
@@ -93,13 +99,15 @@ class RowSample:
             np.concatenate([self.folds, other.folds]),
             self.n_rows + other.n_rows,
             self.n_together,
+            held_by,
         )
         return both.take(_in_sample(both.y, both.keys, self.n_together))
 
     def take(self, index: Any) -> RowSample:
         """Return the rows selected by a mask or indices."""
         weight, keys, folds = self.weight[index], self.keys[index], self.folds[index]
-        rest = weight, keys, folds, self.n_rows, self.n_together
+        held_by = None if self.held_by is None else self.held_by[index]
+        rest = weight, keys, folds, self.n_rows, self.n_together, held_by
         return RowSample(self.X[index], self.y[index], *rest)
 
     def rows(self, classes: NDArray[Any]) -> Rows:
@@ -110,7 +118,8 @@ class RowSample:
         """Return all rows as `Rows`, with their own classes or those given."""
         classes = np.unique(self.y) if classes is None else classes
         weights = None if (self.weight == 1).all() else self.weight
-        return Rows(self.X, encode(self.y, classes), weights, classes)
+        codes = encode(self.y, classes)
+        return Rows(self.X, codes, weights, classes, self.held_by)
 
     def in_proportion(self) -> RowSample:
         """Return up to `n_together` rows of all classes in proportion."""

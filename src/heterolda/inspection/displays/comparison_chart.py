@@ -29,16 +29,17 @@ def draw_comparison(comparison, ax=None):
     best, chosen = names == comparison.best, names == comparison.choice
     style = {"color": GRAY, "lw": 1, "ls": (0, (4, 3)), "label": "the best model"}
     ax.axvline(accuracy[best][0], **style)
-    error, paired = 100 * comparison.standard_error, 100 * comparison.difference_error
+    error = 100 * comparison.standard_error
+    paired = 100 * comparison.losses.critical * comparison.difference_error
     style = {"fmt": "none", "ecolor": "0.8", "elinewidth": 7}
     style["label"] = "accuracy ± one standard error"
     ax.errorbar(accuracy[drawn], y[drawn], xerr=error[drawn], **style)
     others = drawn & ~best
     style = {"fmt": "none", "ecolor": INK, "elinewidth": 1.2, "capsize": 3}
-    style["label"] = "difference from the best ± one standard error"
+    style["label"] = "difference from the best, with 95 % confidence"
     ax.errorbar(accuracy[others], y[others], xerr=paired[others], **style)
     ax.plot(accuracy[drawn], y[drawn], "o", color=COLORS[0], ms=7)
-    label = "recommended: the lowest log loss of the equally good models"
+    label = "recommended of the models that reach the line"
     ax.plot(accuracy[chosen], y[chosen], "o", color=COLORS[1], ms=7, label=label)
     # The legend is at a fixed distance below the axes.
     below = ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
