@@ -145,7 +145,8 @@ OF_ESTIMATORS = [
     (HP(3), {"X": X * [1, 1, 0]}, "2 directions in which rows vary"),
     (HP(), {"y": None}, "requires y"),
     (BEC(max_error=0.1), {}, "y has 4 classes: merge all but the"),
-    (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "must bound one of the two classes"),
+    (BEC(max_error={}), {"y": TWO}, "must bound one of the two classes, or both"),
+    (BEC(max_error={0: 0.1, 1: 0.1}), {"y": TWO}, "needs 72 rows of class 0"),
     (
         BEC(FrozenEstimator(LogisticRegression()), max_error=0.1),
         {"y": TWO},

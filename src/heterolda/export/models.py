@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+import heterolda.export.records as records
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.chosen import Position
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
-from heterolda.estimators.error_bound import ErrorBound
-from heterolda.estimators.fit_record import Category, FitRecord
 from heterolda.estimators.local_search import LocalNeighborhoodSearch
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.power_transformer import transformer_of
@@ -30,7 +29,6 @@ from heterolda.export.curves import (
     arc_weights,
     check_reach,
     far_rows,
-    log_odds,
     rows_curve,
 )
 from heterolda.export.evaluations import evaluation
@@ -42,7 +40,6 @@ from heterolda.export.schema import (
     array,
     choice,
     count,
-    label,
     labels,
     list_of,
     number,
@@ -51,11 +48,7 @@ from heterolda.export.schema import (
     statistics,
     text,
 )
-from heterolda.foundations.wording import VOTINGS
 from heterolda.solvers import all_pairs
-from heterolda.solvers.rules import Rules, Status
-from heterolda.statistics.power import MAX_POWER, MIN_POWER, PowerTransformation
-from heterolda.statistics.shrinkage import Shrinkage
 
 CLASSIFIERS = (
     GaussianLinearDiscriminant,
@@ -94,53 +87,8 @@ def _model_of(*classes: type) -> Kind:
     return Kind(f"fitted {' or '.join(by_name)}", read)
 
 
-_TEXTS = list_of(text, make=tuple)
-_CATEGORY = {
-    "column": text,
-    "reference": text,
-    "levels": _TEXTS,
-    "merged": _TEXTS,
-    "other": optional(text),
-}
-_FIT_RECORD = {
-    "target": text,
-    "data": text,
-    "date": text,
-    "n_rows": number(0),
-    "categories": list_of(record(_CATEGORY, Category), make=tuple),
-    "marks": _TEXTS,
-    "n_columns": optional(count()),
-}
-_RULES = {
-    "status": array("rules", low=min(Status), high=max(Status), dtype=int),
-    "intercept": array("rules"),
-    "coef": array("rules", "features"),
-    "error": array("rules", low=0, high=1),
-    "gap": array("rules", missing=True),
-    "n_iter": array("rules", low=0, high=2**53, dtype=int),
-    "means": array("rules", 2),
-    "deviations": array("rules", 2, low=0),
-}
-_VOTES = {
-    # Null for two classes or one-vs-rest rules.
-    "voting": optional(choice(*VOTINGS)),
-    "log_odds": log_odds,
-}
-_SHRINKAGE = {"to_pooled": array("classes", low=0, high=1), "to_diagonal": number(0, 1)}
-_POWERS = {
-    "center": array("features"),
-    "scale": array("features", low=TINY),
-    "lambdas": array("features", low=MIN_POWER, high=MAX_POWER),
-}
-_BOUND = {
-    "label": label,
-    "max_error": number(0, 1),
-    "confidence": number(0, 1),
-    "n_rows": count(),
-    "rank": count(),
-}
 _RECORD = {
-    "fit_record_": optional(record(_FIT_RECORD, FitRecord)),
+    "fit_record_": optional(records.fit_record),
     "evaluation_": optional(evaluation),
 }
 _DATA = {
@@ -153,8 +101,8 @@ _DATA = {
 _CLASSIFIER = {
     **_RECORD,
     **_DATA,
-    "rules": record(_RULES, Rules),
-    "votes": record(_VOTES),
+    "rules": records.rules,
+    "votes": records.votes,
 }
 _PRIORS = array("classes", low=TINY, high=1)
 _LEFT_OUT = array("rules", low=0, high=1, missing=True)
@@ -165,7 +113,7 @@ _CURVES = {
     # Of two classes whose rows chose, if there are class statistics.
     "rows_curve": optional(rows_curve),
     "far_rows": far_rows,
-    "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
+    "shrinkage_": optional(records.shrinkage),
     "statistics_": optional(statistics),
 }
 _START = _model_of(GaussianLinearDiscriminant)
@@ -184,7 +132,7 @@ TABLE: dict[type, dict[str, Kind]] = {
     SmoothedLinearDiscriminant: {
         "parameters": parameters(SmoothedLinearDiscriminant),
         **_CLASSIFIER,
-        "transformation_": optional(record(_POWERS, PowerTransformation)),
+        "transformation_": optional(records.powers),
         "priors_": _PRIORS,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
@@ -206,7 +154,7 @@ TABLE: dict[type, dict[str, Kind]] = {
         "threshold_": number(),
         "thresholds_": array(2),
         "undecided_rate_": number(0, 1, missing=True),
-        "bounds_": list_of(record(_BOUND, ErrorBound)),
+        "bounds_": list_of(records.bound),
     },
     HeteroscedasticProjection: {
         "parameters": parameters(HeteroscedasticProjection),

@@ -46,8 +46,8 @@ class Rows:
     codes: Any  # index of the class of each row, int64
     weights: Array | None  # frequencies of the rows; None for all ones
     classes: NDArray[Any]  # sorted labels of the classes
-    given: Any = None  # X with its missing values, if they are filled in X
     held_by: Any = None  # groups or times by which rows are held out
+    given: Any = None  # X with its missing values, if they are filled in X
 
     @property
     def labels(self) -> NDArray[Any]:
