@@ -18,9 +18,11 @@ import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
 from heterolda.estimators import gathering, one_fit
 from heterolda.estimators.base import host_of
+from heterolda.estimators.power_transformer import ClassPowerTransformer
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import device_of, to_host
 from heterolda.statistics import samples
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.power import FARTHEST
 
 pytestmark = pytest.mark.filterwarnings(
@@ -206,6 +208,50 @@ def test_minimax_of_many_classes_and_points_that_there_are_not(four):
     model.set_params(criterion="neyman-pearson", max_error={"a": 0.1})
     with pytest.raises(ParameterError, match="criterion='neyman-pearson' is for two"):
         model.fit(X, y)
+
+
+def test_missing_values_are_completed_alike_in_fit_and_predict(rng, tmp_path):
+    y = np.arange(3000) % 3
+    X = rng.normal(size=(3000, 4)) @ rng.normal(size=(3, 4, 4))[0] + 2 * np.eye(3, 4)[y]
+    holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    fit, new = np.s_[:1500], np.s_[1500:]
+    model = SmoothedLinearDiscriminant(missing="em")
+    gld = GaussianLinearDiscriminant(missing="em", choose_on="model")
+    for one in (model, gld):
+        one.fit(holes[fit], y[fit])
+    accuracies = [one.score(holes[new], y[new]) for one in (model, gld)]
+    assert abs(np.diff(accuracies)) < 0.03
+    p = model.predict_proba(holes[new])
+    T = model.transformation_
+    T = holes[new] if T is None else T._powers.apply(holes[new])
+    complete = filled_rows(T, model.statistics_)
+    scores = complete @ model.transformed_coef_.T + model.transformed_intercept_
+    assert_allclose(model._committee.probabilities(scores, T), p)
+    # Complete rows of the same call do not change, nor do fits to complete rows.
+    seen = ~np.isnan(holes[new]).any(axis=1)
+    assert_array_equal(model.predict_proba(holes[new][seen]), p[seen])
+    plain, same = SmoothedLinearDiscriminant(), SmoothedLinearDiscriminant(missing="em")
+    both = [one.fit(X, y).transformed_coef_ for one in (plain, same)]
+    assert_array_equal(*both)
+    # Powers are those of the values that are seen.
+    skewed = np.where(np.isnan(holes), np.nan, np.exp(X))
+    powers = model.fit(skewed, y).transformation_.lambdas_
+    alone = [
+        ClassPowerTransformer().fit(x[~np.isnan(x), None], y[~np.isnan(x)]).lambdas_[0]
+        for x in skewed.T
+    ]
+    assert_allclose(powers, alone, atol=0.3)  # of as many rows, drawn anew
+    heterolda.save(model, tmp_path / "m.json")
+    loaded = heterolda.load(tmp_path / "m.json")
+    assert_array_equal(loaded.predict(skewed), model.predict(skewed))
+    with pytest.raises(
+        ValueError, match=r"completes rows by missing=.em., which C and"
+    ):
+        heterolda.to_c(model, tmp_path / "m.h")
+    with pytest.raises(ParameterError, match=r"contains NaN.*missing=.em."):
+        plain.predict(skewed)
+    with pytest.raises(ParameterError, match="sparse"):
+        model.fit(csr_array(holes), y)
 
 
 def test_costs_multiply_the_priors(rng):

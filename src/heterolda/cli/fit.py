@@ -129,9 +129,7 @@ class Settings:
 
 # Options that cannot be combined.
 _EXCLUDED = {
-    "method smoothed": [
-        *("voting", "solver", "multiclass", "confidence", "missing='em'"),
-    ],
+    "method smoothed": ["voting", "solver", "multiclass", "confidence"],
     "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),
         "missing='em'",
@@ -163,7 +161,7 @@ def fit(
     check_files({"out": settings.out}, data=rows.data)
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    takes_missing = settings.method == "gaussian"
+    takes_missing = settings.method != "search"
     model = estimator_of(settings, missing)
     n_folds = 0 if settings.no_accuracy else settings.cv
     with training_table(

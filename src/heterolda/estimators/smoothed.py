@@ -16,6 +16,7 @@ from heterolda.estimators.base import (
 from heterolda.estimators.chosen import on_curve
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import (
+    check_has_statistics,
     drawn_to_transform,
     forget_fit,
     rows_to_transform,
@@ -28,7 +29,8 @@ from heterolda.estimators.votes import committee_of
 from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread, stages
-from heterolda.foundations.wording import CRITERIA
+from heterolda.foundations.wording import CRITERIA, MISSING
+from heterolda.statistics.completion import Completion
 
 
 class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
@@ -72,6 +74,11 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
     max_error : dict or None, default=None
         For "neyman-pearson": ``{label: q}``, the largest allowed error rate of one
         class on left-out rows.
+    missing : {"error", "em"}, default="error"
+        How to treat NaN. "em" treats it as missing at random: powers are those of the
+        observed values, moments are found by EM, and missing values are replaced by
+        their expectations given the observed ones, over all classes, in `fit` and in
+        `predict` alike.
     verbose : int, default=0
         1 prints a line for each stage of the fit.
 
@@ -201,6 +208,7 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
         "criterion": [StrOptions(set(CRITERIA))],
         "costs": ["array-like", dict, None],
         "max_error": [dict, None],
+        "missing": [StrOptions(set(MISSING))],
         "verbose": ["verbose"],
     }
 
@@ -215,6 +223,7 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
         criterion="bayes",
         costs=None,
         max_error=None,
+        missing="error",
         verbose=0,
     ):
         self.width = width
@@ -225,11 +234,13 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
         self.criterion = criterion
         self.costs = costs
         self.max_error = max_error
+        self.missing = missing
         self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "em"
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -314,6 +325,11 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
         self.gap_ = rules.gap
         self.n_iter_ = rules.n_iter
         self._committee = committee_of(rules, self.pairs_, "probability", log_odds)
+
+    def _apply_to_incomplete(self, X, method):
+        """Apply the method to rows whose missing values are completed as in the fit."""
+        check_has_statistics(self, "the prediction of rows with missing values")
+        return self._apply_to_complete(X, method, Completion.of(self.statistics_).fill)
 
     def with_operating_point(self, *args, **settings):
         """Return a fitted copy of two classes with another threshold.

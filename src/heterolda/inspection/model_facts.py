@@ -66,8 +66,8 @@ class ModelFacts:
         self.has_costs = any(costs is not None for costs in both)
         # A search has replaced the rules of the discriminant.
         self.is_refined = model is not self.discriminant
-        is_discriminant = self.statistics is not None and not self.is_refined
-        self.takes_missing = is_discriminant and model.missing == "em"
+        has_statistics = self.statistics is not None
+        self.takes_missing = has_statistics and getattr(model, "missing", "") == "em"
         labels = [*self.classes, OTHERS]
         self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
 
