@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import expit
 
-from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask, blocks
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
 from heterolda.solvers.pencil import Moments
@@ -59,6 +59,7 @@ _MAX_ITER, _MAX_ITER_RIDGE = 20, 100
 _SMALL = 1e-9
 # Largest share w L of a row in its own score.
 _MAX_SHARE = 0.98
+_TILE = 1 << 18  # number of coordinates of rows at a time
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -215,16 +216,20 @@ class ClassRows:
         scores = v[-1] - v[:-1] @ columns
         size, w = _size(scores, share), v[:-1] / self.units
         plane, n = np.append(-w, v[-1] + w @ origin) / size, len(share)
-        draws = _draws(columns, rows.first, n * share, scores, 2 * penalty * n)
+        draws = _draws(rows, n * share, scores, 2 * penalty * n)
         return plane, scores / size, draws / size
 
     def _columns(self, classes: Index, basis: Array, origins: Any) -> Array:
         """Return coordinates of the rows of classes in a basis, as columns."""
-        n_first, n_second = (len(self.X[k]) for k in classes)
-        columns = np.empty((basis.shape[1], n_first + n_second))
-        places = slice(n_first), slice(n_first, None)
-        for place, k, origin in zip(places, classes, origins, strict=True):
-            columns[:, place] = basis.T @ (self.X[k] - origin).T
+        start, columns = (
+            0,
+            np.empty((len(basis.T), sum(len(self.X[k]) for k in classes))),
+        )
+        for k, origin in zip(classes, origins, strict=True):
+            for tile in blocks(len(self.X[k]), max(1, _TILE // len(basis))):
+                x = self.X[k][tile]
+                columns[:, start : start + len(x)] = basis.T @ (x - origin).T
+                start += len(x)
         return columns
 
     def _middle(self, pair: int) -> Array:
@@ -257,26 +262,32 @@ def _draws_of_line(rows: PairRows, scores: Array, weight: Array) -> Array:
     (slope, offset), _ = _line(scores, ~rows.first, weight)
     if not slope > 0:
         return np.zeros(len(scores))
-    points = rows.columns + np.where(rows.first, 0.5, -0.5) * rows.moments[0][:, None]
-    given = points, rows.first, weight, offset + slope * scores, RIDGE
-    draws: Array = _draws(*given) / slope
+    draws: Array = _draws(rows, weight, offset + slope * scores, RIDGE) / slope
     return draws
 
 
-def _draws(
-    columns: Array, first: Mask, weight: Array, log_odds: Array, penalty: float
-) -> Array:
+def _draws(rows: PairRows, weight: Array, log_odds: Array, penalty: float) -> Array:
     """Return how far rows draw their own log-odds by a logistic rule."""
-    r, n = columns.shape
-    p = expit(log_odds)
+    (r, n), first, p = rows.columns.shape, rows.first, expit(log_odds)
     w = weight * p * (1 - p)
-    points = np.vstack([columns, np.ones(n)])
-    H = (points * w) @ points.T
-    H.flat[: r * (r + 2) : r + 2] += penalty
+    c = rows.moments[0][:, None] if rows.moments else 0.0
+    tiles = list(blocks(n, max(1, _TILE // (r + 1))))
+
+    def points(tile: slice) -> Array:
+        """Return rows as columns, with a constant as the last feature."""
+        x = rows.columns[:, tile] + np.where(first[tile], 0.5, -0.5) * c
+        return np.vstack([x, np.ones(x.shape[1])])
+
+    H = np.diag(np.append(np.full(r, penalty), 0.0))
+    for tile in tiles:
+        x = points(tile)
+        H += (x * w[tile]) @ x.T
     H.flat[:: r + 2] += _SMALL * np.trace(H) + _TINY
     root, _ = dpotrf(H, lower=True, overwrite_a=True)
-    inner, _ = dtrtrs(root, points, lower=True)
-    L = np.einsum("ij,ij->j", inner, inner)
+    L = np.empty(n)
+    for tile in tiles:
+        inner, _ = dtrtrs(root, points(tile), lower=True)
+        L[tile] = np.einsum("ij,ij->j", inner, inner)
     L = np.minimum(L, _MAX_SHARE / np.maximum(w, _TINY))
     draws: Array = L * weight * (p - ~first) / (1 - w * L)
     return draws
