@@ -99,11 +99,10 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
         Share of the rows of each class on the wrong side of the rule of the pair, each
         scored by an approximation of the rule without it.
     left_out_error_ : ndarray of shape (n_pairs,)
-        Their mean, with the priors. With many rows per feature, it is the
-        training error, of a sample if there are very many. On five public sets of two
-        classes with few rows per feature it was 8.6 % where new rows had 9.1 %, on
-        twelve with many 14.0 % where they had 15.4 %. An honest estimate is
-        ``1 - cross_val_score(model, X, y).mean()``.
+        Their mean, with the priors. With very many rows, it is the training error, of a
+        sample. On five public sets of two classes with few rows per feature it was
+        8.9 % where new rows had 9.1 %, on twelve with many 14.7 % where they had
+        15.4 %. An honest estimate is ``1 - cross_val_score(model, X, y).mean()``.
     gap_ : ndarray of shape (n_pairs,)
         With ``width=1``, how far the error of each rule is at most above the smallest
         one of all rules, relatively, as in :class:`GaussianLinearDiscriminant`. NaN for
@@ -166,9 +165,10 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
     smallest then.
 
     On each side of the threshold, log-odds are linear in the score, fitted to smoothed
-    scores of left-out rows: without a row, the score moves as much as that of the
-    logistic regression, by a Newton step. A row of weight 3 is left out as a whole.
-    Where n > 25 (r + 1), scores of training rows serve.
+    scores of left-out rows: without a row, the score moves by a Newton step of the best
+    line in the scores or, where n < 8.16 (r + 1), of the logistic regression. A row of
+    weight 3 is left out as a whole. Where the width is 0.03, scores of training rows
+    serve.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
