@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 
 import dask.array as da
@@ -270,6 +271,28 @@ def test_costs_multiply_the_priors(rng):
         assert_allclose(model.transformed_coef_, models[0].transformed_coef_)
         assert np.mean(model.predict(X) == gld.predict(X)) > 0.95
     assert_allclose(models[0].priors_, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "d", "message"),
+    [
+        ((30, 7, 30), 2, r"classes \[1\] have fewer than 10 rows, so rules stay near"),
+        ((12, 12), 30, "for 30 features there are only 24 rows, so rules stay near"),
+        ((10, 10), 2, None),
+    ],
+)
+def test_tiny_data_draw_one_warning(rng, sizes, d, message):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), d)) + y[:, None]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SmoothedLinearDiscriminant().fit(X, y)
+    if message is None:
+        assert not caught
+    else:
+        (one,) = caught
+        assert re.search(message, str(one.message))
+        assert one.filename == __file__
 
 
 def test_classes_features_and_weights_of_all_kinds(rng):

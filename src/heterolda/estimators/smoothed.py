@@ -26,6 +26,7 @@ from heterolda.estimators.one_fit import OneFit, powers_of
 from heterolda.estimators.operating_point import OperatingPoint
 from heterolda.estimators.power_transformer import transformer_of
 from heterolda.estimators.votes import committee_of
+from heterolda.estimators.warn import warn_of_tiny_data
 from heterolda.foundations.arrays import device_of
 from heterolda.foundations.sklearn_private import Interval, StrOptions, fit_context
 from heterolda.foundations.threads import one_blas_thread, stages
@@ -298,6 +299,7 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
             moments = model.features, model.chosen, model.span
             model = Gaussians.of(self._gaussian(), *moments)
             choice = on_curve(model, choice.curve)
+        warn_of_tiny_data(model.features)
         self.widths_ = fit.widths
         self.ridge_weights_ = fit.ridge_weights
         self._write(model, choice)
