@@ -475,7 +475,7 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
     else if (!whiten(form) || is_blurred(form, pair))
         return SINGULAR;
     int64_t m = form->m, r = form->r;
-    if (r == 0 || form->trace > ALL_REAL)
+    if (r == 0)
         return UNSOLVED;
     reduce(form);
     double *x = form->column + r, largest = 0;
