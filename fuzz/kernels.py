@@ -120,8 +120,7 @@ SPECIAL: dict[str, Special] = {
     "score_distributions": Special(
         sizes={"b": lambda s: s["k"] + 1, "s": lambda s: N_EDGES},
         values={
-            "order": _below("n", "m"),
-            "bounds": _ascending("m", "b"),
+            "bounds": _ascending("n", "b"),
             "pairs": _below("k", "p", "2"),
             "totals": lambda rng, s: rng.uniform(1, 50, s["k"]),
         },

@@ -98,9 +98,7 @@ BAD = {
         lambda a: {"probabilities": a["probabilities"][:, 1:].copy()},
     ],
     "score_distributions": [
-        all_are("order", 0, "X"),
-        all_are("order", -1),
-        lambda a: {"bounds": a["bounds"][::-1] + len(a["order"])},
+        lambda a: {"bounds": a["bounds"][::-1] + len(a["Z"])},
         longer("bounds"),
         all_are("pairs", 0, "totals"),
         all_are("pairs", -1),

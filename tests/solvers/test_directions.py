@@ -41,8 +41,8 @@ def drawn(rng, shares, weighted=True):
 
     moments = Moments(*refit(weight), total / total.sum(), total, all_pairs(4))
     bounds = np.append(0, np.cumsum(SIZES))
-    rows = RowsByClass(X, weight, np.arange(len(y)), bounds, moments.means, total)
-    return moments, rows, refit, lost_by(moments, to_pooled, to_diagonal)
+    rows = RowsByClass(X - moments.means[y], weight, bounds, total)
+    return moments, X, rows, refit, lost_by(moments, to_pooled, to_diagonal)
 
 
 def naive_score(x, m, M, unit):
@@ -58,7 +58,7 @@ def naive_score(x, m, M, unit):
 @pytest.mark.parametrize("shares", [(0.0, 0.0), (0.3, 0.2), (1.0, 0.5)])
 def test_scores_are_those_of_moments_without_the_row(rng, shares, weighted):
     """Divisors and angles are kept; a weighted row is left out as a whole."""
-    moments, rows, refit, lost = drawn(rng, shares, weighted)
+    moments, X, rows, refit, lost = drawn(rng, shares, weighted)
     if shares == (0.0, 0.0):  # the single row would have no covariance
         moments = moments.take(np.flatnonzero((moments.pairs < 3).all(axis=1)))
     rules = solve(moments, Global())
@@ -87,12 +87,12 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, weighted):
                         assert (score < 0) == (position == 0)
                         continue
                     unit = m, b * S[0] + a * S[1], sigma
-                    expected = naive_score(rows.X[row], means[pair], M, unit)
+                    expected = naive_score(X[row], means[pair], M, unit)
                     assert_allclose(score, expected, rtol=rtol, atol=rtol)
 
 
 def test_a_curve_holds_the_optimum_among_ordered_positions(rng):
-    moments, _, _, lost = drawn(rng, (0.3, 0.2))
+    moments, *_, lost = drawn(rng, (0.3, 0.2))
     rules = solve(moments, Global())
     arcs = curve_directions(moments, rules, lost)
     pairs = np.arange(len(rules.coef))

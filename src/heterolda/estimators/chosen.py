@@ -216,7 +216,7 @@ def chosen(model: Gaussians, rows: Rows | None) -> Chosen:
     rank = 1 if rules.rank is None else rules.rank
     along = (n_rows >= _ROWS_PER_FEATURE * rank) & (not few)
     groups = np.flatnonzero(usable & ~along), np.flatnonzero(usable & along)
-    pairs, d, blocks = np.concatenate(groups), drawn.X.shape[1], []
+    pairs, d, blocks = np.concatenate(groups), drawn.Z.shape[1], []
     for group, G in zip(groups, (1, len(POSITIONS) + 1), strict=True):
         step = max(1, _BLOCK // (d * d + 3 * d * G + 6 * (G + 4) * N_EDGES))
         blocks += [(group[i : i + step], G > 1) for i in range(0, len(group), step)]
@@ -305,7 +305,9 @@ def _drawn(model: Gaussians, rows: Rows) -> RowsByClass:
         bounds = np.append(0, np.cumsum([len(part) for part in parts]))
         index = np.concatenate(parts)
     X = dense(rows.X[order]).astype(np.float64, copy=False)
-    return RowsByClass(X, weight, index, bounds, moments.means, moments.weights)
+    Z = X[index] - np.repeat(moments.means, np.diff(bounds), axis=0)
+    weight = None if weight is None else weight[index]
+    return RowsByClass(Z, weight, bounds, moments.weights)
 
 
 def _of_block(
@@ -347,8 +349,8 @@ def _curve(
     """Return the curves of a block of pairs, as left-out rows see them."""
     found = score_distributions(rows, arcs.directions, smoothing)
     coef, intercept, unit = arcs.rules(moments)
-    weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight
-    w = np.append(weight[rows.order], 0.0)
+    weight = np.ones(len(rows.Z)) if rows.weight is None else rows.weight
+    w = np.append(weight, 0.0)
     sums = [np.add.reduceat(values, rows.bounds[:-1]) for values in (w, w * w)]
     counts = sums[0] ** 2 / np.maximum(sums[1], _TINY)
     return RowsCurve(

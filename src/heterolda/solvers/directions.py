@@ -47,7 +47,7 @@ class ArcDirections:
         """
         of, size = self.directions, np.maximum(self.weights.sum(axis=1), 0.0)
         size[size == 0] = 1.0
-        w = size[:, :, None] * (of.u @ of.basis.mT)
+        w = size[:, :, None] * of.w
         middle = moments.means[moments.pairs].mean(axis=1)
         return -w, np.einsum("pgd,pd->pg", w, middle), size * of.unit
 
@@ -145,9 +145,9 @@ def single_directions(
     c = np.einsum("pdr,pd->pr", basis, first - second)
     w, ones = np.einsum("pdr,pr->pd", basis, c), np.ones((len(c), 1, c.shape[1]))
     variances = np.einsum("pd,pkde,pe->kp", w, S, w, optimize=True)[:, :, None]
-    rest = c, ones, c[:, None], weights[:, :, None], lost
+    parts = c, ones, c[:, None], weights[:, :, None], lost
     place = np.zeros(len(c), np.intp)
-    return _directions(moments, basis, variances, *rest, place)
+    return _directions(moments, basis, variances, *parts, place)
 
 
 def _directions(
@@ -167,9 +167,10 @@ def _directions(
     own, other = lost[:, moments.pairs, None]
     directions = Directions(
         pairs=moments.pairs,
+        w=u @ basis.mT,
         basis=basis,
         inverse=inverse,
-        u=u,
+        ratio=np.zeros_like(inverse),
         lost=weights * own + weights[:, ::-1] * other[:, ::-1],
         distance=np.einsum("pgr,pr->pg", u, c),
         unit=np.sqrt(pooled),
