@@ -331,11 +331,13 @@ def _of_block(
         t = np.full(len(at), np.inf)
     else:
         positions = POSITIONS if along else POSITIONS[:0]
-        arcs = curve_directions(moments, rules, lost, positions)
-        t, rank = arcs.thresholds(rules), 1 if rules.rank is None else rules.rank
+        rank = 1 if rules.rank is None else rules.rank
         n_rows = moments.weights[moments.pairs].sum(axis=1)
         many = (n_rows >= _MANY_ROWS * rank) | (not model.leaves_out)
+        left_out = not many.all()
+        arcs = curve_directions(moments, rules, lost, positions, left_out)
         arcs.directions.lost[many] = np.nan
+        t = arcs.thresholds(rules)
     movable = np.full(len(at), few or along)
     curve = _curve(arcs, moments, rows, 1.0 if few else 0.0)
     point = curve.chosen(solver, moments.pair_priors, t, movable)

@@ -19,6 +19,8 @@ static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
 /* Smallest variance of a class, as a share of S1 + S2, for the tridiagonal form. */
 static const double TRIDIAGONAL = 1e-4;
+/* Beyond this position, rules are not accurate in either form. */
+static const double FAR_OUT = 8;
 static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
     N_START = 7,
@@ -647,4 +649,88 @@ bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, doubl
     four_variances(&arc, places, first, second);
     *v1 = first[0], *v2 = second[0];
     return optimum->proven;
+}
+
+/* u and, in tridiagonal form, the pivots at a place of the arc. */
+static void fill_tridiagonal(const Tridiagonal *form, const Place *place, int64_t g, Fan *fan)
+{
+    const double *t = form->diag, *e = form->off_diag;
+    double difference = place->cos - place->sin, both = 0, first = 0;
+    double *inverse = fan->inverse + g * fan->stride, *ratio = fan->ratio + g * fan->stride;
+    double *u = fan->u + g, after = 0;
+    int64_t n = form->n, G = fan->G;
+    for (int64_t i = 0; i < n; i++) {
+        double off = i ? difference * e[i - 1] : 0;
+        ratio[i] = i ? off * inverse[i - 1] : 0;
+        inverse[i] = 1 / (place->sin + difference * t[i] - off * ratio[i]);
+    }
+    for (int64_t i = n - 1; i >= 0; i--) {
+        double y = i == n - 1 ? form->distance * inverse[i] : -ratio[i + 1] * after;
+        both += y * y;
+        first += y * (t[i] * y + (i < n - 1 ? 2 * e[i] * after : 0));
+        u[i * G] = after = y;
+    }
+    fan->distance[g] = u[(n - 1) * G] * form->distance;
+    fan->v1[g] = first;
+    fan->v2[g] = both - first;
+}
+
+static void fill_diagonal(const Diagonal *form, const Place *place, int64_t g, Fan *fan)
+{
+    double D = 0, v1 = 0, v2 = 0;
+    for (int64_t i = 0; i < form->r; i++) {
+        double inverse = 1 / (place->a * place->cos_form[i] + place->b * place->sin_form[i]);
+        double u = form->c[i] * inverse;
+        fan->inverse[g * fan->stride + i] = inverse;
+        fan->ratio[g * fan->stride + i] = 0;
+        fan->u[i * fan->G + g] = u;
+        D += u * form->c[i];
+        v1 += form->alpha[i] * u * u;
+        v2 += form->beta[i] * u * u;
+    }
+    fan->distance[g] = D, fan->v1[g] = v1, fan->v2[g] = v2;
+}
+
+bool fill_fan(const Diagonal *form, const double *optimum, const double *positions,
+              double *work, Fan *fan)
+{
+    static const double no_priors[2] = {0, 0};
+    const Tridiagonal *tri = &form->tridiagonal;
+    const double *alpha = form->alpha, *beta = form->beta;
+    int64_t pole1 = 0, pole2 = 0, r = form->r;
+    double low = form->diagonal ? 1 : least_eigenvalue(tri, false);
+    double high = form->diagonal ? 1 : least_eigenvalue(tri, true);
+    if (!(low > 0 && high > 0) || tri->distance == 0)
+        return false;
+    for (int64_t i = 0; form->diagonal && i < r; i++) {
+        pole1 = alpha[i] < alpha[pole1] ? i : pole1;
+        pole2 = beta[i] < beta[pole2] ? i : pole2;
+    }
+    if (form->diagonal)
+        low = alpha[pole1], high = beta[pole2];
+    Arc arc = arc_between(low, 1 - low, high, 1 - high, no_priors);
+    arc.cos_low = work, arc.sin_low = work + r;
+    arc.cos_high = work + 2 * r, arc.sin_high = work + 3 * r;
+    if (form->diagonal) {
+        forms_from(alpha, beta, pole1, r, work, work + r);
+        forms_from(beta, alpha, pole2, r, work + 2 * r, work + 3 * r);
+    }
+    double p = atan2(optimum[1], optimum[0]) + atan2(arc.sin_of_low, arc.cos_of_low);
+    double at = log(p) - log(arc.length - p);
+    if (!(fabs(at) <= FAR_OUT))
+        return false;
+    fan->place = 0;
+    for (int64_t g = 0; g + 1 < fan->G; g++)
+        fan->place += positions[g] < at;
+    for (int64_t g = 0; g < fan->G; g++) {
+        double x = g == fan->place ? at : positions[g - (g > fan->place)];
+        Place place = place_of(&arc, x);
+        fan->cos[g] = place.cos;
+        fan->sin[g] = place.sin;
+        if (form->diagonal)
+            fill_diagonal(form, &place, g, fan);
+        else
+            fill_tridiagonal(tri, &place, g, fan);
+    }
+    return true;
 }

@@ -334,3 +334,102 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
         PyErr_NoMemory();
     return give_back(a, COUNT(a));
 }
+
+/* Rules at positions of the arc of a pair, and the basis of the form if `r` is not zero. */
+static Outcome directions_of(Diagonal *form, const Classes *pair, const double *whitening,
+                             const double *optimum, const double *positions, int64_t r,
+                             double *work, Fan *fan, double *w, double *basis)
+{
+    Outcome outcome = tridiagonalize(form, pair, whitening);
+    if (outcome != DONE)
+        return outcome;
+    bool turned = fill_fan(form, optimum, positions, work, fan);
+    if (!turned && (diagonalize(form, pair) != DONE ||
+                    !fill_fan(form, optimum, positions, work, fan)))
+        return UNSOLVED;
+    int64_t G = fan->G, n = form->r, k = G + (r ? n : 0), d = form->d;
+    double *u = work + 4 * d, *result = u + d * (d + G);
+    memset(u, 0, (size_t)(n * k) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        double factor = turned ? 1 : 1 / form->length[i];
+        for (int64_t g = 0; g < G; g++)
+            u[i * k + g] = fan->u[i * G + g] * factor;
+        if (r)
+            u[i * k + G + i] = factor;
+    }
+    apply_to_columns(form, u, k, turned, result);
+    memset(w, 0, (size_t)(G * d) * sizeof(double));
+    memset(basis, 0, (size_t)(d * r) * sizeof(double));
+    for (int64_t i = 0; i < form->m; i++) {
+        double inverse = 1 / form->scale[i];
+        for (int64_t g = 0; g < G; g++)
+            w[g * d + form->at[i]] = result[i * k + g] * inverse;
+        for (int64_t j = 0; r && j < n; j++)
+            basis[form->at[i] * r + j] = result[i * k + G + j] * inverse;
+    }
+    return DONE;
+}
+
+PyObject *py_arc_directions(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    Argument a[] = {
+        {"means", "d", "kd"},      {"covariances", "d", "kdd"},
+        {"pairs", "l", "p2"},      {"optima", "d", "p2"},
+        {"positions", "d", "s"},   {"whitening", "d", "pdd?"},
+        {"places", "l!", "p"},     {"weights", "d!", "p2g"},
+        {"w", "d!", "pgd"},        {"basis", "d!", "pdr"},
+        {"inverse", "d!", "pgd"},  {"ratio", "d!", "pgd"},
+        {"variances", "d!", "p2g"}, {"distance", "d!", "pg"},
+        {"outcome", "c!", "p"},
+    };
+    Sizes size;
+    (void)self;
+    if (!take_arguments(args, n_args, a, COUNT(a), size))
+        return NULL;
+    int64_t d = SIZE('d'), r = SIZE('r'), G = SIZE('g');
+    const double *means = a[0].data, *covariances = a[1].data, *optima = a[3].data;
+    const double *whitening = a[5].data;
+    const int64_t *pairs = a[2].data;
+    int64_t *places = a[6].data;
+    double *weights = a[7].data, *w = a[8].data, *basis = a[9].data, *inverse = a[10].data;
+    double *ratio = a[11].data, *variances = a[12].data, *distance = a[13].data;
+    uint8_t *outcomes = a[14].data;
+    bool fine = d > 0 && d <= 1024 && (r == 0 || r == d) && G == SIZE('s') + 1 &&
+                G <= MOST_COLUMNS;
+    for (Py_ssize_t k = 0; fine && k < 2 * SIZE('p'); k++)
+        fine = pairs[k] >= 0 && pairs[k] < SIZE('k');
+    if (!fine) {
+        PyErr_SetString(PyExc_ValueError, "pairs, positions or basis are out of range");
+        return give_back(a, COUNT(a));
+    }
+    Diagonal form;
+    bool has_memory = make_diagonal(&form, d);
+    double *work = malloc((size_t)(4 * d + 2 * d * (d + G) + d * G) * sizeof(double));
+    has_memory &= work != NULL;
+    Py_BEGIN_ALLOW_THREADS
+    for (int64_t p = 0; has_memory && p < SIZE('p'); p++) {
+        int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
+        Classes pair = {
+            .mean = {means + i * d, means + j * d},
+            .covariance = {covariances + i * d * d, covariances + j * d * d},
+        };
+        Fan fan = {
+            .G = G, .stride = d, .cos = weights + 2 * p * G, .sin = weights + (2 * p + 1) * G,
+            .u = work + 4 * d + 2 * d * (d + G), .inverse = inverse + p * G * d,
+            .ratio = ratio + p * G * d, .distance = distance + p * G,
+            .v1 = variances + 2 * p * G, .v2 = variances + (2 * p + 1) * G,
+        };
+        memset(fan.inverse, 0, (size_t)(G * d) * sizeof(double));
+        memset(fan.ratio, 0, (size_t)(G * d) * sizeof(double));
+        outcomes[p] = (uint8_t)directions_of(
+            &form, &pair, whitening ? whitening + p * d * d : NULL, optima + 2 * p,
+            a[4].data, r, work, &fan, w + p * G * d, basis + p * d * r);
+        places[p] = fan.place;
+    }
+    Py_END_ALLOW_THREADS
+    free(work);
+    free_diagonal(&form);
+    if (!has_memory)
+        PyErr_NoMemory();
+    return give_back(a, COUNT(a));
+}
