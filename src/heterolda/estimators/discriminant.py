@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -433,7 +432,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         self.chosen_on_rows_ = choice.on_rows
         self.left_out_error_rates_ = choice.error_rates
         shares = model.moments.priors[model.moments.pairs]
-        self.left_out_error_ = np.average(choice.error_rates, axis=1, weights=shares)
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        self.left_out_error_ = (shares * choice.error_rates).sum(axis=1)
         rules, rates, cost = model.rate(choice.rules)
         odds = partial(odds_of, rules, choice.log_odds)
         rules = rules if model.span is None else model.span.in_features(rules)

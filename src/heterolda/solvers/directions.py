@@ -57,16 +57,16 @@ class ArcDirections:
         of, size = self.directions, np.maximum(self.weights.sum(axis=1), 0.0)
         size[size == 0] = 1.0
         w = size[:, :, None] * of.w
-        middle = moments.means[moments.pairs].mean(axis=1)
+        middle = 0.5 * moments.means[moments.pairs].sum(axis=1)
         return -w, np.einsum("pgd,pd->pg", w, middle), size * of.unit
 
     def thresholds(self, rules: Rules) -> Array:
         """Return the thresholds of the optima, NaN for trivial rules."""
-        D = np.diff(rules.means)[:, 0]
+        D = rules.means[:, 1] - rules.means[:, 0]
         pairs, of = np.arange(len(D)), self.directions
         distance, unit = (a[pairs, self.optimum] for a in (of.distance, of.unit))
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = rules.means.mean(axis=1) / D * distance / unit
+            t = 0.5 * rules.means.sum(axis=1) / D * distance / unit
         return np.where(rules.trivial, np.nan, t)
 
 

@@ -24,20 +24,21 @@ typedef struct {
     double *Z;                   /* coordinates of a row */
     double *scores[2], *weight[2]; /* of both classes */
     double *mean, *deviation, *fine; /* of the finite scores of a class, and their share */
-    double *sample, *mass, *kernel, *origin, *before, *q, *zero, *cell;
+    double *sample, *mass, *kernel, *origin, *sums, *q, *zero, *cell;
     int64_t n[2];
     void *memory;
 } Space;
 
-enum { REACH = 6, WIDTH = 16 };
+/* Bins have as many empty ones on both sides as a kernel reaches. */
+enum { REACH = 6, WIDTH = 16, REST = N_EDGES + 2, PADDED = N_EDGES + 1 + 2 * REST };
 
 static bool make_space(Space *s, int64_t d, int64_t r, int64_t P, int64_t n)
 {
     int64_t sizes[] = {d * P, r * P, r * P, r, n * P, n * P, n, n, P, P, P, 2 * n,
-                       P * (N_EDGES + 1), 2 * (N_EDGES + 2), P, P, P, WIDTH, P};
+                       P * PADDED, N_EDGES + 2, P, P, P, WIDTH, P};
     double **parts[] = {&s->w, &s->inverse, &s->ratio, &s->Z, &s->scores[0], &s->scores[1],
                         &s->weight[0], &s->weight[1], &s->mean, &s->deviation, &s->fine,
-                        &s->sample, &s->mass, &s->kernel, &s->origin, &s->before,
+                        &s->sample, &s->mass, &s->kernel, &s->origin, &s->sums,
                         &s->q, &s->zero, &s->cell};
     int64_t total = 0;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -47,6 +48,7 @@ static bool make_space(Space *s, int64_t d, int64_t r, int64_t P, int64_t n)
         return false;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; next += sizes[k++])
         *parts[k] = next;
+    s->mass += P * REST;
     return true;
 }
 
@@ -251,31 +253,37 @@ WIDE static void fill_histograms(Space *s, const Directions *D, int k, double h,
     }
 }
 
-/* F[g][b] = sum_i mass_i[g] Phi((b - i + 1/2) / sigma), for all edges b and directions. */
+/* F[g][b] = sum_i mass_i[g] Phi((b - i + 1/2) / sigma), for all edges b and directions:
+   the mass up to bin b, and what the kernel moves across this edge. */
 WIDE static void smooth(Space *s, int64_t G, int64_t P, double sigma, double *F)
 {
     int64_t m = REACH * sigma < N_EDGES ? (int64_t)(REACH * sigma) + 1 : N_EDGES + 1;
-    double *before = s->before;
-    for (int64_t k = 0; k < m; k++) { /* kernel[m + k] belongs to the bin i = b + 1 + k */
-        s->kernel[m + k] = ndtr(-((double)k + 0.5) / sigma);
-        s->kernel[m - 1 - k] = 1 - s->kernel[m + k];
-    }
-    memset(before, 0, (size_t)P * sizeof(double));
-    for (int64_t b = 0; b < N_EDGES; b++) {
-        int64_t first = b + 1 - m > 0 ? b + 1 - m : 0;
-        int64_t last = b + m < N_EDGES ? b + m : N_EDGES;
-        for (int64_t g = 0; g < P && b >= m; g++)
-            before[g] += s->mass[(b - m) * P + g];
+    double *sums = s->sums;
+    for (int64_t k = 0; k < m; k++)
+        s->kernel[k] = ndtr(-((double)k + 0.5) / sigma);
+    memset(sums, 0, (size_t)P * sizeof(double));
+    for (int64_t b = 0; b < N_EDGES; b++)
         for (int64_t from = 0; from < P; from += WIDTH) {
-            double sums[WIDTH];
-            add_wide_lines(s->kernel + first - (b + 1 - m), last - first + 1,
-                           s->mass + first * P + from, P, before + from, sums);
+            const double *below = s->mass + b * P + from, *above = below + P;
+            Four up[4], moved[4];
+            double shares[WIDTH];
+            for (int j = 0; j < 4; j++) {
+                up[j] = add(load(sums + from + 4 * j), load(below + 4 * j));
+                store(up[j], sums + from + 4 * j);
+                moved[j] = four(0.0);
+            }
+            for (int64_t k = 0; k < m; k++, below -= P, above += P)
+                for (int j = 0; j < 4; j++) {
+                    Four both = subtract(load(above + 4 * j), load(below + 4 * j));
+                    moved[j] = add(moved[j], scaled(s->kernel[k], both));
+                }
+            for (int j = 0; j < 4; j++)
+                store(add(up[j], moved[j]), shares + 4 * j);
             for (int64_t g = from; g < G && g < from + WIDTH; g++) {
-                double share = sums[g - from];
+                double share = shares[g - from];
                 F[g * N_EDGES + b] = share < 0 ? 0 : share < 1 ? share : 1;
             }
         }
-    }
 }
 
 /* Distributions of a pair; its rows and scores are in `s`. */
