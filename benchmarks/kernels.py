@@ -57,8 +57,9 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     yield "pair_solver", lambda: plain.fit_statistics(statistics)
     pairs = gaussians(plain, statistics)[0]
     moments, optima = pairs.moments, pairs.solve()
-    by_class = Rows(X, codes, None, classes).by_class
-    rows = RowsByClass(X, None, *by_class, moments.means, moments.weights)
+    order, bounds = Rows(X, codes, None, classes).by_class
+    Z = (X - moments.means[codes])[order]
+    rows = RowsByClass(Z, None, bounds, moments.weights)
     lost = lost_by(moments, pairs.shrinkage.to_pooled, pairs.shrinkage.to_diagonal)
     directions = curve_directions(moments, optima, lost).directions
     yield "score_distributions", lambda: score_distributions(rows, directions)

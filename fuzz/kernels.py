@@ -88,6 +88,18 @@ def _block(rng: np.random.Generator, s: dict[str, int]) -> Any:
 _FEW = {"k": lambda s: 2 + s["n"] % 5, "p": lambda s: s["k"] * (s["k"] - 1) // 2}
 _OR_NONE = {"unless": lambda s: s["n"] % 2}
 SPECIAL: dict[str, Special] = {
+    "arc_directions": Special(
+        sizes={
+            "s": lambda s: s["d"] % 40,
+            "g": lambda s: s["s"] + 1,
+            "r": lambda s: s["d"] * (s["p"] % 2),
+        },
+        values={
+            "pairs": _below("k", "p", "2"),
+            "covariances": _covariances,
+            "whitening": _drawn("p", "d", "d", unless=lambda s: s["p"] % 3),
+        },
+    ),
     "algorithm2_run": Special(
         sizes={"v": lambda s: 2 + s["i"] % 7, "c": lambda s: 2 * s["v"]},
         values={
@@ -120,8 +132,7 @@ SPECIAL: dict[str, Special] = {
     "score_distributions": Special(
         sizes={"b": lambda s: s["k"] + 1, "s": lambda s: N_EDGES},
         values={
-            "order": _below("n", "m"),
-            "bounds": _ascending("m", "b"),
+            "bounds": _ascending("n", "b"),
             "pairs": _below("k", "p", "2"),
             "totals": lambda rng, s: rng.uniform(1, 50, s["k"]),
         },

@@ -97,10 +97,14 @@ BAD = {
         *[now(most=most) for most in (800.0, np.nan)],
         lambda a: {"probabilities": a["probabilities"][:, 1:].copy()},
     ],
+    "arc_directions": [
+        all_are("pairs", 0, "means"),
+        all_are("pairs", -1),
+        longer("positions"),
+        lambda a: {"basis": np.ones((*a["w"].shape[::2], 2 + a["w"].shape[2]))},
+    ],
     "score_distributions": [
-        all_are("order", 0, "X"),
-        all_are("order", -1),
-        lambda a: {"bounds": a["bounds"][::-1] + len(a["order"])},
+        lambda a: {"bounds": a["bounds"][::-1] + len(a["Z"])},
         longer("bounds"),
         all_are("pairs", 0, "totals"),
         all_are("pairs", -1),

@@ -1,10 +1,13 @@
 """Directions along arcs: scores of left-out rows against moments computed again."""
 
+import itertools
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers.problems import error_of_rule, shrunk_moments
+from heterolda import kernels
 from heterolda.kernels.score_distributions import RowsByClass, left_out_scores
 from heterolda.solvers import Global, all_pairs, solve
 from heterolda.solvers.directions import (
@@ -16,6 +19,7 @@ from heterolda.solvers.directions import (
     single_directions,
 )
 from heterolda.solvers.pencil import Moments
+from heterolda.solvers.rules import Status
 
 SIZES = 20, 12, 15, 1
 
@@ -41,8 +45,8 @@ def drawn(rng, shares, weighted=True):
 
     moments = Moments(*refit(weight), total / total.sum(), total, all_pairs(4))
     bounds = np.append(0, np.cumsum(SIZES))
-    rows = RowsByClass(X, weight, np.arange(len(y)), bounds, moments.means, total)
-    return moments, rows, refit, lost_by(moments, to_pooled, to_diagonal)
+    rows = RowsByClass(X - moments.means[y], weight, bounds, total)
+    return moments, X, rows, refit, lost_by(moments, to_pooled, to_diagonal)
 
 
 def naive_score(x, m, M, unit):
@@ -58,7 +62,7 @@ def naive_score(x, m, M, unit):
 @pytest.mark.parametrize("shares", [(0.0, 0.0), (0.3, 0.2), (1.0, 0.5)])
 def test_scores_are_those_of_moments_without_the_row(rng, shares, weighted):
     """Divisors and angles are kept; a weighted row is left out as a whole."""
-    moments, rows, refit, lost = drawn(rng, shares, weighted)
+    moments, X, rows, refit, lost = drawn(rng, shares, weighted)
     if shares == (0.0, 0.0):  # the single row would have no covariance
         moments = moments.take(np.flatnonzero((moments.pairs < 3).all(axis=1)))
     rules = solve(moments, Global())
@@ -87,12 +91,12 @@ def test_scores_are_those_of_moments_without_the_row(rng, shares, weighted):
                         assert (score < 0) == (position == 0)
                         continue
                     unit = m, b * S[0] + a * S[1], sigma
-                    expected = naive_score(rows.X[row], means[pair], M, unit)
+                    expected = naive_score(X[row], means[pair], M, unit)
                     assert_allclose(score, expected, rtol=rtol, atol=rtol)
 
 
 def test_a_curve_holds_the_optimum_among_ordered_positions(rng):
-    moments, _, _, lost = drawn(rng, (0.3, 0.2))
+    moments, *_, lost = drawn(rng, (0.3, 0.2))
     rules = solve(moments, Global())
     arcs = curve_directions(moments, rules, lost)
     pairs = np.arange(len(rules.coef))
@@ -136,3 +140,39 @@ def test_rules_at_positions_have_the_best_threshold(rng):
     # If the likelier class is always best, the threshold is between the means.
     coef, intercept = rules_at(moments, arc_weights(rules), np.full(6, 1e9))
     assert np.isfinite(intercept).all()
+
+
+def test_compiled_code_agrees(rng, monkeypatch):
+    """On pairs that are regular, with constant features, or with dependent ones."""
+    if kernels.compiled is None:
+        pytest.skip("nothing was compiled")
+    for kind, d in itertools.product(("regular", "constant", "dependent"), (1, 4, 30)):
+        X = rng.normal(size=(4, 3 * d + 9, d)) @ rng.normal(size=(4, d, d))
+        if kind == "constant":
+            X[:, :, 0] *= [[0], [0], [1], [2]]
+        X += rng.normal(size=(4, 1, d)) * X.any(axis=1, keepdims=True)
+        if kind == "dependent":
+            X[:, :, -1] = X[:, :, 0]
+        S = np.array([np.atleast_2d(np.cov(one.T)) for one in X])
+        weights = np.full(4, X.shape[1], float)
+        moments = Moments(X.mean(axis=1), S, weights / 4, weights, all_pairs(4))
+        rules, lost = solve(moments, Global()), lost_by(moments, np.full(4, 0.3), 0.2)
+        pairs = np.flatnonzero(rules.status < Status.TRIVIAL)
+        if not len(pairs):
+            continue
+        given = moments.take(pairs), rules.take(pairs), lost
+        both = []
+        for compiled in kernels.compiled, None:
+            with monkeypatch.context() as patch:
+                patch.setattr(kernels, "compiled", compiled)
+                both.append(curve_directions(*given))
+                plain = curve_directions(*given, leaves_out=False)
+                assert not plain.directions.basis.size
+        fast, slow = both
+        assert_array_equal(fast.optimum, slow.optimum)
+        assert_allclose(fast.weights, slow.weights, atol=1e-6)
+        Z = (X - moments.means[:, None]).reshape(-1, d)
+        rows = RowsByClass(Z, None, np.arange(5) * X.shape[1], weights)
+        for p in range(len(pairs)):
+            a, b = (left_out_scores(rows, arcs.directions, p, 0)[0] for arcs in both)
+            assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -49,7 +49,7 @@ from heterolda.solvers.directions import (
     single_directions,
 )
 from heterolda.solvers.pencil import Moments
-from heterolda.solvers.rules import Rules, Status
+from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.samples import drawn_rows
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
@@ -136,7 +136,7 @@ class RowsCurve:
         Where the point is that of the model, its rule is returned as given.
         """
         solver, few = model.criterion.solver, model.has_few_rows
-        pairs, moved = np.arange(len(self.low)), np.flatnonzero(point.moved)
+        pairs, moved = np.arange(len(self.low)), point.moved.nonzero()[0]
         weights = self.weights[pairs, :, point.direction]
         if len(moved):
             coef, intercept, unit = (
@@ -146,19 +146,15 @@ class RowsCurve:
             planes = coef, intercept + unit * point.t[moved]
             new = rules.take(moved).along(*planes, moments.take(moved))
             rules = rules.replaced(moved, new)
-        priors, t = moments.pair_priors, np.nan_to_num(point.t)
-        F = self.F[pairs, :, point.direction]
-        ends = np.zeros((*F.shape[:2], 1))
-        shares = np.diff(F, prepend=ends, append=ends + 1)
-        bins = np.arange(N_EDGES + 1) - 0.5
-        distance = self.low[:, None] + self.step[:, None] * bins - t[:, None]
-        scores = -self.unit[pairs, point.direction, None] * distance
+        priors, t = moments.pair_priors, np.where(np.isnan(point.t), 0.0, point.t)
+        unit, F = self.unit[pairs, point.direction], self.F[pairs, :, point.direction]
+        binned = partial(_binned, F, unit, self.low - t, self.step)
         if few or isinstance(solver, Minimax | NeymanPearson):
-            seen = _as_seen(rules, scores, shares)
+            seen = _as_seen(rules, *binned())
         if isinstance(solver, Minimax | NeymanPearson):
             priors = effective_priors(seen)
         rest = self.counts, priors, seen if few else rules, len(model.pairs)
-        log_odds = partial(log_odds_of_shares, scores, shares, *rest)
+        log_odds = partial(_log_odds, binned, *rest)
         facts = point.moved, point.error_rates, weights, point.excess, log_odds
         return Chosen(rules, *facts, self if len(model.pairs) == 1 else None)
 
@@ -217,39 +213,31 @@ def chosen(model: Gaussians, rows: Rows | None) -> Chosen:
     drawn = _drawn(model, rows)
     counts = np.diff(drawn.bounds)[model.moments.pairs]
     usable = (counts > 1).all(axis=1)  # a class keeps a row if one is left out
-    usable &= rules.status != Status.SEPARABLE
+    usable &= ~rules.separable
     usable &= ~(rules.trivial & few)
     n_rows = model.moments.weights[model.moments.pairs].sum(axis=1)
     rank = 1 if rules.rank is None else rules.rank
     along = (n_rows >= _ROWS_PER_FEATURE * rank) & (not few)
-    groups = np.flatnonzero(usable & ~along), np.flatnonzero(usable & along)
-    pairs, d, blocks = np.concatenate(groups), drawn.X.shape[1], []
+    groups = (usable & ~along).nonzero()[0], (usable & along).nonzero()[0]
+    pairs, d, blocks = np.concatenate(groups), drawn.Z.shape[1], []
     for group, G in zip(groups, (1, len(POSITIONS) + 1), strict=True):
         step = max(1, _BLOCK // (d * d + 3 * d * G + 6 * (G + 4) * N_EDGES))
         blocks += [(group[i : i + step], G > 1) for i in range(0, len(group), step)]
     at_once = len(blocks) == 1 and len(pairs) == n
 
-    def solve_block(at: Index, along: bool) -> Chosen:
-        block = _of_block(model, rules, drawn, at, few, along)
-        # Scores of many pairs are not kept until their log-odds are needed.
-        return block if at_once else replace(block, log_odds=block.log_odds())
-
     def solve_blocks(part: slice) -> list[Chosen]:
-        return [solve_block(*block) for block in blocks[part]]
+        return [_of_block(model, rules, drawn, at, few, g) for at, g in blocks[part]]
 
     n_tasks = int(counts[pairs].sum(axis=1) @ np.where(along[pairs], len(POSITIONS), 1))
     parts = in_threads(solve_blocks, len(blocks), n_tasks * d // _WORTH_A_THREAD)
     found = [block for part in parts for block in part]
-    others = np.flatnonzero(~usable)
+    others = (~usable).nonzero()[0]
     if at_once:
         log_odds = found[0].log_odds
     else:
         curves = [block.log_odds for block in found]
-        curves.append(gaussian_log_odds(rules.take(others)))
-        place = np.argsort(np.concatenate([pairs, others]))
-        columns = zip(*curves, strict=True)
-        joined = (np.concatenate(column, axis=-1)[..., place] for column in columns)
-        log_odds = Curve(*map(np.ascontiguousarray, joined))
+        curves.append(partial(gaussian_log_odds, rules.take(others)))
+        log_odds = partial(_joined, curves, np.concatenate([pairs, others]))
     if found:
         solved = Rules.concatenate([block.rules for block in found])
         rules = solved if at_once else rules.replaced(pairs, solved)
@@ -262,6 +250,14 @@ def chosen(model: Gaussians, rows: Rows | None) -> Chosen:
     if curve is not None and model.span is not None:
         curve = curve.converted(model.span.rules)
     return Chosen(rules, *kept, log_odds, curve)
+
+
+def _joined(curves: list[Callable[[], Curve]], pairs: Index) -> Curve:
+    """Return the log-odds of all pairs, given functions for groups of these pairs."""
+    columns = zip(*(curve() for curve in curves), strict=True)
+    place = np.argsort(pairs)
+    joined = (np.concatenate(column, axis=-1)[..., place] for column in columns)
+    return Curve(*map(np.ascontiguousarray, joined))
 
 
 def on_curve(model: Gaussians, curve: RowsCurve) -> Chosen:
@@ -317,8 +313,8 @@ def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Ch
     rules = model.solve()
     first, second = model.moments.means[model.moments.pairs].swapaxes(0, 1)
     moved = moved & (first != second).any(axis=1)  # others have no direction
-    moved &= ~rules.trivial & (rules.status != Status.SEPARABLE)
-    pairs = np.flatnonzero(moved)
+    moved &= ~(rules.trivial | rules.separable)
+    pairs = moved.nonzero()[0]
     if len(pairs):
         moments = model.moments.take(pairs)
         log_tau = np.diff(np.log(priors[pairs]))[:, 0]
@@ -346,7 +342,9 @@ def _drawn(model: Gaussians, rows: Rows) -> RowsByClass:
         bounds = np.append(0, np.cumsum([len(part) for part in parts]))
         index = np.concatenate(parts)
     X = dense(rows.X[order]).astype(np.float64, copy=False)
-    return RowsByClass(X, weight, index, bounds, moments.means, moments.weights)
+    Z = X[index] - np.repeat(moments.means, np.diff(bounds), axis=0)
+    weight = None if weight is None else weight[index]
+    return RowsByClass(Z, weight, bounds, moments.weights)
 
 
 def _of_block(
@@ -370,11 +368,13 @@ def _of_block(
         t = np.full(len(at), np.inf)
     else:
         positions = POSITIONS if along else POSITIONS[:0]
-        arcs = curve_directions(moments, rules, lost, positions)
-        t, rank = arcs.thresholds(rules), 1 if rules.rank is None else rules.rank
+        rank = 1 if rules.rank is None else rules.rank
         n_rows = moments.weights[moments.pairs].sum(axis=1)
         many = (n_rows >= _MANY_ROWS * rank) | (not model.leaves_out)
+        left_out = not many.all()
+        arcs = curve_directions(moments, rules, lost, positions, left_out)
         arcs.directions.lost[many] = np.nan
+        t = arcs.thresholds(rules)
     movable = np.full(len(at), few or along)
     curve = _curve(arcs, moments, rows, 1.0 if few else 0.0)
     point = curve.chosen(solver, moments.pair_priors, t, movable)
@@ -388,10 +388,12 @@ def _curve(
     """Return the curves of a block of pairs, as left-out rows see them."""
     found = score_distributions(rows, arcs.directions, smoothing)
     coef, intercept, unit = arcs.rules(moments)
-    weight = np.ones(len(rows.X)) if rows.weight is None else rows.weight
-    w = np.append(weight[rows.order], 0.0)
-    sums = [np.add.reduceat(values, rows.bounds[:-1]) for values in (w, w * w)]
-    counts = sums[0] ** 2 / np.maximum(sums[1], _TINY)
+    if rows.weight is None:
+        counts = np.diff(rows.bounds).astype(np.float64)
+    else:
+        w = np.append(rows.weight, 0.0)
+        sums = [np.add.reduceat(values, rows.bounds[:-1]) for values in (w, w * w)]
+        counts = sums[0] ** 2 / np.maximum(sums[1], _TINY)
     return RowsCurve(
         coef,
         intercept,
@@ -403,6 +405,20 @@ def _curve(
         found.F,
         counts[moments.pairs],
     )
+
+
+def _binned(F: Array, unit: Array, low: Array, step: Array) -> tuple[Array, Array]:
+    """Return scores in the bins between thresholds, and shares of both classes."""
+    ends = np.zeros((*F.shape[:2], 1))
+    shares = np.diff(F, prepend=ends, append=ends + 1)
+    bins = np.arange(N_EDGES + 1) - 0.5
+    scores: Array = -unit[:, None] * (low[:, None] + step[:, None] * bins)
+    return scores, shares
+
+
+def _log_odds(binned: Callable[[], tuple[Array, Array]], *rest: Any) -> Curve:
+    """Return the log-odds of rules, given a function that returns scores in bins."""
+    return log_odds_of_shares(*binned(), *rest)
 
 
 def _as_seen(rules: Rules, scores: Array, shares: Array) -> Rules:
@@ -435,11 +451,12 @@ def _averaged(values: Array) -> Array:
 
 def _interpolated(rates: Array, position: Array) -> Array:
     """Return error rates (n_pairs, 2) at positions between the edges."""
-    x = np.clip(np.nan_to_num(position), 0, N_EDGES - 1)
+    x: Array = np.minimum(np.where(position > 0, position, 0.0), N_EDGES - 1)
     left = np.minimum(x.astype(np.intp), N_EDGES - 2)
     pairs, share = np.arange(len(x)), (x - left)[:, None]
-    value: Array = rates[pairs, :, left] * (1 - share)
-    return value + rates[pairs, :, left + 1] * share
+    lower: Array = rates[pairs, :, left] * (1 - share)
+    value: Array = lower + rates[pairs, :, left + 1] * share
+    return value
 
 
 def _criterion(solver: Solver, priors: Array) -> Callable[[Array], Array]:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from heterolda.estimators.again import solve_again
 from heterolda.estimators.base import host_of, put_on
 from heterolda.estimators.chosen import Chosen, Position
@@ -39,7 +37,8 @@ class OperatingPoint:
         self.pairs_ = model.pairs
         self.left_out_error_rates_ = choice.error_rates
         shares = model.moments.priors[model.moments.pairs]
-        self.left_out_error_ = np.average(choice.error_rates, axis=1, weights=shares)
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        self.left_out_error_ = (shares * choice.error_rates).sum(axis=1)
         rules, rates, cost = model.rate(choice.rules)
         odds = partial(odds_of, rules, choice.log_odds)
         rules = rules if model.span is None else model.span.in_features(rules)

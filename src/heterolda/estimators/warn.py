@@ -164,8 +164,8 @@ def leading_features(stats: ClassStatistics, coef: Array) -> str:
 
 def warn_of_trivial_rules(model: Gaussians, rules: Rules) -> None:
     """Warn once about the pairs without a useful hyperplane."""
-    moments = model.moments
-    rules = model.criterion.rate(rules, moments.priors, moments.pairs)[0]
+    if model.criterion.costs is not None:
+        rules = model.rate(rules)[0]
     if not rules.trivial.any():
         return
     warn(

@@ -57,4 +57,6 @@ def in_use() -> str:
 
 def ready(array: Any) -> Any:
     """Return an array as the compiled kernels need it: in C order, and aligned."""
-    return None if array is None else np.require(array, requirements="CA")
+    if array is None or (array.flags.c_contiguous and array.flags.aligned):
+        return array
+    return np.require(array, requirements="CA")

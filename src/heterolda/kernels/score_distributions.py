@@ -1,12 +1,13 @@
 """Smoothed distributions of the scores of rows, each by rules fitted without it.
 
-A pair has G directions w = V u, with D = w.delta > 0 for the difference delta of the
-means, and the matrices M = b S1 + a S2 = V^-T diag(g) V^-1. A score is the distance
-along w from the midpoint of the means, in a unit, positive for the first class. Without
-a row x of weight l in a class of weight W, with z = V'(x - m), e = l/(W - l) and the
+A pair has G directions w, with D = w.delta > 0 for the difference delta of the means,
+and the matrices M = b S1 + a S2 = V^-T L diag(g) L' V^-1: V is a basis of the pair, and
+the bidiagonal L has ones, and ratios below them. A score is the distance along w from
+the midpoint of the means, in a unit, positive for the first class. Without a row x of
+weight l in a class of weight W, with z = x - m, y = L^-1 V'z, e = l/(W - l) and the
 multiple rho of l W/(W - l) z z' that M loses,
 
-    A = z.u,   q = sum z_i^2 / g_i,   R = rho l (1 + e),   t = (R A -+ e) / (1 - R q)
+    A = z.w,   q = sum y_i^2 / g_i,   R = rho l (1 + e),   t = (R A -+ e) / (1 - R q)
     D' = D -+ e A + t (A -+ e q),   s = ((1 + e/2)(A + t q) +- (D + t A)/2) sqrt(D/D')
 
 with the upper sign for the first class. Where 1 - R q or D' is not positive, there is
@@ -22,10 +23,8 @@ rows, the deviation is that of both classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import heterolda.kernels as kernels
@@ -47,11 +46,9 @@ _REACH = 6.0  # deviations beyond which a Gaussian ends
 class RowsByClass:
     """Rows of classes, and what is left when one of them is left out."""
 
-    X: NDArray[Any]  # (n, d)
+    Z: Array  # rows less the means of their classes, sorted by class, (n, d)
     weight: Array | None  # of the rows
-    order: Index  # indices of the rows, sorted by class
-    bounds: Index  # class k is order[bounds[k] : bounds[k + 1]], (n_classes + 1,)
-    means: Array  # (n_classes, d)
+    bounds: Index  # class k is Z[bounds[k] : bounds[k + 1]], (n_classes + 1,)
     totals: Array  # weights of the classes
 
 
@@ -60,9 +57,10 @@ class Directions:
     """Directions of pairs of classes, G of each."""
 
     pairs: Index  # (n_pairs, 2)
-    basis: Array  # V, (n_pairs, d, r)
+    w: Array  # (n_pairs, G, d)
+    basis: Array  # V, (n_pairs, d, r); r may be 0 if no row is left out
     inverse: Array  # 1 / g, (n_pairs, G, r)
-    u: Array  # (n_pairs, G, r)
+    ratio: Array  # of L, before each of its ones but the first, (n_pairs, G, r)
     lost: Array  # rho of both classes, (n_pairs, 2, G); NaN if no row is left out
     distance: Array  # D, (n_pairs, G)
     unit: Array  # of the scores, (n_pairs, G)
@@ -89,16 +87,15 @@ def score_distributions(
             low[p], step[p], F[p] = _of_pair(rows, directions, p, smoothing)
         return Distributions(low, step, F)
     inputs = (
-        rows.X.astype(np.float64, copy=False),
+        rows.Z,
         rows.weight,
-        rows.order,
         rows.bounds,
         directions.pairs,
-        rows.means,
         rows.totals,
+        directions.w,
         directions.basis,
         directions.inverse,
-        directions.u,
+        directions.ratio,
         directions.lost,
         directions.distance,
         directions.unit,
@@ -147,17 +144,24 @@ def left_out_scores(
 ) -> tuple[Array, Array]:
     """Return scores (n, G) of a class of pair p without each row, and weights."""
     k = directions.pairs[p, position]
-    index = rows.order[rows.bounds[k] : rows.bounds[k + 1]]
-    weight = np.ones(len(index)) if rows.weight is None else rows.weight[index]
+    part = slice(rows.bounds[k], rows.bounds[k + 1])
+    z = rows.Z[part]
+    weight = np.ones(len(z)) if rows.weight is None else rows.weight[part]
     lost = directions.lost[p, position]
     kept = (weight > 0) & (np.isnan(lost[0]) | (weight < rows.totals[k]))
-    index, weight = index[kept], weight[kept]
-    z = (rows.X[index] - rows.means[k]) @ directions.basis[p]
-    A, sign = z @ directions.u[p].T, 1.0 - 2 * position
+    z, weight = z[kept], weight[kept]
+    A, sign = z @ directions.w[p].T, 1.0 - 2 * position
     D, unit = directions.distance[p], directions.unit[p]
     if np.isnan(lost[0]):
         return (A + 0.5 * sign * D) / unit, weight
-    q, e = z**2 @ directions.inverse[p].T, (weight / (rows.totals[k] - weight))[:, None]
+    q, y = np.zeros((2, *A.shape))
+    columns = directions.ratio[p].T, directions.inverse[p].T
+    for coordinate, ratio, inverse in zip(
+        (z @ directions.basis[p]).T, *columns, strict=True
+    ):
+        y = coordinate[:, None] - ratio * y
+        q += y**2 * inverse
+    e = (weight / (rows.totals[k] - weight))[:, None]
     R = lost * weight[:, None] * (1 + e)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = (R * A - sign * e) / (1 - R * q)

@@ -11,9 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import VARIANCE_FLOOR
+from heterolda.kernels.pair_solver import (
+    DONE,
+    MAX_FEATURES,
+    SINGULAR,
+    Fan,
+    arc_directions,
+)
 from heterolda.kernels.score_distributions import Directions
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Moments
@@ -37,7 +46,7 @@ class ArcDirections:
     directions: Directions
     weights: Array  # cos(theta) and sin(theta), (n_pairs, 2, G)
     optimum: Index  # index of the direction of the optimum
-    variances: Array  # of both classes along w, (2, n_pairs, G)
+    variances: Array  # of both classes along w, (n_pairs, 2, G)
 
     def rules(self, moments: Moments) -> tuple[Array, Array, Array]:
         """Return coefficients, and the line of the intercepts in the threshold.
@@ -47,17 +56,17 @@ class ArcDirections:
         """
         of, size = self.directions, np.maximum(self.weights.sum(axis=1), 0.0)
         size[size == 0] = 1.0
-        w = size[:, :, None] * (of.u @ of.basis.mT)
-        middle = moments.means[moments.pairs].mean(axis=1)
+        w = size[:, :, None] * of.w
+        middle = 0.5 * moments.means[moments.pairs].sum(axis=1)
         return -w, np.einsum("pgd,pd->pg", w, middle), size * of.unit
 
     def thresholds(self, rules: Rules) -> Array:
         """Return the thresholds of the optima, NaN for trivial rules."""
-        D = np.diff(rules.means)[:, 0]
+        D = rules.means[:, 1] - rules.means[:, 0]
         pairs, of = np.arange(len(D)), self.directions
         distance, unit = (a[pairs, self.optimum] for a in (of.distance, of.unit))
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = rules.means.mean(axis=1) / D * distance / unit
+            t = 0.5 * rules.means.sum(axis=1) / D * distance / unit
         return np.where(rules.trivial, np.nan, t)
 
 
@@ -88,7 +97,7 @@ def rules_at(moments: Moments, weights: Array, log_tau: Array) -> tuple[Array, A
     """
     arcs = single_directions(moments, weights)
     of = arcs.directions
-    D, (sigma1, sigma2) = of.distance[:, 0], np.sqrt(arcs.variances[:, :, 0])
+    D, (sigma1, sigma2) = of.distance[:, 0], np.sqrt(arcs.variances[:, :, 0].T)
     t = best_threshold(D, sigma1, sigma2, log_tau)
     coef, intercept, unit = (part[:, 0] for part in arcs.rules(moments))
     t = np.where(np.isnan(t), 0.0, t - D / 2)
@@ -96,16 +105,55 @@ def rules_at(moments: Moments, weights: Array, log_tau: Array) -> tuple[Array, A
 
 
 def curve_directions(
-    moments: Moments, rules: Rules, lost: Array, positions: Array = POSITIONS
+    moments: Moments,
+    rules: Rules,
+    lost: Array,
+    positions: Array = POSITIONS,
+    leaves_out: bool = True,
 ) -> ArcDirections:
-    """Return directions at positions of the arcs, those of the optima included."""
-    pencil, pairs = moments.pencil(), np.arange(len(moments.pairs))
-    arc = Arc.from_pencil(pencil)
+    """Return directions at positions of the arcs, those of the optima included.
+
+    If no row is left out, no basis is needed.
+    """
     # Trivial rules have no direction: that of Fisher's rule replaces it.
-    weights = np.where(
-        rules.trivial[:, None], moments.weights[moments.pairs], arc_weights(rules)
-    )
-    theta = np.arctan2(weights[:, 1], weights[:, 0])
+    trivial, sizes = rules.trivial[:, None], moments.weights[moments.pairs]
+    optima = np.where(trivial, sizes, arc_weights(rules))
+    pairs = np.arange(len(optima))
+    if kernels.compiled is None or moments.means.shape[1] > MAX_FEATURES:
+        fan = _fan(moments, optima, positions)
+    else:
+        fan, outcome = _compiled_fan(moments, optima, positions, leaves_out)
+        singular = pairs[outcome == SINGULAR]
+        if len(singular):
+            part = moments.take(singular)
+            given = optima[singular], positions, leaves_out, part.axes().whitening()
+            of_singular, outcome[singular] = _compiled_fan(part, *given)
+            fan.replaced(singular, of_singular)
+        unsolved = pairs[outcome != DONE]
+        if len(unsolved):
+            solved = _fan(moments.take(unsolved), optima[unsolved], positions)
+            basis = solved.basis[:, :, : fan.basis.shape[2]]
+            fan.replaced(unsolved, solved._replace(basis=basis))
+    return _directions(moments, fan if leaves_out else fan.without_basis(), lost)
+
+
+def _compiled_fan(
+    moments: Moments,
+    optima: Array,
+    positions: Array,
+    leaves_out: bool,
+    whitening: Array | None = None,
+) -> tuple[Fan, NDArray[np.uint8]]:
+    """Return rules of arcs by the compiled code."""
+    given = moments.means, moments.covariances, moments.pairs
+    return arc_directions(*given, optima, positions, leaves_out, whitening)
+
+
+def _fan(moments: Moments, optima: Array, positions: Array) -> Fan:
+    """Return rules of arcs from the diagonal form of their pairs."""
+    pencil, pairs = moments.pencil(), np.arange(len(optima))
+    arc = Arc.from_pencil(pencil)
+    theta = np.arctan2(optima[:, 1], optima[:, 0])
     p, q = theta + arc.low, np.pi / 2 + arc.high - theta
     optimum = np.log(np.maximum(p, _TINY)) - np.log(np.maximum(q, _TINY))
     optimum = np.clip(optimum, -_FARTHEST, _FARTHEST)
@@ -117,10 +165,16 @@ def curve_directions(
     inverse = np.where(used[:, None], 1 / g, 0.0)
     u = arc.c[:, None] * inverse
     diagonals = np.array([pencil.alpha, pencil.beta])
-    variances = np.einsum("pgr,kpr->kpg", u * u, diagonals)
-    parts = variances, pencil.c, inverse, u
-    weights = circle.swapaxes(0, 1)
-    return _directions(moments, pencil.basis, *parts, weights, lost, place)
+    return Fan(
+        place,
+        circle.swapaxes(0, 1),
+        u @ pencil.basis.mT,
+        pencil.basis,
+        inverse,
+        np.zeros_like(inverse),
+        np.einsum("pgr,kpr->pkg", u * u, diagonals),
+        np.einsum("pgr,pr->pg", u, pencil.c),
+    )
 
 
 def single_directions(
@@ -144,34 +198,33 @@ def single_directions(
     first, second = moments.means[moments.pairs].swapaxes(0, 1)
     c = np.einsum("pdr,pd->pr", basis, first - second)
     w, ones = np.einsum("pdr,pr->pd", basis, c), np.ones((len(c), 1, c.shape[1]))
-    variances = np.einsum("pd,pkde,pe->kp", w, S, w, optimize=True)[:, :, None]
-    rest = c, ones, c[:, None], weights[:, :, None], lost
-    place = np.zeros(len(c), np.intp)
-    return _directions(moments, basis, variances, *rest, place)
+    variances = np.einsum("pd,pkde,pe->pk", w, S, w, optimize=True)[:, :, None]
+    fan = Fan(
+        np.zeros(len(c), np.intp),
+        weights[:, :, None],
+        w[:, None],
+        basis,
+        ones,
+        np.zeros_like(ones),
+        variances,
+        np.einsum("pr,pr->p", c, c)[:, None],
+    )
+    return _directions(moments, fan, lost)
 
 
-def _directions(
-    moments: Moments,
-    basis: Array,
-    variances: Array,
-    c: Array,
-    inverse: Array,
-    u: Array,
-    weights: Array,
-    lost: Array,
-    optimum: Index,
-) -> ArcDirections:
-    """Return the record, given arrays `inverse` and `u` of shape (n_pairs, G, r)."""
-    variances = np.maximum(variances, _TINY)
-    pooled = np.einsum("pk,kpg->pg", moments.pair_priors, variances)
+def _directions(moments: Moments, fan: Fan, lost: Array) -> ArcDirections:
+    """Return the record of these rules, given what covariances lose with a row."""
+    variances = np.maximum(fan.variances, _TINY)
+    pooled = np.einsum("pk,pkg->pg", moments.pair_priors, variances)
     own, other = lost[:, moments.pairs, None]
     directions = Directions(
         pairs=moments.pairs,
-        basis=basis,
-        inverse=inverse,
-        u=u,
-        lost=weights * own + weights[:, ::-1] * other[:, ::-1],
-        distance=np.einsum("pgr,pr->pg", u, c),
+        w=fan.w,
+        basis=fan.basis,
+        inverse=fan.inverse,
+        ratio=fan.ratio,
+        lost=fan.weights * own + fan.weights[:, ::-1] * other[:, ::-1],
+        distance=fan.distance,
         unit=np.sqrt(pooled),
     )
-    return ArcDirections(directions, weights, optimum, variances)
+    return ArcDirections(directions, fan.weights, fan.optimum, variances)

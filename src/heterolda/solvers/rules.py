@@ -45,6 +45,10 @@ class Status(IntEnum):
     CHOSEN_ON_ROWS = 8
 
 
+# Arrays are compared with integers in less time than with members of an enumeration.
+_TRIVIAL, _SEPARABLE = int(Status.TRIVIAL), int(Status.SEPARABLE)
+
+
 @dataclass(frozen=True)
 class Rules:
     """One linear rule for each pair of classes."""
@@ -67,8 +71,14 @@ class Rules:
     @property
     def trivial(self) -> Mask:
         """Return a mask of the pairs whose rule always chooses the same class."""
-        trivial: Mask = self.status == Status.TRIVIAL
+        trivial: Mask = self.status == _TRIVIAL
         return trivial
+
+    @property
+    def separable(self) -> Mask:
+        """Return a mask of the pairs that a direction without variance separates."""
+        separable: Mask = self.status == _SEPARABLE
+        return separable
 
     @property
     def fisher(self) -> tuple[Array, Array]:
@@ -146,7 +156,7 @@ class Rules:
         The variance w'S w of a class is uncertain by a few EPS of sum w_i^2 S_ii. Pairs
         in which an unresolved nonzero variance was raised get no certificate.
         """
-        ruled = ~self.trivial & (self.status != Status.SEPARABLE)
+        ruled = ~(self.trivial | self.separable)
         deviations = np.where(ruled[:, None], self.deviations, np.inf)
         variances = np.einsum("kii->ki", moments.covariances)
         unit = variances.max(axis=0)
@@ -160,7 +170,7 @@ class Rules:
         change = np.sum(moments.pair_priors * (larger - smaller), axis=1)
         gap = self.gap + change / np.where(self.error > 0, self.error, np.inf)
         uncertain = change > MOST_UNCERTAIN
-        if self.floored is not None:
+        if self.floored is not None and self.floored.any():
             unresolved = np.zeros(len(moments.means), bool)
             for k in np.unique(moments.pairs[self.floored]):
                 unresolved[k] = is_unresolved(moments.covariances[k])

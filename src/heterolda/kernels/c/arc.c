@@ -17,8 +17,11 @@
 static const double LIFT = 1e-30, FLAT = 1e-10;
 static const double RUNGS = 1.1, FIRST_RUNG = 0.7, ROUNDING = 1e-13, NEAREST = 1e-14;
 static const double NEGLIGIBLE = 1e-9, FARTHEST = 700.0;
-/* Smallest variance of a class, as a share of S1 + S2, for the tridiagonal form. */
-static const double TRIDIAGONAL = 1e-4;
+/* Beyond this position, rules are not accurate in the tridiagonal form. */
+static const double FAR_OUT = 8;
+/* Variances below the second number may be zero, and are raised to the first; others below
+   the third are too small for the tridiagonal form. */
+static const double FLOOR = 1e-7, VANISHING = 1e-11, SMALL = 1e-4;
 static const double START[] = {-12, -4, -1.5, 0, 1.5, 4, 12};
 enum {
     N_START = 7,
@@ -28,6 +31,7 @@ enum {
     MAX_POINTS = N_START + 2 + (N_START - 1) * (2 * MAX_RUNGS + 1),
     STACK = 1024,
     MAX_EVALUATIONS = 20000,
+    SECTIONS = 21, /* of an interval into five parts, down to rounding */
 };
 
 typedef struct {
@@ -35,11 +39,9 @@ typedef struct {
 } Point;
 
 typedef struct {
-    /* The pair in diagonal form, r a multiple of 4, or in tridiagonal form. */
+    /* The pair in diagonal form; r is a multiple of 4. */
     int64_t r;
     const double *alpha, *beta, *c, *cos_low, *sin_low, *cos_high, *sin_high;
-    const Tridiagonal *tridiagonal;
-    double *work; /* for the tridiagonal form: 8 numbers for each direction */
     double length, cos_of_low, sin_of_low, cos_of_high, sin_of_high, log1, log2;
     int64_t n_evaluations;
 } Arc;
@@ -93,98 +95,6 @@ WIDE static void variances(const Arc *arc, const Place *place, double *v1, doubl
     *v2 = (sum2[0] + sum2[1]) + (sum2[2] + sum2[3]);
 }
 
-/* Variances at four places of an arc in tridiagonal form: y = G^-1 delta, where G is
-   cos T + sin (I - T), gives y'T y and y'(I - T) y. NaN where G is not positive. */
-WIDE static void four_variances(const Arc *arc, const Place *places, double *v1, double *v2)
-{
-    const Tridiagonal *form = arc->tridiagonal;
-    int64_t n = form->n;
-    double *ratio = arc->work; /* off-diagonal element divided by the pivot */
-    double sum[4], difference[4], pivot[4], y[4], after[4], both[4], first[4];
-    bool positive[4];
-    for (int k = 0; k < 4; k++) {
-        sum[k] = places[k].sin;
-        difference[k] = places[k].cos - places[k].sin;
-        pivot[k] = sum[k] + difference[k] * form->diag[0];
-        positive[k] = pivot[k] > 0;
-    }
-    for (int64_t i = 1; i < n; i++) {
-        double diag = form->diag[i], off_diag = form->off_diag[i - 1];
-        double *RESTRICT row = ratio + 4 * (i - 1);
-        for (int k = 0; k < 4; k++) {
-            double off = difference[k] * off_diag;
-            row[k] = off / pivot[k];
-            pivot[k] = sum[k] + difference[k] * diag - off * row[k];
-            positive[k] &= pivot[k] > 0;
-        }
-    }
-    for (int k = 0; k < 4; k++) {
-        after[k] = y[k] = form->distance / pivot[k];
-        both[k] = y[k] * y[k];
-        first[k] = form->diag[n - 1] * both[k];
-    }
-    for (int64_t i = n - 2; i >= 0; i--) {
-        double diag = form->diag[i], off_diag = 2 * form->off_diag[i];
-        const double *RESTRICT row = ratio + 4 * i;
-        for (int k = 0; k < 4; k++) {
-            y[k] = -row[k] * after[k];
-            both[k] += y[k] * y[k];
-            first[k] += y[k] * (diag * y[k] + off_diag * after[k]);
-            after[k] = y[k];
-        }
-    }
-    for (int k = 0; k < 4; k++) {
-        v1[k] = positive[k] ? first[k] : NAN;
-        v2[k] = positive[k] ? both[k] - first[k] : NAN;
-    }
-}
-
-/* G^-1 b, from the pivots of G and its off-diagonal elements divided by the pivots. */
-static void solve_beside(const double *pivot, const double *ratio, int64_t n, double *b)
-{
-    for (int64_t i = 1; i < n; i++)
-        b[i] -= ratio[i - 1] * b[i - 1];
-    b[n - 1] /= pivot[n - 1];
-    for (int64_t i = n - 2; i >= 0; i--)
-        b[i] = b[i] / pivot[i] - ratio[i] * b[i + 1];
-}
-
-/* Sums of u^2 times alpha, beta and, over g, alpha^2, alpha beta and beta^2. */
-static void sums_tridiagonal(const Arc *arc, const Place *place, double sums[5])
-{
-    const Tridiagonal *form = arc->tridiagonal;
-    const double *t = form->diag, *e = form->off_diag;
-    int64_t n = form->n;
-    double *pivot = arc->work, *ratio = pivot + n, *y = ratio + n, *Ty = y + n;
-    double *z = Ty + n, *x = z + n, difference = place->cos - place->sin;
-    pivot[0] = place->sin + difference * t[0];
-    for (int64_t i = 1; i < n; i++) {
-        double off = difference * e[i - 1];
-        ratio[i - 1] = off / pivot[i - 1];
-        pivot[i] = place->sin + difference * t[i] - off * ratio[i - 1];
-    }
-    y[n - 1] = form->distance / pivot[n - 1];
-    for (int64_t i = n - 2; i >= 0; i--)
-        y[i] = -ratio[i] * y[i + 1];
-    for (int64_t i = 0; i < n; i++) {
-        double before = i ? e[i - 1] * y[i - 1] : 0, after = i < n - 1 ? e[i] * y[i + 1] : 0;
-        z[i] = Ty[i] = before + t[i] * y[i] + after;
-        x[i] = y[i] - Ty[i];
-    }
-    solve_beside(pivot, ratio, n, z);
-    solve_beside(pivot, ratio, n, x);
-    for (int k = 0; k < 5; k++)
-        sums[k] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double rest = y[i] - Ty[i];
-        sums[0] += y[i] * Ty[i];
-        sums[1] += y[i] * rest;
-        sums[2] += Ty[i] * z[i];
-        sums[3] += rest * z[i];
-        sums[4] += rest * x[i];
-    }
-}
-
 /* Weights of the forms, cosine and sine of theta, and d theta / dx, at x. */
 static Place place_of(const Arc *arc, double x)
 {
@@ -227,19 +137,11 @@ static Point point_of(Arc *arc, double x, const Place *place, double v1, double 
 
 static void evaluate(Arc *arc, const double *x, int n, Point *points)
 {
-    for (int k = 0; k < n; k += 4) {
-        Place places[4];
-        double v1[4], v2[4];
-        int n_points = n - k < 4 ? n - k : 4;
-        for (int j = 0; j < 4; j++)
-            places[j] = j < n_points ? place_of(arc, x[k + j]) : places[0];
-        if (arc->tridiagonal)
-            four_variances(arc, places, v1, v2);
-        for (int j = 0; j < n_points; j++) {
-            if (!arc->tridiagonal)
-                variances(arc, &places[j], &v1[j], &v2[j]);
-            points[k + j] = point_of(arc, x[k + j], &places[j], v1[j], v2[j]);
-        }
+    for (int k = 0; k < n; k++) {
+        double v1, v2;
+        Place place = place_of(arc, x[k]);
+        variances(arc, &place, &v1, &v2);
+        points[k] = point_of(arc, x[k], &place, v1, v2);
     }
 }
 
@@ -252,9 +154,7 @@ WIDE static double slope_at(Arc *arc, double x, double *derivative, Motion *moti
 {
     Place place = place_of(arc, x);
     double sums[5] = {0, 0, 0, 0, 0};
-    if (arc->tridiagonal)
-        sums_tridiagonal(arc, &place, sums);
-    for (int64_t i = 0; !arc->tridiagonal && i < arc->r; i++) {
+    for (int64_t i = 0; i < arc->r; i++) {
         double g = place.a * place.cos_form[i] + place.b * place.sin_form[i];
         double u = arc->c[i] / g, alpha = arc->alpha[i], beta = arc->beta[i];
         u *= u;
@@ -406,9 +306,8 @@ static void close_piece(Search *search, const Point *from, const Point *to)
                 search->brackets[search->n_brackets].b = b.x;
                 search->brackets[search->n_brackets++].bound = bound;
             }
-        } else if (n + CUT_INTO > STACK || (isinf(b.x - a.x) && search->arc->tridiagonal) ||
-                   search->arc->n_evaluations > MAX_EVALUATIONS) {
-            search->given_up = true; /* the tridiagonal form is not accurate near the ends */
+        } else if (n + CUT_INTO > STACK || search->arc->n_evaluations > MAX_EVALUATIONS) {
+            search->given_up = true;
         } else {
             double x[CUT_INTO - 1];
             Point inner[CUT_INTO + 1];
@@ -542,29 +441,6 @@ static Arc arc_between(double low1, double low2, double high1, double high2,
     return arc;
 }
 
-static Optimum search(Arc *arc, double gap, Place *place)
-{
-    Search search = {.arc = arc, .gap = gap, .log_bound = INFINITY};
-    search.best_log = arc->log1 < arc->log2 ? arc->log1 : arc->log2;
-    search.best_x = 0;
-    search.minimum_log = INFINITY;
-    branch_and_bound(&search);
-    /* A minimum is at least as good as any point, up to rounding. */
-    if (search.minimum_log <= search.best_log + ROUNDING)
-        search.best_x = search.minimum_x;
-    *place = place_of(arc, search.best_x);
-    Optimum optimum = {
-        .x = search.best_x,
-        .log_bound = search.log_bound,
-        .log_error = search.best_log,
-        .cos = place->cos,
-        .sin = place->sin,
-        .n_evaluations = arc->n_evaluations,
-        .proven = !search.given_up,
-    };
-    return optimum;
-}
-
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
                    const double *log_priors, double gap, double *work, double *u)
 {
@@ -592,59 +468,115 @@ Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r
     for (int64_t i = r; i < padded; i++)
         for (int k = 0; k < 4; k++)
             work[k * padded + i] = 1;
-    Place place;
-    Optimum optimum = search(&arc, gap, &place);
+    Search search = {.arc = &arc, .gap = gap, .log_bound = INFINITY};
+    search.best_log = arc.log1 < arc.log2 ? arc.log1 : arc.log2;
+    search.best_x = 0;
+    search.minimum_log = INFINITY;
+    branch_and_bound(&search);
+    /* A minimum is at least as good as any point, up to rounding. */
+    if (search.minimum_log <= search.best_log + ROUNDING)
+        search.best_x = search.minimum_x;
+    Place place = place_of(&arc, search.best_x);
     for (int64_t i = 0; i < r; i++)
         u[i] = c[i] / (place.a * place.cos_form[i] + place.b * place.sin_form[i]);
-    return optimum;
+    return (Optimum){
+        .x = search.best_x,
+        .log_bound = search.log_bound,
+        .log_error = search.best_log,
+        .cos = place.cos,
+        .sin = place.sin,
+        .n_evaluations = arc.n_evaluations,
+        .proven = !search.given_up,
+    };
 }
 
-/* A tight lower bound of the smallest eigenvalue of T, or of I - T if `other`: Laguerre's
-   method converges from below and does not overshoot. Zero if it is not above SMALL, or
-   if in doubt. */
+/* Count the eigenvalues of T, or of I - T if `other`, below each of four numbers: those are
+   the negative pivots. */
+WIDE static void count_below(const Tridiagonal *form, bool other, const double *x,
+                             double *counts)
+{
+    double sign = other ? -1 : 1, pivot[4] = {1, 1, 1, 1}, count[4] = {0, 0, 0, 0};
+    for (int64_t i = 0; i < form->n; i++) {
+        double diag = (other ? 1 : 0) + sign * form->diag[i];
+        double square = i ? form->off_diag[i - 1] * form->off_diag[i - 1] : 0;
+        for (int k = 0; k < 4; k++) {
+            double next = diag - x[k] - square / pivot[k];
+            pivot[k] = next != 0 ? next : 1e-300;
+            count[k] += pivot[k] < 0 ? 1.0 : 0.0;
+        }
+    }
+    memcpy(counts, count, sizeof count);
+}
+
+/* A lower bound of the smallest eigenvalue of T, or of I - T if `other`, or zero if that is
+   not positive. All are at most one. */
 static double least_eigenvalue(const Tridiagonal *form, bool other)
 {
-    double x = 0;
-    for (int tries = 0; tries < 50; tries++) {
-        double D = 1, D1 = 0, D2 = 0, S1 = 0, S2 = 0;
-        for (int64_t i = 0; i < form->n; i++) {
-            double diag = other ? 1 - form->diag[i] : form->diag[i];
-            double square = i ? form->off_diag[i - 1] * form->off_diag[i - 1] : 0;
-            double inverse = 1 / D, share = square * inverse, slope = D1 * inverse;
-            double next = diag - x - share;
-            D2 = share * (D2 * inverse - 2 * slope * slope);
-            D1 = share * slope - 1;
-            D = next;
-            if (!(D > 0))
-                return 0;
-            S1 -= D1 / D;
-            S2 += D1 / D * (D1 / D) - D2 / D;
-        }
-        double n = (double)form->n, inner = (n - 1) * (n * S2 - S1 * S1);
-        double step = n / (S1 + sqrt(inner > 0 ? inner : 0));
-        if (!(step > 1e-13 * (x + step)))
-            return x > TRIDIAGONAL ? x : 0;
-        x += step * (1 - 1e-9) - 1e-15 * x;
+    double low = 0, high = 1;
+    for (int tries = 0; tries < SECTIONS; tries++) {
+        double x[4], counts[4], step = (high - low) / 5;
+        for (int k = 0; k < 4; k++)
+            x[k] = low + (k + 1) * step;
+        count_below(form, other, x, counts);
+        for (int k = 3; k >= 0; k--)
+            high = counts[k] > 0 ? x[k] : high;
+        low = high - step;
     }
-    return 0;
+    return low > 4 * EPS ? low : 0;
 }
 
-bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
-                        double *work, Optimum *optimum, double *v1, double *v2)
+/* Return what is added to variances that may be zero; NaN if others are nearly as small. */
+static double lift_of(const Tridiagonal *form, double low, double high)
 {
-    double low = least_eigenvalue(form, false);
-    double high = low > 0 ? least_eigenvalue(form, true) : 0;
-    if (!(low > 0 && high > 0) || form->distance == 0)
+    const double x[4] = {SMALL, VANISHING, VANISHING, VANISHING};
+    for (int other = 0; other < 2; other++) {
+        double counts[4];
+        count_below(form, other, x, counts);
+        if (counts[0] != counts[1])
+            return NAN;
+    }
+    return low > SMALL && high > SMALL ? 0 : FLOOR;
+}
+
+bool fill_fan(const Tridiagonal *form, const double *optimum, const double *positions, Fan *fan)
+{
+    static const double no_priors[2] = {0, 0};
+    const double *e = form->off_diag;
+    double low = least_eigenvalue(form, false), high = least_eigenvalue(form, true);
+    double lift = lift_of(form, low, high), kept = 1 - 2 * lift;
+    low = kept * low + lift;
+    high = kept * high + lift;
+    Arc arc = arc_between(low, 1 - low, high, 1 - high, no_priors);
+    double p = atan2(optimum[1], optimum[0]) + atan2(arc.sin_of_low, arc.cos_of_low);
+    double at = log(p) - log(arc.length - p);
+    int64_t n = form->n, G = fan->G;
+    if (!(fabs(at) <= FAR_OUT) || form->distance == 0)
         return false;
-    Arc arc = arc_between(low, 1 - low, high, 1 - high, log_priors);
-    arc.tridiagonal = form;
-    arc.work = work;
-    Place places[4];
-    *optimum = search(&arc, gap, &places[0]);
-    double first[4], second[4];
-    for (int k = 1; k < 4; k++)
-        places[k] = places[0];
-    four_variances(&arc, places, first, second);
-    *v1 = first[0], *v2 = second[0];
-    return optimum->proven;
+    fan->place = 0;
+    for (int64_t g = 0; g + 1 < G; g++)
+        fan->place += positions[g] < at;
+    for (int64_t g = 0; g < G; g++) {
+        double x = g == fan->place ? at : positions[g - (g > fan->place)];
+        Place place = place_of(&arc, x);
+        double *inverse = fan->inverse + g * fan->stride, *ratio = fan->ratio + g * fan->stride;
+        double sum = place.sin + (place.cos - place.sin) * lift, after = 0, both = 0, first = 0;
+        double difference = kept * (place.cos - place.sin);
+        for (int64_t i = 0; i < n; i++) {
+            double off = i ? difference * e[i - 1] : 0;
+            ratio[i] = i ? off * inverse[i - 1] : 0;
+            inverse[i] = 1 / (sum + difference * form->diag[i] - off * ratio[i]);
+        }
+        for (int64_t i = n - 1; i >= 0; i--) {
+            double y = i == n - 1 ? form->distance * inverse[i] : -ratio[i + 1] * after;
+            both += y * y;
+            first += y * (form->diag[i] * y + (i < n - 1 ? 2 * e[i] * after : 0));
+            fan->u[i * G + g] = after = y;
+        }
+        fan->cos[g] = place.cos;
+        fan->sin[g] = place.sin;
+        fan->distance[g] = fan->u[(n - 1) * G + g] * form->distance;
+        fan->v1[g] = kept * first + lift * both;
+        fan->v2[g] = both - fan->v1[g];
+    }
+    return true;
 }

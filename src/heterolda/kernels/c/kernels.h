@@ -7,6 +7,7 @@
 #define KERNELS(ENTRY) \
     ENTRY(algorithm2_block) \
     ENTRY(algorithm2_run) \
+    ENTRY(arc_directions) \
     ENTRY(class_moments) \
     ENTRY(couple) \
     ENTRY(ordered_scores) \

@@ -23,7 +23,7 @@ static const double SMALL = 1e-4;
 
 bool make_diagonal(Diagonal *form, int64_t d)
 {
-    int64_t padded = d + 4, square = d * d + 8 * d, vectors = 16 * padded + 4 * d;
+    int64_t padded = d + 4, square = d * d + 8 * d, vectors = 16 * padded + 4 * d + MOST_COLUMNS;
     form->d = d;
     form->most_rotations = 3 * square + 64;
     size_t doubles = (size_t)(vectors + 6 * square) * sizeof(double);
@@ -45,7 +45,7 @@ bool make_diagonal(Diagonal *form, int64_t d)
     for (size_t k = 0; k < sizeof(long_ones) / sizeof(long_ones[0]); k++, next += padded)
         *long_ones[k] = next;
     form->column = next;
-    next += padded + 4 * d;
+    next += padded + 4 * d + MOST_COLUMNS;
     double **squares[] = {&form->sum,     &form->first,   &form->whitening,
                           &form->product, &form->reduced, &form->mirrors};
     for (size_t k = 0; k < sizeof(squares) / sizeof(squares[0]); k++, next += square)
@@ -312,10 +312,7 @@ static bool rotate_to_diagonal(Diagonal *form)
     return true;
 }
 
-/* V u for k columns u, which are overwritten, in the m features that vary and in units of
-   the scale. */
-WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turned,
-                                  double *w)
+WIDE void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turned, double *w)
 {
     int64_t m = form->m, r = form->r;
     double *RESTRICT along = form->column;
@@ -334,15 +331,15 @@ WIDE static void apply_to_columns(const Diagonal *form, double *u, int64_t k, bo
         if (factor == 0)
             continue;
         memset(along, 0, (size_t)k * sizeof(double));
-        for (int64_t i = 0; i < n; i++)
-            add_row(along, u + i * k, v[i], k);
+        add_lines(v, n, u, k, k, along);
         for (int64_t i = 0; i < n; i++)
             add_row(u + i * k, along, -factor * v[i], k);
     }
     memset(w, 0, (size_t)(m * k) * sizeof(double));
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = form->triangular ? i : 0; j < r; j++)
-            add_row(w + i * k, u + j * k, form->whitening[i * r + j], k);
+    for (int64_t i = 0; i < m; i++) {
+        int64_t from = form->triangular ? i : 0;
+        add_lines(form->whitening + i * r + from, r - from, u + from * k, k, k, w + i * k);
+    }
 }
 
 /* (b S1 + a S2)^-1 delta in the tridiagonal form; false if it is not positive definite. */
@@ -475,7 +472,7 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
     else if (!whiten(form) || is_blurred(form, pair))
         return SINGULAR;
     int64_t m = form->m, r = form->r;
-    if (r == 0 || form->trace > ALL_REAL)
+    if (r == 0)
         return UNSOLVED;
     reduce(form);
     double *x = form->column + r, largest = 0;

@@ -22,9 +22,6 @@ static const double SAME = 1e-9, REGULAR = 1e8;
 static const double NEAR_END = 8;
 /* A component of delta below this share of the largest has lost half of its digits. */
 static const double LOST = 1e-6;
-/* With this many directions, eigenvalues take longer than solving for each rule. */
-static const int64_t LARGE = 18;
-
 /* Entries of Status in solvers/rules.py. */
 enum { CERTIFIED = 1, TRIVIAL = 6 };
 
@@ -83,12 +80,12 @@ static double most_variation(const Diagonal *form)
 }
 
 /* Fisher's rule, (7). */
-static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, double log_tau,
-                        double *coef, double *intercept)
+static bool fisher_rule(Diagonal *form, const Classes *pair, double log_tau, double *coef,
+                        double *intercept)
 {
     double total = pair->weight[0] + pair->weight[1];
     double b = pair->weight[0] / total, a = pair->weight[1] / total;
-    for (int64_t j = 0; diagonal && j < form->r; j++)
+    for (int64_t j = 0; j < form->r; j++)
         form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
     if (!apply_basis(form, form->u, b, a, coef))
         return false;
@@ -100,7 +97,7 @@ static bool fisher_rule(Diagonal *form, const Classes *pair, bool diagonal, doub
     return true;
 }
 
-/* Result of the search on an arc, from either form. */
+/* Result of the search on an arc. */
 typedef struct {
     Optimum best;
     double size;             /* factor for u */
@@ -112,22 +109,6 @@ typedef struct {
 static double size_of(const Optimum *best)
 {
     return best->cos + best->sin > 0 ? best->cos + best->sin : 1.0;
-}
-
-static bool find_tridiagonal(Diagonal *form, const double *log_priors, double gap,
-                             double *work, Result *result)
-{
-    double v1, v2;
-    Optimum *best = &result->best;
-    if (!search_tridiagonal(&form->tridiagonal, log_priors, gap, work, best, &v1, &v2) ||
-        fabs(best->x) > NEAR_END)
-        return false;
-    double size = result->size = size_of(best);
-    result->D = size * (best->cos * v1 + best->sin * v2);
-    result->v1 = size * size * v1;
-    result->v2 = size * size * v2;
-    result->raised1 = result->raised2 = 0;
-    return true;
 }
 
 static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
@@ -194,7 +175,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
 
 /* Write the rule; false if it is in doubt. */
 static bool write_rule(Diagonal *form, const Classes *pair, const Result *result,
-                       bool diagonal, double gap, double log_tau, int64_t p, Rules *rules)
+                       double gap, double log_tau, int64_t p, Rules *rules)
 {
     const Optimum *best = &result->best;
     int64_t d = form->d;
@@ -212,7 +193,7 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
     double least = pair->prior[0] < pair->prior[1] ? pair->prior[0] : pair->prior[1];
     bool trivial = error >= least * (1 - NO_GAIN);
     double lower = best->log_bound, log_error = log(trivial ? least : error);
-    if (diagonal && lower < log_error + log1p(-gap)) {
+    if (lower < log_error + log1p(-gap)) {
         /* No rule has an error below min(p1, p2) (1 - total variation). */
         double bound = log(least) + log1p(-most_variation(form));
         lower = bound > lower ? bound : lower;
@@ -241,7 +222,7 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
     rules->deviations[2 * p + 1] = trivial ? 0 : sigma2;
     for (int64_t i = 0; i < d; i++)
         coef[i] = trivial ? 0.0 : -coef[i];
-    return fisher_rule(form, pair, diagonal, log_tau, rules->fisher_coef + p * d,
+    return fisher_rule(form, pair, log_tau, rules->fisher_coef + p * d,
                        &rules->fisher_intercept[p]);
 }
 
@@ -254,14 +235,9 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     double log_priors[2] = {log(pair->prior[0]), log(pair->prior[1])};
     double log_tau = log_priors[1] - log_priors[0];
     Result result;
-    /* For regular pairs the tridiagonal form is enough, and faster if they are large. */
-    if (form->r >= LARGE &&
-        find_tridiagonal(form, log_priors, gap, work, &result) &&
-        write_rule(form, pair, &result, false, gap, log_tau, p, rules))
-        return DONE;
     outcome = diagonalize(form, pair);
     bool done = outcome == DONE && find_diagonal(form, log_priors, gap, work, &result) &&
-                write_rule(form, pair, &result, true, gap, log_tau, p, rules);
+                write_rule(form, pair, &result, gap, log_tau, p, rules);
     return done ? DONE : UNSOLVED;
 }
 
@@ -330,6 +306,101 @@ PyObject *py_solve_pairs(PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     free(work);
     free_diagonal(&form);
     Py_END_ALLOW_THREADS
+    if (!has_memory)
+        PyErr_NoMemory();
+    return give_back(a, COUNT(a));
+}
+
+/* Rules at positions of the arc of a pair, and the basis of the form if `r` is not zero. */
+static Outcome directions_of(Diagonal *form, const Classes *pair, const double *whitening,
+                             const double *optimum, const double *positions, int64_t r,
+                             double *work, Fan *fan, double *w, double *basis)
+{
+    Outcome outcome = tridiagonalize(form, pair, whitening);
+    if (outcome != DONE)
+        return outcome;
+    if (!fill_fan(&form->tridiagonal, optimum, positions, fan))
+        return UNSOLVED;
+    int64_t G = fan->G, n = form->r, k = G + (r ? n : 0), d = form->d;
+    double *u = work, *result = u + d * (d + G);
+    memset(u, 0, (size_t)(n * k) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(u + i * k, fan->u + i * G, (size_t)G * sizeof(double));
+        if (r)
+            u[i * k + G + i] = 1;
+    }
+    apply_to_columns(form, u, k, true, result);
+    memset(w, 0, (size_t)(G * d) * sizeof(double));
+    memset(basis, 0, (size_t)(d * r) * sizeof(double));
+    for (int64_t i = 0; i < form->m; i++) {
+        double inverse = 1 / form->scale[i];
+        for (int64_t g = 0; g < G; g++)
+            w[g * d + form->at[i]] = result[i * k + g] * inverse;
+        for (int64_t j = 0; r && j < n; j++)
+            basis[form->at[i] * r + j] = result[i * k + G + j] * inverse;
+    }
+    return DONE;
+}
+
+PyObject *py_arc_directions(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    Argument a[] = {
+        {"means", "d", "kd"},      {"covariances", "d", "kdd"},
+        {"pairs", "l", "p2"},      {"optima", "d", "p2"},
+        {"positions", "d", "s"},   {"whitening", "d", "pdd?"},
+        {"places", "l!", "p"},     {"weights", "d!", "p2g"},
+        {"w", "d!", "pgd"},        {"basis", "d!", "pdr"},
+        {"inverse", "d!", "pgd"},  {"ratio", "d!", "pgd"},
+        {"variances", "d!", "p2g"}, {"distance", "d!", "pg"},
+        {"outcome", "c!", "p"},
+    };
+    Sizes size;
+    (void)self;
+    if (!take_arguments(args, n_args, a, COUNT(a), size))
+        return NULL;
+    int64_t d = SIZE('d'), r = SIZE('r'), G = SIZE('g');
+    const double *means = a[0].data, *covariances = a[1].data, *optima = a[3].data;
+    const double *whitening = a[5].data;
+    const int64_t *pairs = a[2].data;
+    int64_t *places = a[6].data;
+    double *weights = a[7].data, *w = a[8].data, *basis = a[9].data, *inverse = a[10].data;
+    double *ratio = a[11].data, *variances = a[12].data, *distance = a[13].data;
+    uint8_t *outcomes = a[14].data;
+    bool fine = d > 0 && d <= 1024 && (r == 0 || r == d) && G == SIZE('s') + 1 &&
+                G <= MOST_COLUMNS;
+    for (Py_ssize_t k = 0; fine && k < 2 * SIZE('p'); k++)
+        fine = pairs[k] >= 0 && pairs[k] < SIZE('k');
+    if (!fine) {
+        PyErr_SetString(PyExc_ValueError, "pairs, positions or basis are out of range");
+        return give_back(a, COUNT(a));
+    }
+    Diagonal form;
+    bool has_memory = make_diagonal(&form, d);
+    double *work = malloc((size_t)(2 * d * (d + G) + d * G) * sizeof(double));
+    has_memory &= work != NULL;
+    Py_BEGIN_ALLOW_THREADS
+    for (int64_t p = 0; has_memory && p < SIZE('p'); p++) {
+        int64_t i = pairs[2 * p], j = pairs[2 * p + 1];
+        Classes pair = {
+            .mean = {means + i * d, means + j * d},
+            .covariance = {covariances + i * d * d, covariances + j * d * d},
+        };
+        Fan fan = {
+            .G = G, .stride = d, .cos = weights + 2 * p * G, .sin = weights + (2 * p + 1) * G,
+            .u = work + 2 * d * (d + G), .inverse = inverse + p * G * d,
+            .ratio = ratio + p * G * d, .distance = distance + p * G,
+            .v1 = variances + 2 * p * G, .v2 = variances + (2 * p + 1) * G,
+        };
+        memset(fan.inverse, 0, (size_t)(G * d) * sizeof(double));
+        memset(fan.ratio, 0, (size_t)(G * d) * sizeof(double));
+        outcomes[p] = (uint8_t)directions_of(
+            &form, &pair, whitening ? whitening + p * d * d : NULL, optima + 2 * p,
+            a[4].data, r, work, &fan, w + p * G * d, basis + p * d * r);
+        places[p] = fan.place;
+    }
+    Py_END_ALLOW_THREADS
+    free(work);
+    free_diagonal(&form);
     if (!has_memory)
         PyErr_NoMemory();
     return give_back(a, COUNT(a));

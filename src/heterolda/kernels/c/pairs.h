@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #define EPS 2.220446049250313e-16
+/* Number of columns besides those of a basis that are computed at once. */
+#define MOST_COLUMNS 64
 
 /* Rotation of the directions i and i + 1 by the diagonalization. */
 typedef struct {
@@ -91,10 +93,21 @@ typedef struct {
 Optimum search_arc(const double *alpha, const double *beta, double *c, int64_t r,
                    const double *log_priors, double gap, double *work, double *u);
 
-/* Search in tridiagonal form. Also sets the variances of the best rule; false if that is
-   not accurate enough. `work` has 8 numbers for each direction. */
-bool search_tridiagonal(const Tridiagonal *form, const double *log_priors, double gap,
-                        double *work, Optimum *optimum, double *v1, double *v2);
+/* Rules at G positions of the arc, in tridiagonal form: coordinates u (r, G) and, in rows
+   of `stride` numbers for each position, the inverse pivots of b S1 + a S2, and its
+   off-diagonal elements divided by the pivot before. */
+typedef struct {
+    int64_t G, stride, place; /* the last is the index of the optimum */
+    double *cos, *sin, *u, *inverse, *ratio, *distance, *v1, *v2;
+} Fan;
+
+/* `optimum` is the cosine and sine of theta, which is sorted into the G - 1 positions.
+   False if that is not accurate enough. */
+bool fill_fan(const Tridiagonal *form, const double *optimum, const double *positions,
+              Fan *fan);
+/* V u for k columns u (r, k), which are overwritten, in units of the scale of the m
+   features that vary. */
+void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turned, double *w);
 
 double ndtr(double x);
 double log_ndtr(double x);
