@@ -281,11 +281,12 @@ def parallels(plane: Array, scores: Array, n_first: int, weight: Array) -> RowsC
     sums = [weight, weight * x, weight**2]
     totals, means, squares = (np.add.reduceat(part, bounds[:-1]) for part in sums)
     means = means / totals
-    index = np.arange(len(x))
-    rows = RowsByClass(x[:, None], weight, index, bounds, means[:, None], totals)
+    Z = x - np.repeat(means, np.diff(bounds))
+    rows = RowsByClass(Z[:, None], weight, bounds, totals)
     directions = Directions(
         pairs=np.array([[0, 1]]),
-        **dict.fromkeys(("basis", "inverse", "u"), one[None]),
+        w=one[None],
+        **dict.fromkeys(("basis", "inverse", "ratio"), np.ones((1, 1, 0))),
         lost=np.full((1, 2, 1), np.nan),
         distance=one * (means[0] - means[1]),
         unit=one,
