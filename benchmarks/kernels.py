@@ -26,7 +26,6 @@ from heterolda import (
     kernels,
 )
 from heterolda.estimators.gaussians import gaussians
-from heterolda.kernels.class_moments import class_moments
 from heterolda.kernels.ordered_scores import ordered_scores
 from heterolda.kernels.score_distributions import RowsByClass, score_distributions
 from heterolda.solvers.directions import curve_directions, lost_by
@@ -52,7 +51,6 @@ def calls(shape: Shape) -> Iterator[tuple[str, Call]]:
     model = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
     statistics, committee = model.statistics_, model._committee
     rules = model.coef_, model.intercept_
-    yield "class_moments", lambda: class_moments(X, codes, None, len(classes))
     plain = GaussianLinearDiscriminant(choose_on="model")
     yield "pair_solver", lambda: plain.fit_statistics(statistics)
     pairs = gaussians(plain, statistics)[0]

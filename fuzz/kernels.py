@@ -109,13 +109,6 @@ SPECIAL: dict[str, Special] = {
         },
         before=(_block,),
     ),
-    "class_moments": Special(
-        values={
-            "rows": _drawn("n", "d", **_OR_NONE),
-            "columns": _drawn("d", "n"),
-            "codes": _below("k", "n"),
-        },
-    ),
     "couple": Special(
         sizes=_FEW | {"e": lambda s: s["d"] + 1},
         values={

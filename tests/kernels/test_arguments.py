@@ -80,12 +80,6 @@ BAD = {
             for s in ([-1, 9, 9, 0], [99, 9, 9, 0], [1, 9, 9, -1])
         ],
     ],
-    "class_moments": [
-        all_are("codes", -1),
-        all_are("codes", 0, "totals"),
-        all_are("codes", 2**62),
-        now(rows=None, columns=None),
-    ],
     "couple": [
         now(scores=None, X=None),
         now(scores=None, coef=None),

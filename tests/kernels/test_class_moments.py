@@ -1,4 +1,4 @@
-"""Moments of classes: compiled, in NumPy and on devices, against exact fractions."""
+"""Moments of classes, in NumPy and on devices, against exact fractions."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heterolda.kernels import class_moments as module
-from heterolda.kernels.class_moments import class_moments, class_moments_python
+from heterolda.kernels.class_moments import class_moments
 
 
 def exact(X, codes, weight, n_classes):
@@ -37,7 +37,7 @@ def assert_close(moments, expected, rtol=1e-13):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_exact_arithmetic(kernels, rng, weighted):
+def test_equals_exact_arithmetic(rng, weighted):
     for d, offset in ((1, 1e12), (3, 0.0), (9, 1e6)):
         X = rng.normal(size=(60, d)) * 10.0 ** rng.integers(-3, 4, d) + offset
         codes, weight = rng.integers(0, 3, 60), np.ones(60)
@@ -63,15 +63,6 @@ def test_equals_exact_arithmetic_on_a_device(device, rng, monkeypatch):
             assert_close(moments, expected)
 
 
-def test_both_forms_agree(rng):
-    # Rows and features about the sizes in which the loops go.
-    for n, d in ((0, 1), (1, 4), (2, 7), (31, 8), (257, 13), (9000, 33), (40_000, 1)):
-        X, codes = rng.normal(3, 1, size=(n, d)), rng.integers(0, 5, n)
-        for weight in (None, rng.integers(0, 3, n) * 0.7):
-            moments = class_moments(X, codes, weight, 5)
-            assert_close(moments, class_moments_python(X, codes, weight, 5))
-
-
 def unaligned(X):
     room = np.empty(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
     room[...] = X
@@ -89,17 +80,17 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_types_and_layouts(rng, layout, monkeypatch):
-    monkeypatch.setattr(module, "_BUFFER_BYTES", 1000)  # several calls of the kernel
+    monkeypatch.setattr(module, "_BUFFER_BYTES", 1000)  # several blocks
     codes, weight = rng.integers(0, 3, 300), rng.uniform(size=300)
     for dtype in ("f8", "f4", "f2", "i4", "?", ">f8"):
         X = rng.integers(-9, 9, size=(300, 5)).astype(dtype)
-        expected = class_moments_python(X.astype(float), codes, weight, 3)
+        expected = class_moments(X.astype(float), codes, weight, 3)
         rows = LAYOUTS[layout](X)
         assert_close(class_moments(rows, codes, weight, 3), expected)
         assert_array_equal(rows, X)  # nothing is written
 
 
-def test_features_out_of_range_are_reported(kernels, rng):
+def test_features_out_of_range_are_reported(rng):
     X, codes = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)
     X[:, 1] = 7.0  # constant: its squares are rightly zero
     assert class_moments(X, codes, None, 2).lost == -1

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import heterolda.kernels as kernels
 from heterolda.foundations.arrays import (
     Array,
     Index,
@@ -23,9 +22,6 @@ from heterolda.foundations.arrays import (
 # Sums of squares below this lose digits: the spacing of numbers there is 5e-324.
 SMALLEST_SQUARE = 1e-307
 
-# Up to this many features, or rows per class, the C loops are faster than BLAS.
-_FEW_FEATURES = 48
-_FEW_ROWS = 128
 # Rows are gathered class by class into a buffer of about this size, small enough
 # to stay in cache while it is centered and multiplied.
 _BUFFER_BYTES = 1 << 20
@@ -54,31 +50,6 @@ def class_moments(
     `codes` has the class of each row, on the device of X; `weight` is in NumPy. Rows of
     weight zero do not count. Sums that overflow are infinite or NaN.
     """
-    d = X.shape[1]
-    use_blas = d > _FEW_FEATURES and X.shape[0] > _FEW_ROWS * n_classes
-    if kernels.compiled is None or use_blas or not is_numpy(X):
-        return class_moments_python(X, codes, weight, n_classes)
-    totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
-    scatters = np.zeros((n_classes, d, d))
-    lost = np.full(1, -1, np.int64)
-    direct = X.dtype == np.float64 and X.flags.forc and X.flags.aligned
-    step = len(X) if direct else _BUFFER_BYTES // 8 // max(d, 1)
-    for part in blocks(len(X), max(1, step)):
-        rows, columns = X[part], None
-        if not direct:
-            rows = np.require(rows, np.float64, "CA")
-        elif X.flags.fnc:
-            rows, columns = None, X.T
-        w = None if weight is None else kernels.ready(weight[part])
-        sums = totals, means, scatters, SMALLEST_SQUARE, lost
-        kernels.compiled.class_moments(rows, columns, codes[part], w, *sums)
-    return ClassMoments(totals, means, scatters, int(lost[0]))
-
-
-def class_moments_python(
-    X: Any, codes: Any, weight: Array | None, n_classes: int
-) -> ClassMoments:
-    """Return the moments; gather, center and multiply the rows block by block."""
     (n, d), lost = X.shape, -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))

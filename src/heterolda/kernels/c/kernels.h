@@ -8,7 +8,6 @@
     ENTRY(algorithm2_block) \
     ENTRY(algorithm2_run) \
     ENTRY(arc_directions) \
-    ENTRY(class_moments) \
     ENTRY(couple) \
     ENTRY(ordered_scores) \
     ENTRY(score_distributions) \

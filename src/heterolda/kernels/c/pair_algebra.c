@@ -342,43 +342,20 @@ WIDE void apply_to_columns(const Diagonal *form, double *u, int64_t k, bool turn
     }
 }
 
-/* (b S1 + a S2)^-1 delta in the tridiagonal form; false if it is not positive definite. */
-static bool solve_tridiagonal(const Diagonal *form, double b, double a, double *y)
+void apply_basis(Diagonal *form, const double *u1, const double *u2, double *w1, double *w2)
 {
-    const Tridiagonal *tri = &form->tridiagonal;
-    int64_t r = form->r;
-    double *pivot = y + r, before = 0;
-    for (int64_t k = 0; k < r; k++) {
-        double off_diag = k ? (b - a) * tri->off_diag[k - 1] : 0;
-        pivot[k] = b * tri->diag[k] + a * (1 - tri->diag[k]);
-        if (k)
-            pivot[k] -= off_diag * (off_diag / before);
-        if (!(pivot[k] > 0))
-            return false;
-        before = pivot[k];
+    double *y = form->column + 2, *normal = y + 2 * form->r;
+    for (int64_t j = 0; j < form->r; j++) {
+        y[2 * j] = u1[j] / form->length[j];
+        y[2 * j + 1] = u2[j] / form->length[j];
     }
-    y[r - 1] = tri->distance / pivot[r - 1];
-    for (int64_t k = r - 2; k >= 0; k--)
-        y[k] = -(b - a) * tri->off_diag[k] / pivot[k] * y[k + 1];
-    return true;
-}
-
-bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w)
-{
-    double *y = form->column + form->r, *normal = y + 2 * form->r;
-    bool plain = form->plain && (b != 0 || a != 0);
-    if (!plain || !solve_tridiagonal(form, b, a, y)) {
-        if (!form->diagonal)
-            return false;
-        plain = false;
-        for (int64_t j = 0; j < form->r; j++)
-            y[j] = u[j] / form->length[j];
+    apply_to_columns(form, y, 2, false, normal);
+    memset(w1, 0, (size_t)form->d * sizeof(double));
+    memset(w2, 0, (size_t)form->d * sizeof(double));
+    for (int64_t i = 0; i < form->m; i++) {
+        w1[form->at[i]] = normal[2 * i] / form->scale[i];
+        w2[form->at[i]] = normal[2 * i + 1] / form->scale[i];
     }
-    apply_to_columns(form, y, 1, plain, normal);
-    memset(w, 0, (size_t)form->d * sizeof(double));
-    for (int64_t i = 0; i < form->m; i++)
-        w[form->at[i]] = normal[i] / form->scale[i];
-    return true;
 }
 
 INLINE double clipped(double value, double low, double high)
@@ -492,8 +469,6 @@ Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whiten
     memcpy(tri->diag, form->alpha, (size_t)r * sizeof(double));
     memcpy(tri->off_diag, form->off, (size_t)r * sizeof(double));
     form->floored[0] = form->floored[1] = false;
-    form->plain = true;
-    form->diagonal = false;
     return DONE;
 }
 
@@ -517,8 +492,6 @@ Outcome diagonalize(Diagonal *form, const Classes *pair)
         if (alpha < SMALL || alpha > 1 - SMALL)
             directions[k++] = j;
     }
-    form->plain = k == 0;
-    form->diagonal = true;
     if (k && !refine(form, pair, directions, k))
         return UNSOLVED;
     for (int64_t j = 0; j < r; j++)

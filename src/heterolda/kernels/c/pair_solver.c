@@ -79,24 +79,6 @@ static double most_variation(const Diagonal *form)
     return most < 1 ? most : 1;
 }
 
-/* Fisher's rule, (7). */
-static bool fisher_rule(Diagonal *form, const Classes *pair, double log_tau, double *coef,
-                        double *intercept)
-{
-    double total = pair->weight[0] + pair->weight[1];
-    double b = pair->weight[0] / total, a = pair->weight[1] / total;
-    for (int64_t j = 0; j < form->r; j++)
-        form->u[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
-    if (!apply_basis(form, form->u, b, a, coef))
-        return false;
-    double projected = dot(coef, pair->mean[0], form->d) +
-                    dot(coef, pair->mean[1], form->d);
-    *intercept = projected / 2 + log_tau;
-    for (int64_t i = 0; i < form->d; i++)
-        coef[i] = -coef[i];
-    return true;
-}
-
 /* Result of the search on an arc. */
 typedef struct {
     Optimum best;
@@ -136,7 +118,6 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
     }
     if (is_near && fabs(form->c[pole]) < LOST * largest)
         return false;
-    form->plain &= !is_near;
     for (int64_t j = 0; j < r; j++) {
         u[j] *= result->size;
         double square = u[j] * u[j];
@@ -145,7 +126,6 @@ static bool find_diagonal(Diagonal *form, const double *log_priors, double gap,
         result->v2 += form->beta[j] * square;
         result->raised1 += form->raised1[j] * square;
         result->raised2 += form->raised2[j] * square;
-        form->plain &= lifted[j] == form->c[j]; /* else u belongs to another delta */
     }
     return best.proven;
 }
@@ -175,7 +155,7 @@ static bool is_same(const Diagonal *form, const Classes *pair, const double *w,
 
 /* Write the rule; false if it is in doubt. */
 static bool write_rule(Diagonal *form, const Classes *pair, const Result *result,
-                       double gap, double log_tau, int64_t p, Rules *rules)
+                       double gap, double log_tau, double *work, int64_t p, Rules *rules)
 {
     const Optimum *best = &result->best;
     int64_t d = form->d;
@@ -185,8 +165,13 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
     if (!isfinite(t))
         t = best->sin / size * result->v2;
     double error = error_of(t, D, sigma1, sigma2, pair->prior);
-    if (!apply_basis(form, form->u, best->cos / size, best->sin / size, coef))
-        return false;
+    /* Fisher's rule, (7), is computed at once. */
+    double *fisher = rules->fisher_coef + p * d, total = pair->weight[0] + pair->weight[1];
+    double b = pair->weight[0] / total, a = pair->weight[1] / total;
+    double *other = work; /* no longer needed */
+    for (int64_t j = 0; j < form->r; j++)
+        other[j] = form->c[j] / (b * form->alpha0[j] + a * form->beta0[j]);
+    apply_basis(form, form->u, other, coef, fisher);
     if (!(sigma1 > 0 && sigma2 > 0) || !is_same(form, pair, coef, result, t, error))
         return false;
 
@@ -222,8 +207,11 @@ static bool write_rule(Diagonal *form, const Classes *pair, const Result *result
     rules->deviations[2 * p + 1] = trivial ? 0 : sigma2;
     for (int64_t i = 0; i < d; i++)
         coef[i] = trivial ? 0.0 : -coef[i];
-    return fisher_rule(form, pair, log_tau, rules->fisher_coef + p * d,
-                       &rules->fisher_intercept[p]);
+    double projected = dot(fisher, pair->mean[0], d) + dot(fisher, pair->mean[1], d);
+    rules->fisher_intercept[p] = projected / 2 + log_tau;
+    for (int64_t i = 0; i < d; i++)
+        fisher[i] = -fisher[i];
+    return true;
 }
 
 static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whitening,
@@ -237,7 +225,7 @@ static Outcome solve_pair(Diagonal *form, const Classes *pair, const double *whi
     Result result;
     outcome = diagonalize(form, pair);
     bool done = outcome == DONE && find_diagonal(form, log_priors, gap, work, &result) &&
-                write_rule(form, pair, &result, gap, log_tau, p, rules);
+                write_rule(form, pair, &result, gap, log_tau, work, p, rules);
     return done ? DONE : UNSOLVED;
 }
 

@@ -52,8 +52,6 @@ typedef struct {
     int64_t n_rotations, most_rotations;
     Tridiagonal tridiagonal;
     double *off; /* memory for it */
-    bool plain;  /* whether the tridiagonal form is already diagonal */
-    bool diagonal; /* whether the diagonal form was computed */
     /* Of length r, padded with neutral directions to a multiple of 4: */
     double *alpha, *beta, *c;
     double *alpha0, *beta0;   /* variances indistinguishable from zero are zero */
@@ -74,10 +72,8 @@ void free_diagonal(Diagonal *form);
 Outcome tridiagonalize(Diagonal *form, const Classes *pair, const double *whitening);
 /* Compute the diagonal form from it. */
 Outcome diagonalize(Diagonal *form, const Classes *pair);
-/* w = V u, for all d features. If b and a are not both zero and w equals
-   (b S1 + a S2)^-1 delta, it is computed as such, which is faster. False if that fails
-   and there is no diagonal form yet. */
-bool apply_basis(Diagonal *form, const double *u, double b, double a, double *w);
+/* w = V u for two u, for all d features. */
+void apply_basis(Diagonal *form, const double *u1, const double *u2, double *w1, double *w2);
 
 /* Optimum on the arc of a pair. */
 typedef struct {
