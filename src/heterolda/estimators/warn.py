@@ -118,7 +118,7 @@ def warn_of_tiny_data(stats: ClassStatistics) -> None:
     else:
         return
     warn(
-        f"{problem} rows, so rules stay near the Gaussian optimum, and lean on a shared "
+        f"{problem} rows, so rules stay near the Gaussian optimum and lean on a shared "
         "covariance and on a ridge penalty: check them by cross-validation",
         SmallClassWarning,
     )
