@@ -277,7 +277,7 @@ def test_costs_multiply_the_priors(rng):
     ("sizes", "d", "message"),
     [
         ((30, 7, 30), 2, r"classes \[1\] have fewer than 10 rows, so rules stay near"),
-        ((12, 12), 30, "for 30 features there are only 24 rows, so rules stay near"),
+        ((12, 12), 30, "for 30 features there are 24 rows, so rules stay near"),
         ((10, 10), 2, None),
     ],
 )

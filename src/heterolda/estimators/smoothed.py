@@ -35,6 +35,18 @@ from heterolda.foundations.wording import CRITERIA, MISSING
 from heterolda.statistics.completion import Completion
 
 
+def _absent(name):
+    """Return a property that does not exist, and names what has it."""
+
+    def reject(self):
+        raise AttributeError(
+            f"SmoothedLinearDiscriminant has no {name}, because its rules depend on "
+            "the rows: use GaussianLinearDiscriminant"
+        )
+
+    return property(reject)
+
+
 class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     r"""Linear discriminant that minimizes a smoothed error, for non-normal data.
 
@@ -238,6 +250,11 @@ class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         self.max_error = max_error
         self.missing = missing
         self.verbose = verbose
+
+    partial_fit = _absent("partial_fit")
+    fit_statistics = _absent("fit_statistics")
+    for_features = _absent("for_features")
+    covariance_estimator = _absent("covariance_estimator")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -113,15 +113,13 @@ def warn_of_tiny_data(stats: ClassStatistics) -> None:
     tiny = stats.weights < _FEW_ROWS
     if tiny.any():
         problem = f"classes {listed(stats.classes[tiny])} have fewer than {_FEW_ROWS}"
-    elif stats.weights.sum() < stats.n_features:
-        problem = (
-            f"for {stats.n_features} features there are only {stats.weights.sum():g}"
-        )
+    elif (total := stats.weights.sum()) < stats.n_features:
+        problem = f"for {stats.n_features} features there are {total:g}"
     else:
         return
     warn(
-        f"{problem} rows, so rules stay near the Gaussian optimum, lean on a "
-        "covariance shared by the classes and on a ridge penalty: cross-validate them",
+        f"{problem} rows, so rules stay near the Gaussian optimum and lean on a shared "
+        "covariance and on a ridge penalty: check them by cross-validation",
         SmallClassWarning,
     )
 
