@@ -2,8 +2,8 @@
 
 PYTHONPATH=tests python -m benchmarks.truth [STUDY ...] [--report]
 
-The studies are "fifty digits", "rounding", "error bound" and "in use". Results are kept
-in benchmarks/results/truth.json. --report measures nothing.
+The studies are "fifty digits", "rounding", "error bound", "intervals" and "in use".
+Results are kept in benchmarks/results/truth.json. --report measures nothing.
 
 A study is a module with `measure`, which returns a record, `parts`, which makes the
 tables of the record, and `cell`, a small part of `measure` for a test.
@@ -15,12 +15,20 @@ import argparse
 
 from benchmarks.pages import origin, publish, read_record, record_origin, write_record
 from benchmarks.timing import circumstances
-from benchmarks.truth import error_bound, fifty_digits, in_use, promises, rounding
+from benchmarks.truth import (
+    error_bound,
+    fifty_digits,
+    in_use,
+    intervals,
+    promises,
+    rounding,
+)
 
 STUDIES = {
     "fifty digits": fifty_digits,
     "rounding": rounding,
     "error bound": error_bound,
+    "intervals": intervals,
     "in use": in_use,
 }
 

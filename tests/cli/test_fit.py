@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -309,8 +310,14 @@ def test_a_terminal_shows_each_stage_of_a_fit(capsys, monkeypatch):
         stages()("descending")  # at once, as it may take long
         status("cross-validating", 0.5)
         stages()("descending again")
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now)
+        show = status.doing("evaluating")
+        monkeypatch.setattr(time, "monotonic", lambda: now + 30)
+        show("fit 2 of 5", 0.2)
     shown = capsys.readouterr().err.split("\r\x1b[K")
-    assert [text for text in shown if text] == ["reading: 3 rows", "descending"]
+    left = "evaluating: fit 2 of 5, 2 min left: 20%"
+    assert [text for text in shown if text] == ["reading: 3 rows", "descending", left]
 
 
 def test_warnings_are_plain_notes_and_said_once(rng, tmp_path):

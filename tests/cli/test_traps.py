@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli import invoke, make_frame, succeed
+from helpers.cli import invoke, make_frame, names, succeed
 from heterolda.cli.traps import (
+    alike,
     giveaways,
+    group_advice,
     is_measurement,
     placeholders,
     row_numbers,
@@ -193,9 +195,51 @@ def test_a_note_on_placeholders_can_be_followed(frame, tmp_path):
     assert "makes up" not in invoke(*FITS[0], path, "-t", "kind").stderr
 
 
+def test_groups_of_rows_that_are_alike_are_advised(tmp_path, rng):
+    path, groups = tmp_path / "d.csv", np.array([f"s{k}" for k in range(30)])
+    cases = (200, 1.0, True), (90, 0, False), (300, 0, False), (900, 0, False)
+    for n, shift, advised in cases:
+        frame = make_frame(rng, n)
+        numbers = rng.integers(0, 30, n)
+        frame["subject"] = groups[numbers]
+        frame["noise"] = rng.permutation(frame["subject"])
+        frame[names(3)] += 3 * shift * rng.normal(size=(30, 3))[numbers]
+        frame.to_csv(path, index=False)
+        words = path, "-t", "kind", "--exclude", "id,subject,noise"
+        said = invoke("fit", *words).stderr
+        assert ("rows of one 'subject' are alike" in said) == advised
+        assert ("add --groups subject" in said) == advised
+        assert "noise" not in said
+    # What gives the class away, or names each row, does not count as a group.
+    frame["kinds"], frame["lone"] = frame["kind"], [f"r{k}" for k in range(900)]
+    frame.to_csv(path, index=False)
+    said = invoke("fit", path, "-t", "kind", "--columns", "x0,x1,x2").stderr
+    assert "alike" not in said
+
+
+def naive_share(X, groups):
+    """The intraclass correlation of groups of equal size, by mean squares."""
+    parts = np.array([X[groups == g] for g in np.unique(groups)])
+    m = parts.shape[1]
+    between = m * parts.mean(axis=1).var(axis=0, ddof=1)
+    within = parts.var(axis=1, ddof=1).mean(axis=0)
+    return np.mean((between - within) / (between + (m - 1) * within))
+
+
+def test_the_share_between_groups_is_the_intraclass_correlation(rng):
+    groups = np.repeat(np.arange(20), 6)
+    X = rng.normal(size=(120, 3)) + rng.normal(size=(20, 3))[groups]
+    one = np.zeros(120, int)
+    assert alike(X, one, groups) == pytest.approx(naive_share(X, groups))
+    assert alike(X, one, groups // 5) == 0  # too few
+    copies = np.repeat(X[:20], 6, axis=0)
+    assert alike(copies, one, groups) == pytest.approx(1)
+
+
 def test_no_public_set_is_a_trap(data_dir):
     files = [*data_dir.glob("*.csv.gz"), *data_dir.glob("more/*.csv.gz")]
     assert len(files) > 40
     for path in files:
         rows, reading = read_all(Table(path, "target", missing="em"))
         assert training_traps(reading, rows) == [], path
+        assert group_advice(Table(path, "target", missing="em")) == [], path

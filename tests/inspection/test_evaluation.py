@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
+from benchmarks.truth.intervals import cell, violations
 from helpers.naive_lda import NaiveLDA
 from heterolda import (
     BoundedErrorClassifier,
@@ -30,7 +31,7 @@ from heterolda import (
 )
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.draws import folds_of, group_folds_of
-from heterolda.foundations.intervals import share_intervals
+from heterolda.foundations.intervals import share_intervals, wilson
 from heterolda.inspection.held_out import RefitError
 from heterolda.inspection.losses import Losses, conclusion
 
@@ -63,11 +64,19 @@ def test_figures_are_those_of_scikit_learn_on_the_same_folds(four, model):
     error = more.std(ddof=1) / np.sqrt(len(y))
     assert actual.losses.standard_error[1, 0] == pytest.approx(error)
     assert_allclose(actual.losses.error[2], np.mean(y != "east"))
-    ends = binomtest(np.sum(answers != y), len(y)).proportion_ci(method="wilson")
-    assert_allclose(actual.error_interval, ends, rtol=1e-6)
-    hits = np.sum((answers == y) & (y == "south")), np.sum(y == "south")
-    ends = binomtest(*hits).proportion_ci(method="wilson")
-    assert_allclose(actual.recall_interval[2], ends, rtol=1e-6)
+    # Of four folds, three quarters of the rows count.
+    n = np.array([len(y), np.sum(y == "south")])
+    wrong = np.array([np.sum(answers != y), np.sum((answers != y) & (y == "south"))])
+    ends = wilson(wrong / n, 0.75 * n)
+    assert_allclose(actual.error_interval, ends[0])
+    assert_allclose(actual.recall_interval[2], 1 - ends[1][::-1])
+
+
+def test_intervals_are_those_of_wilson(rng):
+    for wrong, n in ((0, 9), (3, 40), (200, 200)):
+        ends = binomtest(wrong, n).proportion_ci(method="wilson")
+        actual = wilson(np.array([wrong / n]), np.array([n]))[0]
+        assert_allclose(actual, ends, rtol=1e-6, atol=1e-12)
 
 
 def test_weights_are_frequencies_whether_a_classifier_takes_them_or_not(four, rng):
@@ -214,7 +223,7 @@ def test_copies_of_rows_are_named(four):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"groups": [1] * 320}, "groups has the same value in all rows"),
+        ({"groups": [1] * 320}, "groups has too few values to hold any"),
         ({"groups": [1, None] * 160}, r"groups has missing labels \(160 of 320\): dr"),
         ({"groups": [1, 2]}, "groups must have one value for each of the 320 rows"),
         ({"cv": 1}, "cv must be an integer from 2 to 1000"),
@@ -368,3 +377,8 @@ def test_what_is_shown(four):
     assert_allclose(np.asarray(dots), expected)
     naive = np.sum(np.abs(sums - right)) / 320
     assert actual.calibration_error == pytest.approx(naive)
+
+
+@pytest.mark.parametrize("rows", ["200 independent rows", "20 groups of 10 rows"])
+def test_intervals_hold_the_error_on_new_rows(rows, rng):
+    assert not violations([cell(rows, "GaussianLinearDiscriminant", 20, rng)])

@@ -30,9 +30,9 @@ _FILES = ("X", "y", "path", "source", "other")
 _CONTENT = ("sample_weight", "data_dir")
 # A parameter with its value in a message, which becomes an option.
 _SETTING = re.compile(
-    r"(?<![\w(.])(categorical|columns|confidence|criterion|exclude|folds|max_error"
+    r"(?<![\w(.])(categorical|columns|confidence|criterion|exclude|folds|groups|max_error"
     r"|method|missing|multiclass|n_components|sample_weight|shrinkage|solver|target"
-    r"|transformation)="
+    r"|time|transformation)="
     r"('[^']*'|\"[^\"]*\"|\[.*?\]|\{.*?\}|\.\.\.|[\w.+-]*\w)"
 )
 # scikit-learn's message on an invalid parameter.
@@ -187,8 +187,24 @@ class StatusLine:
         self._show(text, share)
 
     def doing(self, task: str) -> Callable[[str, float], None]:
-        """Return a callback that puts the name of a task before each text."""
-        return lambda text, share: self(f"{task}: {text}", share)
+        """Return a callback that puts the name of a task before each text.
+
+        Once a tenth is done, it also tells the time that is left.
+        """
+        begin = time.monotonic()
+
+        def show(text: str, share: float) -> None:
+            seconds = time.monotonic() - begin
+            if 0.1 <= share < 1 and seconds > _PAUSE:
+                left = seconds * (1 - share) / share
+                text += (
+                    f", {left / 60:.0f} min left"
+                    if left > 90
+                    else f", {left:.0f} s left"
+                )
+            self(f"{task}: {text}", share)
+
+        return show
 
     def _show(self, text: str, share: float) -> None:
         """Show a text and a share, unless the line has just changed."""

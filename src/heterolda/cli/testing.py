@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from heterolda.cli.options import Testing
 from heterolda.data.gathering import read_all
@@ -79,7 +80,9 @@ def evaluate_table(
         bound = bounds[0]
         aim = Aim.of_bound({bound.label: bound.max_error}, classes)
     rivals: dict[str, Any] = {}
-    shares = model.priors_
+    last = model[-1] if isinstance(model, Pipeline) else model
+    powers = last._rules[2]
+    shares = getattr(last, "priors_", np.full(len(classes), 1 / len(classes)))
     if statistics is not None:
         shares = statistics.weights / statistics.weights.sum()
         if table.missing != "em":
@@ -94,7 +97,8 @@ def evaluate_table(
         for rival in rivals.values():
             answers.append(Answers.of_rows(rival, rows.X, rows.codes, classes))
         sums.add(rows.codes, answers, rows.weights, rows.held_by)
-        np.add.at(totals, rows.codes, rows.frequencies[:, None] * rows.X)
+        X = rows.X if powers is None else powers.apply(rows.X)
+        np.add.at(totals, rows.codes, rows.frequencies[:, None] * X)
     if not sums.weight:
         raise ValueError("the data have no rows")
     return Evaluation.of(sums, aim, method), batches, totals

@@ -137,7 +137,8 @@ class Table:
             elif self.sample_weight in absent:
                 text += "; name the column of weights with sample_weight=..."
             elif self.held_by in absent:
-                text += "; name the column of groups or times"
+                name = "time" if self.in_time else "groups"
+                text += f"; name another column with {name}=..."
             raise AbsentColumnsError(text)
         if not columns and self.columns is None:
             raise ValueError(f"{where}: there is no column besides {sorted(others)}")

@@ -26,7 +26,10 @@ def wilson(shares: Array, n: Array, z: Array | float = _NORMAL) -> Array:
 
 
 def share_intervals(
-    parts: Array, wholes: Array, groups: tuple[Array, Array] | None = None
+    parts: Array,
+    wholes: Array,
+    groups: tuple[Array, Array] | None = None,
+    share: float = 1.0,
 ) -> Array:
     r"""Return the intervals of the shares `parts` / `wholes`, of shape (k, 2).
 
@@ -40,11 +43,13 @@ def share_intervals(
     independent ones, where :math:`a_j` of the :math:`b_j` rows of group j count, and g
     groups have any; if all of them or none count, g. Wilson's interval for so many rows
     has Student's quantile.
+
+    Tests of fits that share rows are not independent: only a `share` of them counts.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(wholes > 0, parts / wholes, 0.0)
         if groups is None:
-            return wilson(shares, wholes)
+            return wilson(shares, share * wholes)
         n_groups = np.count_nonzero(groups[1], axis=0)
         variance = ((groups[0] - shares * groups[1]) ** 2).sum(axis=0) / wholes**2
         worth = shares * (1 - shares) / (variance * n_groups / (n_groups - 1))
@@ -52,4 +57,4 @@ def share_intervals(
     worth = np.where(constant, n_groups, np.fmin(worth, wholes))
     # A single group says nothing about others.
     z = np.array([critical_value(int(g)) for g in n_groups])
-    return wilson(shares, np.where(n_groups > 1, worth, 0), z)
+    return wilson(shares, share * np.where(n_groups > 1, worth, 0), z)

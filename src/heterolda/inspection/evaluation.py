@@ -34,7 +34,7 @@ from heterolda.inspection.held_out import (
     by_rows,
 )
 from heterolda.inspection.losses import Losses, Sums, conclusion
-from heterolda.inspection.splits import FOLDS, Splits, codes_of, splits_of
+from heterolda.inspection.splits import FOLDS, ONE_GROUP, Splits, codes_of, splits_of
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import check_frequencies
 from heterolda.statistics.samples import RowSample
@@ -50,9 +50,9 @@ class Evaluation(Shown):
     r"""The result of :func:`evaluate`; ``print`` and notebooks show it.
 
     All figures are of rows that the fit has not seen. Intervals have 95 % confidence:
-    Wilson's for independent rows. Rows of a group count as alike; then they are wider,
-    with Student's quantile for so many groups. They cover the choice of rows, not that
-    of the folds.
+    Wilson's, for as many rows as a fit has, since tests of fits that share rows are not
+    independent. Rows of a group count as alike; then intervals are wider, with
+    Student's quantile for so many groups.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ def evaluate(
     >>> X, y = load_iris(return_X_y=True)
     >>> plant = np.arange(150) // 5  # if five flowers each came from one plant
     >>> evaluate(GaussianLinearDiscriminant(), X, y, groups=plant)
-    Evaluation(error=0.0333, interval=(0.0122, 0.0876), n_rows=150, method='5-fold...
+    Evaluation(error=0.0333, interval=(0.0110, 0.0967), n_rows=150, method='5-fold...
     """
     check_classifier("model", model)
     held = held_rows(X, y, sample_weight, groups, cv, random_state)
@@ -437,6 +437,8 @@ def held_sample(
 
     The rows to test are drawn in proportion; others are of rare classes.
     """
+    if len(parts) < 2:
+        raise ParameterError("groups", ONE_GROUP)
     classes = np.unique(np.concatenate([part.classes for part in parts.values()]))
     codes = encode(sample.y, classes)
     tested = np.zeros(len(codes), bool)
@@ -472,7 +474,7 @@ def sums_of(
 ) -> Sums:
     """Return the sums over the tested rows of a classifier and its alternatives."""
     rows: Index = held.rows
-    sums = Sums(held.classes, list(answers), costs)
+    sums = Sums(held.classes, list(answers), costs, held.share)
     weight = np.ones(len(rows)) if held.weights is None else held.weights[rows]
     groups = None if held.groups is None else held.groups[rows]
     if held.repeats:  # tests of one row are alike

@@ -78,6 +78,15 @@ class HeldOut:
         return np.argsort(self._tested, kind="stable")
 
     @property
+    def share(self) -> float:
+        """Return the mean share of rows that fits see, of those seen or tested.
+
+        It is 1 - 1/k for k folds. Tests of fits that share rows count as so many.
+        """
+        sizes = [(len(fold.fitted), len(fold.tested)) for fold in self.folds]
+        return float(np.mean([a / (a + b) for a, b in sizes]))
+
+    @property
     def repeats(self) -> bool:
         """Return whether a row is tested more than once."""
         return bool((np.diff(self.rows) == 0).any())
@@ -130,6 +139,8 @@ class Fold:
         if parts is None:
             return ClassStatistics.from_rows(self.rows)
         fitted = self.held.splits.fitted(self.number)
+        if self.held.parts is not None:  # some folds may not be in the sample
+            fitted = [k for k in parts if k != self.number]
         total: Any = sum(parts[k] for k in fitted if k in parts)
         statistics: ClassStatistics = total.without_empty_classes()
         return statistics

@@ -145,14 +145,19 @@ class Sums:
 
     The first of the classifiers is described class by class. `costs` are those of wrong
     decisions, or of errors beside a bound. With groups, rows of a group count as alike.
+    `share` is that of :func:`share_intervals`.
     """
 
     def __init__(
-        self, classes: NDArray[Any], names: Sequence[str], costs: Array | None = None
+        self,
+        classes: NDArray[Any],
+        names: Sequence[str],
+        costs: Array | None = None,
+        share: float = 1.0,
     ) -> None:
         k, m = len(classes), len(names)
         self.classes, self.names, self.costs = classes, tuple(names), costs
-        self.n_rows = 0
+        self.n_rows, self.share = 0, share
         self.confusions = np.zeros((m, k, k))  # weights by true and predicted class
         # In equal bins of the probability of the predicted class: weight, weighted sum
         # of these probabilities, weight of the rows predicted correctly.
@@ -234,17 +239,17 @@ class Sums:
     def intervals(self) -> tuple[Array, Array, Array]:
         """Return the intervals of the error, and of recall and precision by class."""
         confusion, groups, k = self.confusions[0], self.groups, len(self.classes)
-        right = confusion.diagonal()
         parts: list[Any] = [None, None, None]
         if groups is not None:
             weight, wrong = groups[:, :1], groups[:, 1:2]
             true, hits, predicted = np.split(groups[:, -3 * k :], 3, axis=1)
             parts = [(wrong, weight), (hits, true), (hits, predicted)]
-        n = np.array([self.weight])
+        right, n = confusion.diagonal(), np.array([self.weight])
+        rows, answers = confusion.sum(axis=1), confusion.sum(axis=0)
         return (
-            share_intervals(n - right.sum(), n, parts[0])[0],
-            share_intervals(right, confusion.sum(axis=1), parts[1]),
-            share_intervals(right, confusion.sum(axis=0), parts[2]),
+            share_intervals(n - right.sum(), n, parts[0], self.share)[0],
+            share_intervals(right, rows, parts[1], self.share),
+            share_intervals(right, answers, parts[2], self.share),
         )
 
     def losses(

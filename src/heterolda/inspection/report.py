@@ -247,8 +247,8 @@ def heteroscedasticity_report(
     >>> round(report.box.chi2, 2), report.box.df
     (140.94, 20)
     >>> print(report.conclusion)
-    Held-out accuracy (5-fold cross-validation, 150 rows): 97.33 % (95 % interval 93.3
-    to 99.0 %); LDA on the same rows: 98.00 %.
+    Held-out accuracy (5-fold cross-validation, 150 rows): 97.33 % (95 % interval 92.7
+    to 99.1 %); LDA on the same rows: 98.00 %.
     Use LDA, the simplest: there is no clear difference (LDA is ahead by 0.67 points,
     with a standard error of 1.2 points).
 

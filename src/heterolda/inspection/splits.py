@@ -17,6 +17,10 @@ from heterolda.foundations.validation import check_number, check_several_classes
 from heterolda.foundations.wording import count, named
 
 FOLDS = 5
+ONE_GROUP = (
+    "has too few values to hold any of them out: use another column, or leave groups "
+    "out"
+)
 _MIN_REST = 2  # rows of a class that are fitted, whichever fold is held out
 
 
@@ -186,11 +190,7 @@ def _by_number(
     used = codes >= 0
     present, numbers = np.unique(groups[used], return_inverse=True)
     if len(present) < 2:
-        raise ParameterError(
-            "groups",
-            "has the same value in all rows, so that no group can be held out: use "
-            "another column, or leave groups out",
-        )
+        raise ParameterError("groups", ONE_GROUP)
     if len(present) < n_folds:
         notes.append(
             f"There are {count(len(present), 'group')}, so there are as many folds."
