@@ -34,7 +34,6 @@ from heterolda.foundations.threads import in_threads
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.score_distributions import (
     N_EDGES,
-    Directions,
     RowsByClass,
     score_distributions,
 )
@@ -269,40 +268,6 @@ def on_curve(model: Gaussians, curve: RowsCurve) -> Chosen:
     inside = curve if model.span is None else curve.converted(model.span.rules_inside)
     choice = inside.at(point, model.solve(), moments, model)
     return replace(choice, curve=curve if len(curve.low) == 1 else None)
-
-
-def parallels(plane: Array, scores: Array, n_first: int, weight: Array) -> RowsCurve:
-    """Return the rules of a pair that are parallel to a plane, as its rows see them.
-
-    Rows begin with the `n_first` of the first class. A positive score means the second.
-    """
-    x, one = -scores, np.ones((1, 1))
-    bounds = np.array([0, n_first, len(x)])
-    sums = [weight, weight * x, weight**2]
-    totals, means, squares = (np.add.reduceat(part, bounds[:-1]) for part in sums)
-    means = means / totals
-    Z = x - np.repeat(means, np.diff(bounds))
-    rows = RowsByClass(Z[:, None], weight, bounds, totals)
-    directions = Directions(
-        pairs=np.array([[0, 1]]),
-        w=one[None],
-        **dict.fromkeys(("basis", "inverse", "ratio"), np.ones((1, 1, 0))),
-        lost=np.full((1, 2, 1), np.nan),
-        distance=one * (means[0] - means[1]),
-        unit=one,
-    )
-    found = score_distributions(rows, directions)
-    return RowsCurve(
-        coef=plane[None, None, :-1],
-        intercept=one * (plane[-1] + means.mean()),
-        unit=one,
-        weights=np.ones((1, 2, 1)),
-        optimum=np.zeros(1, np.intp),
-        low=found.low,
-        step=found.step,
-        F=found.F,
-        counts=totals[None] ** 2 / squares,
-    )
 
 
 def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Chosen:

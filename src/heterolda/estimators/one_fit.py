@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.chosen import Chosen, RowsCurve, parallels
+from heterolda.estimators.chosen import Chosen, RowsCurve
 from heterolda.estimators.gathering import Powers, Transformed
 from heterolda.estimators.gaussians import Gaussians, gaussians
 from heterolda.estimators.in_use import distances_of
 from heterolda.estimators.odds import fitted_log_odds
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.draws import sample_of
+from heterolda.kernels.score_distributions import (
+    Directions,
+    RowsByClass,
+    score_distributions,
+)
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import (
     MANY_ROWS,
@@ -186,3 +191,37 @@ def powers_of(rows: Rows) -> Powers:
     powers = PowerTransformation.fit(rows.X, rows.codes, rows.weights)
     needed = (powers.lambdas != 1).any() or powers.has_outliers(rows.X)
     return powers if needed else None
+
+
+def parallels(plane: Array, scores: Array, n_first: int, weight: Array) -> RowsCurve:
+    """Return the rules of a pair that are parallel to a plane, as its rows see them.
+
+    Rows begin with the `n_first` of the first class. A positive score means the second.
+    """
+    x, one = -scores, np.ones((1, 1))
+    bounds = np.array([0, n_first, len(x)])
+    sums = [weight, weight * x, weight**2]
+    totals, means, squares = (np.add.reduceat(part, bounds[:-1]) for part in sums)
+    means = means / totals
+    Z = x - np.repeat(means, np.diff(bounds))
+    rows = RowsByClass(Z[:, None], weight, bounds, totals)
+    directions = Directions(
+        pairs=np.array([[0, 1]]),
+        w=one[None],
+        **dict.fromkeys(("basis", "inverse", "ratio"), np.ones((1, 1, 0))),
+        lost=np.full((1, 2, 1), np.nan),
+        distance=one * (means[0] - means[1]),
+        unit=one,
+    )
+    found = score_distributions(rows, directions)
+    return RowsCurve(
+        coef=plane[None, None, :-1],
+        intercept=one * (plane[-1] + means.mean()),
+        unit=one,
+        weights=np.ones((1, 2, 1)),
+        optimum=np.zeros(1, np.intp),
+        low=found.low,
+        step=found.step,
+        F=found.F,
+        counts=totals[None] ** 2 / squares,
+    )
