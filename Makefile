@@ -108,7 +108,7 @@ docs: $(CHECK)
 # Copy pictures for pages of the repository from the gallery, and take a screenshot of
 # the model card in a browser.
 picture: docs
-	for name in idea rows smoothed local_search operating_points displays compare projection gaps; do \
+	for name in idea rows use smoothed local_search operating_points displays compare projection gaps; do \
 		cp docs/gallery/images/sphx_glr_plot_$${name}_001.png docs/images/$$name.png; done
 	mkdir -p build/card
 	$(BIN)/heterolda datasets --write digits --out build/card/digits.csv

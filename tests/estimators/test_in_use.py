@@ -130,6 +130,21 @@ def test_frequencies_in_new_rows(n_classes, frequencies):
     assert not model.estimate_priors(draw(np.arange(900) % n_classes)).changed
 
 
+def test_costs_do_not_change_frequencies():
+    X, y = IRIS
+    plain = GaussianLinearDiscriminant(choose_on="model").fit(X, y)
+    costly = GaussianLinearDiscriminant(choose_on="model", costs={0: 9}).fit(X, y)
+    np.testing.assert_allclose(
+        costly.estimate_priors(X[:60]).estimate,
+        plain.estimate_priors(X[:60]).estimate,
+        atol=1e-6,
+    )
+    with pytest.raises(ParameterError, match="costs change the probabilities"):
+        SmoothedLinearDiscriminant(costs={0: 9}).fit(X, y).estimate_priors(X)
+    search = LocalNeighborhoodSearch().fit(X, y)
+    assert search.estimate_priors(X[:50]).estimate[0] > 0.9
+
+
 def test_rows_with_missing_values_have_typicality_but_no_reasons():
     X, y = IRIS
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)

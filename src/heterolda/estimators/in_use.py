@@ -160,11 +160,11 @@ class InUse(Typical):
            of a classifier to new a priori probabilities", Neural Computation 14, 21-41.
         """
         self._check_ready()
-        check_has_statistics(self, "this method")
-        model = host_of(self)._for_priors()
-        n_fit = float(model.statistics_.weights.sum())
+        weights = self._classes()[0].statistics_.weights
+        model, n_fit = host_of(self)._for_priors(), float(weights.sum())
+        priors = getattr(model, "priors_", weights / n_fit)
         p = np.asarray(model.predict_proba(X), np.float64)
-        return estimated_frequencies(p, model.priors_, n_fit, self.classes_)
+        return estimated_frequencies(p, priors, n_fit, self.classes_)
 
     def _classes(self):
         """Return the estimator that knows the classes, and distances from them."""
@@ -233,7 +233,15 @@ class InUse(Typical):
         return np.where(flips, place, -1), np.where(flips, values, np.nan)
 
     def _for_priors(self):
-        """Return a model whose probabilities refer to `priors_`."""
+        """Return a model whose probabilities refer to its priors, not to costs."""
         is_bayes = getattr(self, "criterion", "bayes") == "bayes"
-        plain = is_bayes and getattr(self, "costs", None) is None
-        return self if plain else self.with_operating_point()
+        if is_bayes and getattr(self, "costs", None) is None:
+            return self
+        try:
+            return self.with_operating_point()
+        except (AttributeError, ValueError) as error:
+            raise ParameterError(
+                "costs",
+                "change the probabilities of this model, so that frequencies do not "
+                "follow from them: fit a model without costs",
+            ) from error

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from heterolda.estimators.in_use import InUse, Typical
 from heterolda.estimators.pair_rules import unfrozen
+from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Index
 
 
@@ -46,6 +47,9 @@ def for_priors(model: Any) -> tuple[Any, Array] | None:
     if not (hasattr(model, "predict_proba") and hasattr(last, "priors_")):
         return None
     plain: Any = last
-    if isinstance(last, InUse):
-        plain = last._for_priors()  # type: ignore[no-untyped-call]
+    try:
+        if isinstance(last, InUse):
+            plain = last._for_priors()  # type: ignore[no-untyped-call]
+    except ParameterError:  # on account of costs
+        return None
     return (plain if last is model else model), np.asarray(plain.priors_)
