@@ -117,7 +117,6 @@ BAD = r"""
 2 | fit good.csv GLD --criterion minimax --solver fisher | --criterion minimax needs --
 2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
-2 | fit good.csv FIT --missing em | --missing em cannot be combined
 2 | fit good.csv FIT --solver fisher | --method smoothed: add --method gaussian
 2 | fit good.csv FIT --max-error north=.1 --confidence .9 | : add --method gauss
 2 | fit good.csv FIT --voting majority | --voting .*: add --method gaussian

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.exceptions.ModelMisfitWarning"
 )
 
-FIT = "fit", "--no-accuracy", "--method", "gaussian"
+FIT = "fit", "--no-accuracy"
 IDS, PLACES = [f"p{k}" for k in range(200)], ["Rome", "New York", "Rome"]
 DAYS = [f"2024-01-{k:02d}" for k in range(1, 29)]
 # By the option that helps: columns with their values, and the first that is no number.

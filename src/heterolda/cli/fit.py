@@ -119,9 +119,7 @@ class Settings:
 
 # Options that cannot be combined.
 _EXCLUDED = {
-    "method smoothed": [
-        *("voting", "solver", "multiclass", "confidence", "missing='em'"),
-    ],
+    "method smoothed": ["voting", "solver", "multiclass", "confidence"],
     "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),
         "missing='em'",
@@ -155,7 +153,7 @@ def fit(
     check_files({"out": settings.out}, *test, data=rows.data)
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    takes_missing = settings.method == "gaussian"
+    takes_missing = settings.method != "search"
     model = estimator_of(settings, missing)
     with training_table(
         rows, missing, reading.format, testing, takes_missing=takes_missing

@@ -53,6 +53,7 @@ def estimator_of(settings: Any, missing: str) -> Any:
         "shrinkage": settings.shrinkage,
         "criterion": settings.criterion,
         "costs": settings.costs,
+        "missing": "em" if missing == "em" else "error",
         "max_error": None if is_bounded else settings.max_error,
     }
     model: Any
@@ -62,7 +63,6 @@ def estimator_of(settings: Any, missing: str) -> Any:
         model = GaussianLinearDiscriminant(
             **shared,
             solver=settings.solver,
-            missing="em" if missing == "em" else "error",
             multiclass=settings.multiclass,
             voting=settings.voting,
             random_state=settings.seed,

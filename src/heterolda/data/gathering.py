@@ -24,8 +24,9 @@ from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import Passes, filled_rows
+from heterolda.statistics.missing import Passes
 from heterolda.statistics.moments import RangeError
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows, frequency_factor

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.base import clone
 
-from heterolda.estimators.chosen import chosen, model_at, on_curve
+from heterolda.estimators.chosen import Chosen, chosen, model_at, on_curve
 from heterolda.estimators.gaussians import Gaussians, has_few_rows
 from heterolda.estimators.odds import effective_priors
 from heterolda.estimators.warn import warn_of_plug_in, warn_of_trivial_rules
@@ -44,6 +44,24 @@ def _again(fitted, parameters, stats):
     copy._validate_params()
     span = in_span(stats, copy.shrinkage)[1]
     return copy, Gaussians.of(copy._gaussian(), stats, fitted.shrinkage_, span)
+
+
+def as_discriminant(fitted):
+    """Return a discriminant; of smoothed rows, one of the transformed features.
+
+    It has the classes and rules of the model, and so all that is said of them.
+    """
+    if fitted._gaussian() is fitted:
+        return fitted
+    copy, model = _again(fitted, {}, fitted.statistics_.copy())
+    planes = fitted._rules[:2]
+    planes = planes if model.span is None else model.span.rules_inside(*planes)
+    rules = model.solve().along(*planes, model.moments)
+    weights = fitted._position.weights
+    rest = fitted.left_out_error_rates_, weights, weights[:, 0]
+    odds = fitted._committee.curve
+    choice = Chosen(rules, weights[:, 0] > 0, *rest, odds, fitted._position.curve)
+    return copy._gaussian()._write(model, choice)
 
 
 def fitted_with(fitted):

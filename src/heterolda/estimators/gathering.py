@@ -32,10 +32,10 @@ from heterolda.foundations.validation import check_several_classes, has_missing_
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.covariances import too_small
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import filled_rows
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows, all_labels, check_frequencies, validated
 from heterolda.statistics.samples import (
@@ -78,15 +78,19 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
     names = getattr(estimator, "feature_names_in_", None)
     if device_of(X) is not None:
         return _sampled_on_device(rows, getattr(estimator, "random_state", 0))
-    statistics, rows = _moments(rows, names)
+    statistics, rows = _moments(rows, names, em=_takes_nan(estimator))
     if getattr(estimator, "covariance_estimator", None) is not None:
         statistics = estimated_statistics(estimator, statistics, rows)
     return statistics, rows
 
 
-def _moments(rows: Rows, names) -> tuple[ClassStatistics, Rows]:
+def _takes_nan(estimator) -> bool:
+    return getattr(estimator, "missing", "error") == "em"
+
+
+def _moments(rows: Rows, names, *, em: bool) -> tuple[ClassStatistics, Rows]:
     """Return statistics of rows, by EM if values are missing, and completed rows."""
-    if issparse(rows.X) or not has_missing_values(rows.X):
+    if not em or not has_missing_values(rows.X):
         return ClassStatistics.from_rows(rows, names), rows
     sizes = rows.weights, len(rows.classes)
     incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
@@ -114,9 +118,12 @@ def rows_to_transform(estimator, X, y, sample_weight) -> tuple[Rows, Transformed
     if not issparse(X) and (device_of(X) is None or _belongs_on_host(estimator, X)):
         rows = rows_in_memory(estimator, X, y, sample_weight)
         names = getattr(estimator, "feature_names_in_", None)
-        return rows, lambda powers: _moments(_transformed(rows, powers), names)
+        em = _takes_nan(estimator)
+        return rows, lambda powers: _moments(_transformed(rows, powers), names, em=em)
     rows = validated(X, y, sample_weight, estimator=estimator)
     n, d = X.shape
+    if issparse(X) and _takes_nan(estimator):
+        has_missing_values(rows.X)  # rejects them
     if issparse(X) and min(n, MANY_ROWS) * d > _MAX_DENSE:
         raise ParameterError(
             "X",
@@ -155,7 +162,7 @@ def drawn_to_transform(
         if len(sample.y) == sample.n_rows:
             weights = check_frequencies(rows.weights, len(sample.y))
             moved = _transformed(replace(rows, weights=weights), powers)
-            return _moments(moved, names)
+            return _moments(moved, names, em=True)
         stats, drawn = sampled_rows(statistics(powers), sample, together=True)
         drawn = _transformed(drawn, powers)
         if has_missing_values(drawn.X):
@@ -200,7 +207,7 @@ def _belongs_on_host(estimator, X) -> bool:
     # With fewer rows per feature, rows choose the shrinkage.
     few = n <= (ENOUGH_FREEDOM + 1) * d or n * d <= FEW_NUMBERS
     needs_rows = getattr(estimator, "covariance_estimator", None) is not None
-    needs_rows |= getattr(estimator, "missing", "error") == "em"
+    needs_rows |= _takes_nan(estimator)
     needs_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
     return needs_rows or few or not device.has_float64
 

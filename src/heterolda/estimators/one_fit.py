@@ -99,9 +99,8 @@ class OneFit:
 
     def _fit(self, pair: int) -> PairFit:
         """Return the rule of a pair."""
-        parts = pair, self.widths[pair], self.ridge_weights[pair]
-        leave_out = bool(self.crowding[pair] > MANY_ROWS)
-        return self.classes.fit(*parts, leave_out=leave_out)
+        parts = self.widths[pair], self.ridge_weights[pair], self.crowding[pair]
+        return self.classes.fit(pair, *parts)
 
     @cached_property
     def evidence(self) -> float:

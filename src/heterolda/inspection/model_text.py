@@ -122,9 +122,8 @@ def _blocks(
     for k in pairs:
         yield from _rule(facts, k)
         # Trade-off and pictures exist only for pairs of classes.
-        has_model = None not in (facts.discriminant, facts.statistics)
-        has_model &= OTHERS not in facts.pairs[k] and not facts.has_few_rows
-        if on_page and has_model:
+        has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
+        if on_page and has_model and not facts.has_few_rows:
             yield _tradeoff(facts, k)
             yield from _pictures(facts, k)
 
@@ -155,7 +154,7 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
     if k * (k - 1) / 2 * d**3 > _MAX_WORK:
         return
     kind: Any = HeteroscedasticProjection
-    projection = kind(2, priors=(facts.discriminant or facts.model).priors_)
+    projection = kind(2, priors=facts.gaussian.priors_)
     try:
         projection.fit_statistics(facts.statistics)
     except ValueError:  # there are no two components
@@ -244,7 +243,7 @@ def _coefficients(facts: ModelFacts, k: int) -> Table:
 def _tradeoff(facts: ModelFacts, k: int) -> Table:
     """Return other rules of the optimal trade-off of a pair."""
     first, second = facts.pairs[k]
-    frontier = facts.discriminant.frontier_[k]
+    frontier = facts.gaussian.frontier_[k]
     points = {
         "least error": frontier.at(),
         "same share of both missed": frontier.at("minimax"),
@@ -258,7 +257,7 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
         for name, point in points.items()
     }
     if not facts.is_refined:
-        model = facts.discriminant
+        model = facts.gaussian
         this_rule = [*model.error_rates_[k].tolist(), float(model.model_error_[k])]
         figures = {"this rule": this_rule} | figures
     rows = [[name, *map(percent, values)] for name, values in figures.items()]
@@ -269,7 +268,7 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
 
 def _pictures(facts: ModelFacts, k: int) -> Iterator[Block]:
     """Yield the displays of a pair."""
-    model = facts.discriminant
+    model = facts.gaussian
     labels = tuple(model.classes_[model.pairs_[k]].tolist())
     if facts.is_refined:
         before = "The pictures show the rule before the refinement."

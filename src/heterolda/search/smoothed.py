@@ -13,14 +13,16 @@ tends to the share of training errors for h -> 0, the objective of Algorithm 2. 
 of a width is found by descent from those of larger widths. Where rows are few, it is
 averaged with a logistic rule that has a ridge penalty.
 
-Scores of rows by rules fitted without them follow from one Newton step of the logistic
+Scores of rows by rules fitted without them follow from one Newton step of a logistic
 rule. At its minimum, the Hessian is H = sum_j w_j x_j x_j' + P, with the curvatures
 w_j of the losses and the penalty P. Row j, with the derivative g_j of its loss by its
 score, draws that score by about
 
-    -L_j g_j / (1 - w_j L_j),   L_j = x_j'H^-1 x_j,
+    -L_j g_j / (1 - w_j L_j),   L_j = x_j'H^-1 x_j.
 
-and that of the smoothed rule by as much, if mean sizes of scores are one.
+Where rows are few, this is the averaged logistic rule, and the score of the smoothed
+rule is drawn by as much, if mean sizes of scores are one. Otherwise it is the rule
+itself, whose log-odds are the best line in the scores.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.special import expit
 
-from heterolda.foundations.arrays import Array, Index, Mask
+from heterolda.foundations.arrays import Array, Index, Mask, blocks
 from heterolda.foundations.rounding import RANK_TOLERANCE
 from heterolda.kernels.smoothed import PairRows, smoothed_path
 from heterolda.solvers.pencil import Moments
@@ -44,12 +46,12 @@ from heterolda.statistics.rows import Rows
 _PATH, _FACTOR = (0.5, 0.25, 0.12, 0.06, 0.03, 0.01), 1.3
 # Width for a number of coefficients per effective row.
 _SCALE, _MIN_WIDTH, _MAX_WIDTH = 1.75, 0.03, 0.85
-# With fewer coefficients per effective row, rules are not averaged, and scores of
-# training rows serve.
-MANY_ROWS = 0.04
+# With fewer coefficients per effective row, rules are not averaged; and with fewer than
+# the second number, scores of training rows serve: the width is the smallest then.
+MANY_ROWS, _ALL_ROWS = 0.04, (_MIN_WIDTH / _SCALE) ** 2
 # Penalty of logistic rules; their largest weight, from this many coefficients per
-# effective row on.
-RIDGE, _MAX_WEIGHT, _ENOUGH = 2.0, 0.5, 0.1225
+# effective row on, where rows are few.
+RIDGE, _MAX_WEIGHT, _FEW_ROWS = 2.0, 0.5, 0.1225
 # Maximum number of steps for a width, and of a logistic rule.
 _MAX_ITER, _MAX_ITER_RIDGE = 20, 100
 # Added to the variances of a class, in units of the mean covariance, and to the
@@ -57,6 +59,7 @@ _MAX_ITER, _MAX_ITER_RIDGE = 20, 100
 _SMALL = 1e-9
 # Largest share w L of a row in its own score.
 _MAX_SHARE = 0.98
+_TILE = 1 << 18  # number of coordinates of rows at a time
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -79,12 +82,8 @@ class PairFit(NamedTuple):
     @property
     def log_likelihood(self) -> float:
         """Return the log-likelihood of the rows by the best line in their scores."""
-        total = float(self.weight.sum())
-        n_first = int(np.count_nonzero(~self.second))
-        rows = PairRows(self.scores[None], n_first, self.weight / total)
-        penalty = np.array([1 / total])  # keeps the line of separable scores finite
-        _, (loss,), _ = smoothed_path(rows, penalty, np.zeros(2), max_iter=_MAX_ITER)
-        return -total * float(loss)
+        loss = _line(self.scores, self.second, self.weight)[1]
+        return -float(self.weight.sum()) * loss
 
 
 def crowding(moments: Moments, rank: int) -> Array:
@@ -104,7 +103,7 @@ def widths_of(crowd: Array) -> Array:
 
 def ridge_weights_of(crowd: Array) -> Array:
     """Return the weight of the ridge rule of each pair."""
-    weight = _MAX_WEIGHT * np.minimum(1.0, crowd / _ENOUGH) ** 2
+    weight = _MAX_WEIGHT * np.minimum(1.0, crowd / _FEW_ROWS) ** 2
     return np.where(crowd > MANY_ROWS, weight, 0.0)
 
 
@@ -140,10 +139,11 @@ class ClassRows:
         parts = rows, X, weights, moments, moments.pair_priors
         return cls(*parts, optimum, units, basis, inverse, S)
 
-    def fit(self, pair: int, width: float, ridge: float, *, leave_out: bool) -> PairFit:
+    def fit(self, pair: int, width: float, ridge: float, crowd: float) -> PairFit:
         """Return the rule of a pair, with the weight `ridge` of its ridge rule.
 
-        With `leave_out`, scores are by rules without the row.
+        Scores are by rules without the row if there are at least `_ALL_ROWS`
+        coefficients per effective row, their number `crowd`.
         """
         classes, means = self.moments.pairs[pair], self.moments.means
         weights = [self.weights[k] for k in classes]
@@ -160,10 +160,14 @@ class ClassRows:
         scores = np.concatenate(parts) + plane[-1]
         size = _size(scores, share)
         plane, scores = plane / size, scores / size
-        if ridge or leave_out:
+        if ridge or crowd > _FEW_ROWS:
             logistic, trained, draws = self._ridge(classes, n_first, share)
             plane = (1 - ridge) * plane + ridge * logistic
-            scores = (1 - ridge) * scores + ridge * trained + leave_out * draws
+            scores = (1 - ridge) * scores + ridge * trained
+        if crowd > _FEW_ROWS:
+            scores += draws
+        elif crowd > _ALL_ROWS:
+            scores += _draws_of_line(rows, scores, weight)
         error = float(self.optimum.error[pair])
         v = self._whitened(pair, plane)
         is_separable = self.optimum.status[pair] == Status.SEPARABLE
@@ -211,16 +215,21 @@ class ClassRows:
         (v,), *_ = smoothed_path(rows, penalties, start, max_iter=_MAX_ITER_RIDGE)
         scores = v[-1] - v[:-1] @ columns
         size, w = _size(scores, share), v[:-1] / self.units
-        plane = np.append(-w, v[-1] + w @ origin) / size
-        return plane, scores / size, _draws(rows, penalty, scores) / size
+        plane, n = np.append(-w, v[-1] + w @ origin) / size, len(share)
+        draws = _draws(rows, n * share, scores, 2 * penalty * n)
+        return plane, scores / size, draws / size
 
     def _columns(self, classes: Index, basis: Array, origins: Any) -> Array:
         """Return coordinates of the rows of classes in a basis, as columns."""
-        n_first, n_second = (len(self.X[k]) for k in classes)
-        columns = np.empty((basis.shape[1], n_first + n_second))
-        places = slice(n_first), slice(n_first, None)
-        for place, k, origin in zip(places, classes, origins, strict=True):
-            columns[:, place] = basis.T @ (self.X[k] - origin).T
+        start, columns = (
+            0,
+            np.empty((len(basis.T), sum(len(self.X[k]) for k in classes))),
+        )
+        for k, origin in zip(classes, origins, strict=True):
+            for tile in blocks(len(self.X[k]), max(1, _TILE // len(basis))):
+                x = self.X[k][tile]
+                columns[:, start : start + len(x)] = basis.T @ (x - origin).T
+                start += len(x)
         return columns
 
     def _middle(self, pair: int) -> Array:
@@ -235,20 +244,52 @@ class ClassRows:
         return np.append(-self.inverse @ coef, intercept + coef @ self._middle(pair))
 
 
-def _draws(rows: PairRows, penalty: float, scores: Array) -> Array:
-    """Return how far the scores of rows by a ridge rule move without them."""
-    r, n = rows.columns.shape
-    weight, p = n * rows.share, expit(scores)
+def _line(scores: Array, second: Mask, weight: Array) -> tuple[Array, float]:
+    """Return slope and offset of the best line of log-odds in scores, and its loss."""
+    total = weight.sum()
+    rows = PairRows(scores[None], int(np.count_nonzero(~second)), weight / total)
+    # The penalty keeps the line of separable scores finite.
+    given = rows, np.array([1 / total]), np.zeros(2)
+    ((u, offset),), (loss,), _ = smoothed_path(*given, max_iter=_MAX_ITER)
+    return np.array([-u, offset]), float(loss)
+
+
+def _draws_of_line(rows: PairRows, scores: Array, weight: Array) -> Array:
+    """Return how far rows of a smoothed error draw their own scores.
+
+    They do so whatever the priors, which may make a class rare.
+    """
+    (slope, offset), _ = _line(scores, ~rows.first, weight)
+    if not slope > 0:
+        return np.zeros(len(scores))
+    draws: Array = _draws(rows, weight, offset + slope * scores, RIDGE) / slope
+    return draws
+
+
+def _draws(rows: PairRows, weight: Array, log_odds: Array, penalty: float) -> Array:
+    """Return how far rows draw their own log-odds by a logistic rule."""
+    (r, n), first, p = rows.columns.shape, rows.first, expit(log_odds)
     w = weight * p * (1 - p)
-    points = np.vstack([rows.columns, np.ones(n)])
-    H = (points * w) @ points.T
-    H.flat[: r * (r + 2) : r + 2] += 2 * penalty * n
+    c = rows.moments[0][:, None] if rows.moments else 0.0
+    tiles = list(blocks(n, max(1, _TILE // (r + 1))))
+
+    def points(tile: slice) -> Array:
+        """Return rows as columns, with a constant as the last feature."""
+        x = rows.columns[:, tile] + np.where(first[tile], 0.5, -0.5) * c
+        return np.vstack([x, np.ones(x.shape[1])])
+
+    H = np.diag(np.append(np.full(r, penalty), 0.0))
+    for tile in tiles:
+        x = points(tile)
+        H += (x * w[tile]) @ x.T
     H.flat[:: r + 2] += _SMALL * np.trace(H) + _TINY
     root, _ = dpotrf(H, lower=True, overwrite_a=True)
-    inner, _ = dtrtrs(root, points, lower=True)
-    L = np.einsum("ij,ij->j", inner, inner)
+    L = np.empty(n)
+    for tile in tiles:
+        inner, _ = dtrtrs(root, points(tile), lower=True)
+        L[tile] = np.einsum("ij,ij->j", inner, inner)
     L = np.minimum(L, _MAX_SHARE / np.maximum(w, _TINY))
-    draws: Array = L * weight * (p - ~rows.first) / (1 - w * L)
+    draws: Array = L * weight * (p - ~first) / (1 - w * L)
     return draws
 
 
