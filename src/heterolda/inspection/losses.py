@@ -13,6 +13,7 @@ from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.intervals import critical_value, share_intervals, wilson
 from heterolda.foundations.wording import percent, points
 from heterolda.inspection.held_out import Answers
+from heterolda.statistics.rows import frequency_factor
 
 # A difference counts as real if it exceeds this many standard errors, of rows; of rows
 # in groups, if it exceeds Student's quantile.
@@ -220,6 +221,11 @@ class Sums:
         return float(self.confusions[0].sum())
 
     @property
+    def factor(self) -> float:
+        """Return the factor by which weights are frequencies of independent rows."""
+        return 1.0 if self._groups else frequency_factor(self.weight, self.n_rows)
+
+    @property
     def most_constant(self) -> Any:
         """Return the class that the constant rule answers most often."""
         return self.classes.tolist()[int(self.confusions[-1].sum(axis=0).argmax())]
@@ -246,10 +252,11 @@ class Sums:
             parts = [(wrong, weight), (hits, true), (hits, predicted)]
         right, n = confusion.diagonal(), np.array([self.weight])
         rows, answers = confusion.sum(axis=1), confusion.sum(axis=0)
+        share = self.share * self.factor
         return (
-            share_intervals(n - right.sum(), n, parts[0], self.share)[0],
-            share_intervals(right, rows, parts[1], self.share),
-            share_intervals(right, answers, parts[2], self.share),
+            share_intervals(n - right.sum(), n, parts[0], share)[0],
+            share_intervals(right, rows, parts[1], share),
+            share_intervals(right, answers, parts[2], share),
         )
 
     def losses(
@@ -282,7 +289,7 @@ class Sums:
             low[0] = 1 - self.intervals()[1][k, 1]  # with groups
         elif minimax:
             rate, decides_by = np.nanmax(rates, axis=1), "minimax"
-        standard_error = np.sqrt(variance)
+        standard_error = np.sqrt(variance / self.factor)
         right = np.trace(self.confusions, axis1=1, axis2=2)
         return Losses(
             names=self.names,
