@@ -84,11 +84,15 @@ class Losses:
 
     @property
     def choice(self) -> int | None:
-        """Return LDA if it is as good as the best, or the one of the least log loss."""
-        as_good = self.as_good
-        for k in as_good:
-            if self.names[k] == LDA:
-                return k
+        """Return LDA if it is as good as the best, or the one of the least log loss.
+
+        None is chosen if none is useful, or if LDA is as good and is not useful.
+        """
+        as_good, best = self.as_good, self.best
+        for k in self.keep_bound:
+            is_lda = self.names[k] == LDA and best is not None
+            if is_lda and not self.is_better(best, k):  # type: ignore[arg-type]
+                return k if k in as_good else None
         known = [k for k in as_good if np.isfinite(self.log_loss[k])]
         return min(known, key=self.log_loss.__getitem__, default=self.best)
 
@@ -105,6 +109,13 @@ def conclusion(losses: Losses, label: Any, lda: str = LDA) -> str:
         return f"The largest error rate of a class, by which to choose: {shown}."
     kind = losses.decides_by
     kind = "error of the other class" if kind == "bound" else kind
+    if choice is None and losses.best is not None:
+        k, lda_k = losses.best, names.index(LDA)
+        return (
+            f"Use more rows to decide: {names[k]} is clearly better than always "
+            f"answering {label!r}, but not than LDA, which is not (the difference is "
+            f"{losses.amount(k, lda_k)})."
+        )
     if choice is None:
         tried = "none of these" if last > 2 else " nor ".join(names[:last])
         tried = f"neither {tried}" if last == 2 else tried
