@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
@@ -109,3 +110,23 @@ def test_missing_groups_can_be_dropped(frame, tmp_path):
     options = "--groups", "site", "--exclude", "day", "--missing", "drop"
     result = fitted(frame, tmp_path, *options)
     assert (result.n_rows, result.n_groups) == (239, 12)
+
+
+def test_new_speakers_of_the_vowels_are_harder_and_the_command_says_so(
+    data_dir, tmp_path
+):
+    frame = pd.read_csv(data_dir / "vowels.csv.gz")
+    X, y = frame.drop(columns="target").to_numpy(), frame["target"].to_numpy()
+    speaker, model = np.arange(990) // 66, SmoothedLinearDiscriminant()
+    answers = cross_val_predict(model, X, y, groups=speaker, cv=LeaveOneGroupOut())
+    grouped = evaluate(model, X, y, groups=speaker)
+    assert abs(grouped.error - np.mean(answers != y)) < 0.05
+    assert evaluate(model, X, y).error < 0.25
+    data = tmp_path / "vowels.csv"
+    frame.assign(speaker=[f"s{k}" for k in speaker]).to_csv(data, index=False)
+    arguments = "fit", data, "-t", "target"
+    said = invoke(*arguments, "--exclude", "speaker").stderr
+    assert "rows of one 'speaker' are alike" in said
+    assert "add --groups speaker" in said
+    shown = succeed(*arguments, "--groups", "speaker")
+    assert f"{100 * grouped.accuracy:.2f} %" in shown
