@@ -160,3 +160,7 @@ def test_sums_do_not_depend_on_batches(rng):
     for name in ("accuracy", "log_loss", "calibration_error", "recall"):
         assert actual[name] == pytest.approx(expected[name], rel=1e-12)
     assert actual["error_interval"] == pytest.approx(expected["error_interval"])
+    # Weights below one on average are not frequencies, and rows count as one each.
+    small = sums_of(np.arange(4), truth, chances, weight=np.full(300, 1e-3))
+    small = as_record(Evaluation.of(small, Aim(), "rows"))
+    assert small["error_interval"] == pytest.approx(expected["error_interval"])

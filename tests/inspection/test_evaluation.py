@@ -322,6 +322,10 @@ def losses_of(values, errors=0.01, log_loss=None, **settings):
         (losses_of([0.1, 0.5, 0.5]), "Use this model: .* that of LDA by 40.0 points"),
         (losses_of([0.49, 0.4, 0.5]), "Use LDA: its error"),
         (
+            losses_of([0.475, 0.485, 0.5]),
+            "Use more rows to decide: this model is clear",
+        ),
+        (
             losses_of([0.1, 0.2, 0.5], decides_by="expected cost"),
             "Use this model: its expected cost is lower than that of LDA by 0.1, with",
         ),

@@ -165,9 +165,13 @@ class Evaluation(Shown):
 
     @property
     def calibration_error(self) -> float:
-        """Return the mean distance of probabilities from shares of right answers."""
+        """Return the mean distance of probabilities from shares of right answers.
+
+        It is NaN without probabilities.
+        """
         weight, chances, right = self.reliability
-        return float(np.abs(chances - right).sum() / weight.sum())
+        distance = float(np.abs(chances - right).sum())
+        return distance / float(weight.sum()) if weight.any() else np.nan
 
     @property
     def conclusion(self) -> str:

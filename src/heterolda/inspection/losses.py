@@ -13,6 +13,7 @@ from heterolda.foundations.arrays import Array, Index
 from heterolda.foundations.intervals import critical_value, share_intervals, wilson
 from heterolda.foundations.wording import percent, points
 from heterolda.inspection.held_out import Answers
+from heterolda.statistics.rows import frequency_factor
 
 # A difference counts as real if it exceeds this many standard errors, of rows; of rows
 # in groups, if it exceeds Student's quantile.
@@ -83,11 +84,15 @@ class Losses:
 
     @property
     def choice(self) -> int | None:
-        """Return LDA if it is as good as the best, or the one of the least log loss."""
-        as_good = self.as_good
-        for k in as_good:
-            if self.names[k] == LDA:
-                return k
+        """Return LDA if it is as good as the best, or the one of the least log loss.
+
+        None is chosen if none is useful, or if LDA is as good and is not useful.
+        """
+        as_good, best = self.as_good, self.best
+        for k in self.keep_bound:
+            is_lda = self.names[k] == LDA and best is not None
+            if is_lda and not self.is_better(best, k):  # type: ignore[arg-type]
+                return k if k in as_good else None
         known = [k for k in as_good if np.isfinite(self.log_loss[k])]
         return min(known, key=self.log_loss.__getitem__, default=self.best)
 
@@ -104,6 +109,13 @@ def conclusion(losses: Losses, label: Any, lda: str = LDA) -> str:
         return f"The largest error rate of a class, by which to choose: {shown}."
     kind = losses.decides_by
     kind = "error of the other class" if kind == "bound" else kind
+    if choice is None and losses.best is not None:
+        k, lda_k = losses.best, names.index(LDA)
+        return (
+            f"Use more rows to decide: {names[k]} is clearly better than always "
+            f"answering {label!r}, but not than LDA, which is not (the difference is "
+            f"{losses.amount(k, lda_k)})."
+        )
     if choice is None:
         tried = "none of these" if last > 2 else " nor ".join(names[:last])
         tried = f"neither {tried}" if last == 2 else tried
@@ -220,6 +232,11 @@ class Sums:
         return float(self.confusions[0].sum())
 
     @property
+    def factor(self) -> float:
+        """Return the factor by which weights are frequencies of independent rows."""
+        return 1.0 if self._groups else frequency_factor(self.weight, self.n_rows)
+
+    @property
     def most_constant(self) -> Any:
         """Return the class that the constant rule answers most often."""
         return self.classes.tolist()[int(self.confusions[-1].sum(axis=0).argmax())]
@@ -246,10 +263,11 @@ class Sums:
             parts = [(wrong, weight), (hits, true), (hits, predicted)]
         right, n = confusion.diagonal(), np.array([self.weight])
         rows, answers = confusion.sum(axis=1), confusion.sum(axis=0)
+        share = self.share * self.factor
         return (
-            share_intervals(n - right.sum(), n, parts[0], self.share)[0],
-            share_intervals(right, rows, parts[1], self.share),
-            share_intervals(right, answers, parts[2], self.share),
+            share_intervals(n - right.sum(), n, parts[0], share)[0],
+            share_intervals(right, rows, parts[1], share),
+            share_intervals(right, answers, parts[2], share),
         )
 
     def losses(
@@ -282,7 +300,7 @@ class Sums:
             low[0] = 1 - self.intervals()[1][k, 1]  # with groups
         elif minimax:
             rate, decides_by = np.nanmax(rates, axis=1), "minimax"
-        standard_error = np.sqrt(variance)
+        standard_error = np.sqrt(variance / self.factor)
         right = np.trace(self.confusions, axis1=1, axis2=2)
         return Losses(
             names=self.names,

@@ -122,9 +122,8 @@ def _blocks(
     for k in pairs:
         yield from _rule(facts, k)
         # Trade-off and pictures exist only for pairs of classes.
-        has_model = None not in (facts.discriminant, facts.statistics)
-        has_model &= OTHERS not in facts.pairs[k] and not facts.has_few_rows
-        if on_page and has_model:
+        has_model = facts.statistics is not None and OTHERS not in facts.pairs[k]
+        if on_page and has_model and not facts.has_few_rows:
             yield _tradeoff(facts, k)
             yield from _pictures(facts, k)
 
