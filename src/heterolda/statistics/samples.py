@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,17 +85,17 @@ class RowSample:
         rest = weight[index], keys[index], folds[index], len(positive), n
         return cls(rows, y[index], *rest)
 
+    @classmethod
+    def joined(cls, parts: Sequence[RowSample]) -> RowSample:
+        """Join samples of different rows."""
+        names = "X", "y", "weight", "keys", "folds"
+        columns: Any = [np.concatenate([getattr(p, n) for p in parts]) for n in names]
+        n_together = parts[0].n_together
+        whole = cls(*columns, sum(part.n_rows for part in parts), n_together)
+        return whole.take(_in_sample(whole.y, whole.keys, n_together))
+
     def __add__(self, other: RowSample) -> RowSample:
-        both = RowSample(
-            np.concatenate([self.X, other.X]),
-            np.concatenate([self.y, other.y]),
-            np.concatenate([self.weight, other.weight]),
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.folds, other.folds]),
-            self.n_rows + other.n_rows,
-            self.n_together,
-        )
-        return both.take(_in_sample(both.y, both.keys, self.n_together))
+        return self.joined([self, other])
 
     def take(self, index: Any) -> RowSample:
         """Return the rows selected by a mask or indices."""
