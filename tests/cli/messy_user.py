@@ -17,6 +17,7 @@ from heterolda import GaussianLinearDiscriminant
 from tests.cli.messy_files import messy_files
 from tests.helpers.cli import invoke
 
+GAUSSIAN = "--method", "gaussian"
 COMMANDS = ("fit", "predict", "evaluate", "export")
 _LISTS = {"--na", "--categorical", "--exclude"}
 # What to read, and how: only these are taken from the notes of a successful command.
@@ -113,7 +114,7 @@ def through(case, folder):
     model = folder / "m.json"
     done = {}
     for words in (
-        ["fit", train, "--target", case.target, "--out", model],
+        ["fit", train, "--target", case.target, "--out", model, *GAUSSIAN],
         ["predict", model, new, "--out", folder / "predicted.csv"],
         ["evaluate", model, test],
         ["export", model, "--out", folder / "m.h"],

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Found unknown categories"),  # of the encoder
 ]
 # Three cities are too rare for a feature of their own, but not together.
-FIT = "fit", "--no-accuracy"
+FIT = "fit", "--no-accuracy", "--method", "gaussian"
 CITIES = {"Lyon": 120, "Metz": 8, "Paris": 166, "Brest": 8, "Nice": 90, "Toul": 8}
 
 

@@ -85,11 +85,12 @@ def folder(tmp_path_factory):
         yield folder
 
 
-# Status, command and what it says; FIT, BOUND and PROJECT stand for some options.
+# Status, command and what it says; words in capitals stand for some options.
 SHORT = {
     "FIT": "-t kind -o new.json",
     "PROJECT": "-t kind -o out.csv",
-    "BOUND": "-t kind --max-error north=.1 --confidence",
+    "GLD": "-t kind -o new.json --method gaussian",
+    "BOUND": "-t kind --method gaussian --max-error north=.1 --confidence",
 }
 BAD = r"""
 1 | fit empty.csv FIT | empty.csv is empty
@@ -109,14 +110,19 @@ BAD = r"""
 2 | fit good.csv FIT --priors north | write LABEL=NUMBER
 2 | fit good.csv FIT --priors north=1 | --priors must have each of the classes
 2 | fit good.csv FIT --max-error north=.1 | --max-error is not enough: add --confidence
-2 | fit good.csv FIT --confidence .9 | --confidence is not enough: add --max-error
+2 | fit good.csv GLD --confidence .9 | --confidence is not enough: add --max-error
 2 | fit empty.csv BOUND 2 | --confidence must be a float in the range
 1 | fit good.csv BOUND .9 | y has 4 classes: merge all but the bounded one
 2 | fit good.csv FIT --criterion neyman-pearson | is for two classes: with 4, several
-2 | fit good.csv FIT --criterion minimax --solver fisher | --criterion minimax needs --
+2 | fit good.csv GLD --criterion minimax --solver fisher | --criterion minimax needs --
 2 | fit good.csv FIT --cv 5 --no-accuracy | --cv cannot be combined with --no-accuracy
 2 | fit good.csv BOUND .9 --criterion minimax | --criterion cannot be combined with --co
-2 | fit good.csv FIT --method smoothed --missing em | --missing em cannot be combined
+2 | fit good.csv FIT --solver fisher | --method smoothed: add --method gaussian
+2 | fit good.csv FIT --max-error north=.1 --confidence .9 | : add --method gauss
+2 | fit good.csv FIT --voting majority | --voting .*: add --method gaussian
+2 | fit good.csv FIT --multiclass ovr | --multiclass .*: add --method gaussian
+2 | fit good.csv FIT --class-weight north=x | write LABEL=NUMBER
+2 | fit good.csv FIT --class-weight mars=2 | --class-weight: 'mars' is not one of the
 2 | fit good.csv FIT --method search --missing em | --missing em cannot be combined
 2 | fit good.csv FIT --categorical kind | --categorical .*'kind'
 2 | fit good.csv -t kind -o - | --out must name a file, got -
@@ -168,7 +174,7 @@ def contents(folder):
 @pytest.mark.parametrize(("status", "line", "message"), BAD)
 def test_bad_commands_say_why_in_one_line(folder, status, line, message):
     before = contents(folder)
-    words = re.sub("FIT|PROJECT|BOUND", lambda match: SHORT[match[0]], line)
+    words = re.sub("FIT|GLD|PROJECT|BOUND", lambda match: SHORT[match[0]], line)
     result = invoke(*shlex.split(words))
     assert result.exit_code == int(status), (result.stderr, result.exception)
     *notes, said = result.stderr.splitlines()

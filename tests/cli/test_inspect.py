@@ -98,6 +98,9 @@ def test_every_kind_of_model_has_words(kind, frame, tmp_path):
         assert "refer to the transformed features" in words
         for name, power in zip(FEATURES, model.transformation_.lambdas_, strict=False):
             assert re.search(rf"^  {name} .* {power:g}$", shown, re.MULTILINE), name
+        succeed("inspect", path, "--html", tmp_path / "m.html")
+        page = (tmp_path / "m.html").read_text(encoding="utf-8")
+        assert page.count("<img") >= 5
         message = succeed("export", path, "--out", tmp_path / "rule.h")
         assert "link with -lm" in message
 

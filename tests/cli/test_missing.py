@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import heterolda
 from helpers.cli import invoke, make_frame, names, succeed
 from heterolda import GaussianLinearDiscriminant
+from heterolda import SmoothedLinearDiscriminant as Smoothed
 from heterolda.estimators.held_out import held_out
 
 # Few rows of drawn classes: sometimes Fisher's rule is better by chance.
@@ -53,15 +54,18 @@ def accuracy(*words):
     return json.loads(succeed("evaluate", *words, "--json"))["accuracy"]
 
 
-def test_a_fit_by_em_says_what_it_does_and_treats_lda_alike(frame, paths):
+@pytest.mark.parametrize("method", ["gaussian", "smoothed"])
+def test_a_fit_by_em_says_what_it_does_and_treats_lda_alike(frame, paths, method):
     data, path = paths
-    result = fit(data, "--missing", "em", "-o", path)
+    result = fit(data, "--missing", "em", "--method", method, "-o", path)
     X, y = labeled(frame)
     model = heterolda.load(path)
-    expected = GaussianLinearDiscriminant(missing="em").fit(X, y)
+    kinds = {"gaussian": GaussianLinearDiscriminant, "smoothed": Smoothed}
+    expected = kinds[method](missing="em").fit(X, y)
     assert model.missing == "em"
-    assert_allclose(model.means_, expected.means_, atol=1e-6)
-    assert_allclose(model.covariance_, expected.covariance_, atol=1e-5)
+    both = model.statistics_, expected.statistics_
+    assert_allclose(*(stats.means for stats in both), atol=1e-6)
+    assert_allclose(*(stats.covariances() for stats in both), atol=1e-5)
     n_incomplete = X.isna().any(axis=1).sum()
     assert f"note: {n_incomplete} of 238 rows with missing values: EM" in result.stderr
     assert "2 of 240 rows have no label or no weight and were left out" in result.stderr
@@ -108,6 +112,7 @@ def test_other_models_take_missing_values_if_told_to_and_if_they_can(frame, path
     pair = frame[frame["kind"].isin(["east", "west"])]
     bound = "--max-error", "east=0.3", "--confidence", "0.9", "-o", path
     pair.fillna(dict.fromkeys(FEATURES, 0.0)).to_csv(data, index=False)
+    bound = *bound, "--method", "gaussian"
     fit(data, *bound)
     pair.to_csv(data, index=False)
     assert invoke("evaluate", path, data, "--missing", "em").exit_code == 2
@@ -118,7 +123,7 @@ def test_other_models_take_missing_values_if_told_to_and_if_they_can(frame, path
 
 
 @pytest.mark.parametrize(
-    "command", ["fit", "fit --method smoothed", "compare", "project"]
+    "command", ["fit", "fit --method search", "compare", "project"]
 )
 def test_messages_advise_what_the_command_can_do(paths, command):
     said = invoke(*command.split(), paths[0], "-t", "kind").stderr
@@ -132,6 +137,7 @@ def test_na_strings_and_categories(frame, paths, rng):
     rows = frame.fillna(dict.fromkeys(FEATURES, -999)).assign(city=city).dropna()
     rows.to_csv(data, index=False)
     options = "--na", "?,-999", "--categorical", "city", "--missing", "em", "-o", path
+    options += "--method", "gaussian"
     result = fit(data, *options)
     assert "makes up" not in result.stderr  # what is filled in is not looked at
     assert "These also count as missing values: ?, -999.\n" in result.stdout

@@ -23,7 +23,10 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::heterolda.exceptions.ModelMisfitWarning"
 )
 FITS = [
-    *(["fit", "--no-accuracy"], ["fit", "--no-accuracy", "--method", "search"]),
+    *(
+        ["fit", "--no-accuracy"],
+        ["fit", "--no-accuracy", "--method", "search"],
+    ),
     *(["compare", "--cv", "2"], ["project"]),
 ]
 

@@ -54,7 +54,7 @@ def test_a_workbook_has_the_answers_of_the_same_table_in_csv(rng):
         models, tables, reports = [], [], []
         for name in ("data.csv", "data.xlsx"):
             succeed("fit", name, *columns, "--out", "model.json")
-            models.append(load("model.json").coef_)
+            models.append(load("model.json").transformed_coef_)
             tables.append(rows_of(succeed("predict", "model.json", name, "-o", "-")))
             report = succeed("evaluate", "model.json", name, "--target", "kind")
             reports.append(report.replace(name, "data"))

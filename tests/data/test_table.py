@@ -22,7 +22,7 @@ from benchmarks.memory import peak_of_process
 from benchmarks.shapes import Shape, gaussian_classes
 from heterolda import ClassStatistics, GaussianLinearDiscriminant
 from heterolda.data import fit_batches, statistics_from_batches
-from heterolda.data.gathering import gather, read_all
+from heterolda.data.gathering import draw_rows, gather, read_all
 from heterolda.data.reading import Pass, open_files
 from heterolda.data.table import Table
 from heterolda.exceptions import (
@@ -30,6 +30,7 @@ from heterolda.exceptions import (
     ReadingWarning,
     SimilarLabelsWarning,
 )
+from heterolda.statistics import samples
 
 ROOT = Path(__file__).parents[2]
 FEATURES = ["a", "b", "c"]
@@ -134,15 +135,18 @@ def test_folds_and_the_sample_have_all_rows(frame):
     assert_array_equal(np.sort(sample.X[:, 0]), np.sort(rows["a"]))
 
 
-def test_all_rows_or_a_random_sample_in_their_order(frame):
+def test_all_rows_or_a_random_sample_in_their_order(frame, monkeypatch):
+    monkeypatch.setattr(samples, "MAX_ROWS", 5)
     table = Table(pa.Table.from_pandas(frame).to_batches(64), "kind", FEATURES)
-    rows, reading = read_all(table)
+    rows, _ = read_all(table)
     assert_array_equal(rows.X, frame[FEATURES])
     assert_array_equal(rows.labels, frame["kind"])
     drawn = []
     for seed in (0, 0, 1):
-        rows, reading = read_all(table, max_rows=50, seed=seed)
-        assert (len(rows.X), reading.n_rows) == (50, 900)
+        drawn_rows = draw_rows(table, random_state=seed, n=50)
+        assert drawn_rows.reading.n_rows == 900
+        rows = drawn_rows.sample.in_proportion().as_rows()
+        assert len(rows.X) == 50
         places = np.flatnonzero(np.isin(frame["a"], rows.X[:, 0]))
         assert_array_equal(rows.X, frame[FEATURES].iloc[places])
         assert_array_equal(rows.labels, frame["kind"].iloc[places])

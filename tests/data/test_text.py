@@ -196,8 +196,9 @@ def test_text_that_is_not_utf8_is_of_windows():
 def test_na_strings_that_are_numbers_are_not_missing_labels():
     rows = "".join(f"{k % 4 + k % 3},{k % 5},{k % 4}\n" for k in range(60))
     words = "-t", "column_3", "--no-header", "--no-accuracy"
+    em = "--missing", "em"
     with a_folder(data_csv=rows.encode()):
-        shown = succeed("fit", "data.csv", *words, "--na", "0", "--missing", "em")
+        shown = succeed("fit", "data.csv", *words, "--na", "0", *em)
     assert "60 rows, 2 features, 4 classes" in shown
 
 

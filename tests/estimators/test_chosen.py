@@ -270,6 +270,15 @@ def test_few_rows_move_the_threshold_of_one_direction(rng):
     ] == pytest.approx([np.maximum(F[0, 0], 1 - F[1, 0]).min()] * 2, abs=0.1)
 
 
+@pytest.mark.parametrize("q", [0.1, 0.3])
+def test_few_rows_keep_a_bound(rng, q):
+    # A single direction was averaged with itself, at half its rate.
+    y = np.arange(24) % 2
+    X = rng.normal(size=(24, 15)) + 0.5 * y[:, None]
+    bounded = GLD(criterion="neyman-pearson", max_error={1: q}).fit(X, y)
+    assert 0.8 * q < bounded.left_out_error_rates_[0, 1] <= q
+
+
 def test_pairs_with_few_rows_per_feature_keep_the_optimum(rng):
     y = np.repeat([0, 1, 2, 3], [200, 200, 12, 9])
     X = rng.gamma(0.3, size=(len(y), 8)) * (1 + y[:, None] % 2) + 0.2 * y[:, None]

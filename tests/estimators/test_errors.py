@@ -139,7 +139,7 @@ OF_ESTIMATORS = [
         "cannot be fitted with sample_weight",
     ),
     (SLD(width=0), {}, "'width' parameter"),
-    (SLD(), {"X": da.from_array(X)}, "needs rows in memory", TypeError),
+    (SLD(**NP, max_error={"a": 0.1}), {}, "is for two classes: with 4"),
     (HP(4), {}, "number of features, 3"),
     (HP(2, method="fisher"), {"y": TWO}, "at most 1 direction"),
     (HP(3), {"X": X * [1, 1, 0]}, "2 directions in which rows vary"),

@@ -72,7 +72,9 @@ def test_small_classes_count_as_wrong_or_cannot_be_judged(make_classes):
         assert right[:, y[few] == 0].mean() > 0.5
         # The priors are those given in the fold without the third class, too.
         assert right[:, y[few] == 1].any() == (not settings)
-    _, right = held_out(SLD(priors=[0.4, 0.4, 0.2]).fit(X[few], y[few]), X[few], y[few])
+    with pytest.warns(SmallClassWarning, match="fewer than 10 rows"):
+        model = SLD(priors=[0.4, 0.4, 0.2]).fit(X[few], y[few])
+    _, right = held_out(model, X[few], y[few])
     assert right[0].mean() > 0.5
     X, y = make_classes(2, n=60)
     few = np.append(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2])

@@ -2,19 +2,28 @@
 
 import copy
 import pickle
+import re
 import warnings
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import heterolda
 from heterolda import GaussianLinearDiscriminant, SmoothedLinearDiscriminant
-from heterolda.estimators import one_fit
+from heterolda.estimators import gathering, one_fit
+from heterolda.estimators.base import host_of
+from heterolda.estimators.power_transformer import ClassPowerTransformer
+from heterolda.exceptions import ParameterError
+from heterolda.foundations.arrays import device_of, to_host
+from heterolda.statistics import samples
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.power import FARTHEST
 
 pytestmark = pytest.mark.filterwarnings(
@@ -107,6 +116,183 @@ def test_a_sample_of_very_many_rows_takes_part(rng, monkeypatch):
     assert not np.array_equal(some.coef_, every.coef_)
     assert_allclose(unit(some), unit(every), atol=0.5)
     assert_allclose(some.score(X, y), every.score(X, y), atol=0.01)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dask", "device"])
+def test_of_many_rows_some_are_drawn_and_the_moments_are_those_of_all(
+    rng, monkeypatch, kind, request
+):
+    y = np.arange(4000) % 4
+    X = (
+        rng.exponential(size=(4000, 3)) * (rng.random((4000, 3)) < 0.7)
+        + np.eye(4)[y, 1:]
+    )
+    w = rng.integers(0, 3, len(y)).astype(float)
+    if kind == "device":
+        xp = pytest.importorskip("array_api_strict")
+        request.getfixturevalue("dispatch")
+        device = device_of(xp.zeros(1), always=True)
+        given = device.put(X), device.put(y), w
+    elif kind == "dask":
+        given = [da.from_array(values, chunks=900) for values in (X, y, w)]
+    else:
+        given = csr_array(X), y, w
+    whole = SmoothedLinearDiscriminant().fit(X, y, w)
+    every = SmoothedLinearDiscriminant().fit(*given)
+    assert_allclose(to_host(every.transformed_coef_), whole.transformed_coef_)
+    monkeypatch.setattr(gathering, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(gathering, "MANY_ROWS", 600)
+    monkeypatch.setattr(gathering, "_BLOCK", 2000)
+    monkeypatch.setattr(samples, "MAX_ROWS", 150)
+    some = SmoothedLinearDiscriminant().fit(*given)
+    assert to_host(some.widths_)[0] > 1.5 * whole.widths_[0]
+    moved = host_of(some).transformation_.transform(X)
+    means = [np.average(moved[y == k], 0, w[y == k]) for k in range(4)]
+    assert_allclose(some.statistics_.means, means)
+    assert_allclose(to_host(some.priors_), whole.priors_)
+    assert abs(some.score(*given) - whole.score(X, y, w)) < 0.03
+    if kind == "sparse":
+        assert_array_equal(some.predict(given[0]), some.predict(X))
+        monkeypatch.setattr(gathering, "_MAX_DENSE", 1000)
+        with pytest.raises(ParameterError, match=r"0 GB as dense rows: pass fewer"):
+            some.fit(*given)
+
+
+POINTS = [
+    {"costs": {0: 4}},
+    {"class_weight": {1: 3}},
+    {"priors": [0.2, 0.8]},
+    {"criterion": "minimax"},
+    {"criterion": "neyman-pearson", "max_error": {1: 0.1}},
+]
+
+
+@pytest.mark.parametrize("point", POINTS, ids=repr)
+def test_operating_points_are_those_of_the_discriminant(rng, tmp_path, point):
+    """Of Gaussian classes with nearly the same shape; the rates are those of rows."""
+    y = np.arange(12_000) % 3 // 2
+    X = (rng.normal(size=(len(y), 3)) + 0.8) * (1 + 0.2 * y[:, None])
+    fit, new = np.s_[:6000], np.s_[6000:]
+    models = [
+        kind(**settings).fit(X[fit], y[fit])
+        for kind in (SmoothedLinearDiscriminant, GaussianLinearDiscriminant)
+        for settings in (point, {})
+    ]
+    dial, plain, gld, _ = models
+    if "class_weight" in point:
+        point = {"priors": dial.priors_}
+    moved = plain.with_operating_point(**point)
+    heterolda.save(moved, tmp_path / "m.json")
+    loaded = heterolda.load(tmp_path / "m.json")
+    assert_allclose(loaded.predict_proba(X), moved.predict_proba(X))
+    assert_array_equal(moved.predict(X), moved.predict_proba(X).argmax(axis=1))
+    assert_array_equal(moved.widths_, plain.widths_)
+    rates = [
+        [np.mean(model.predict(X[new])[y[new] == k] != k) for k in (0, 1)]
+        for model in (gld, dial, moved, loaded.with_operating_point(**point))
+    ]
+    assert_allclose(rates[1:3], [rates[0]] * 2, atol=0.06)
+    assert_allclose(dial.left_out_error_rates_[0], rates[1], atol=0.05)
+    if "criterion" in point:
+        assert_allclose(dial.predict(X), moved.predict(X))
+        assert_allclose(dial.left_out_error_rates_, moved.left_out_error_rates_)
+    assert_allclose(dial.left_out_error_rates_ @ dial.priors_, dial.left_out_error_)
+
+
+def test_minimax_of_many_classes_and_points_that_there_are_not(four):
+    X, y = four
+    model = SmoothedLinearDiscriminant(criterion="minimax").fit(X, y)
+    larger = SmoothedLinearDiscriminant().fit(X, y).left_out_error_rates_.max(axis=1)
+    assert np.all(model.left_out_error_rates_.max(axis=1) <= larger + 0.03)
+    with pytest.raises(ValueError, match=r"two classes, and there are 4: fit with"):
+        model.with_operating_point()
+    model.set_params(criterion="neyman-pearson", max_error={"a": 0.1})
+    with pytest.raises(ParameterError, match="criterion='neyman-pearson' is for two"):
+        model.fit(X, y)
+
+
+def test_missing_values_are_completed_alike_in_fit_and_predict(rng, tmp_path):
+    y = np.arange(3000) % 3
+    X = rng.normal(size=(3000, 4)) @ rng.normal(size=(3, 4, 4))[0] + 2 * np.eye(3, 4)[y]
+    holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    fit, new = np.s_[:1500], np.s_[1500:]
+    model = SmoothedLinearDiscriminant(missing="em")
+    gld = GaussianLinearDiscriminant(missing="em", choose_on="model")
+    for one in (model, gld):
+        one.fit(holes[fit], y[fit])
+    accuracies = [one.score(holes[new], y[new]) for one in (model, gld)]
+    assert abs(np.diff(accuracies)) < 0.03
+    p = model.predict_proba(holes[new])
+    T = model.transformation_
+    T = holes[new] if T is None else T._powers.apply(holes[new])
+    complete = filled_rows(T, model.statistics_)
+    scores = complete @ model.transformed_coef_.T + model.transformed_intercept_
+    assert_allclose(model._committee.probabilities(scores, T), p)
+    # Complete rows of the same call do not change, nor do fits to complete rows.
+    seen = ~np.isnan(holes[new]).any(axis=1)
+    assert_array_equal(model.predict_proba(holes[new][seen]), p[seen])
+    plain, same = SmoothedLinearDiscriminant(), SmoothedLinearDiscriminant(missing="em")
+    both = [one.fit(X, y).transformed_coef_ for one in (plain, same)]
+    assert_array_equal(*both)
+    # Powers are those of the values that are seen.
+    skewed = np.where(np.isnan(holes), np.nan, np.exp(X))
+    powers = model.fit(skewed, y).transformation_.lambdas_
+    alone = [
+        ClassPowerTransformer().fit(x[~np.isnan(x), None], y[~np.isnan(x)]).lambdas_[0]
+        for x in skewed.T
+    ]
+    assert_allclose(powers, alone, atol=0.3)  # of as many rows, drawn anew
+    heterolda.save(model, tmp_path / "m.json")
+    loaded = heterolda.load(tmp_path / "m.json")
+    assert_array_equal(loaded.predict(skewed), model.predict(skewed))
+    with pytest.raises(
+        ValueError, match=r"completes rows by missing=.em., which C and"
+    ):
+        heterolda.to_c(model, tmp_path / "m.h")
+    with pytest.raises(ParameterError, match=r"contains NaN.*missing=.em."):
+        plain.predict(skewed)
+    with pytest.raises(ParameterError, match="sparse"):
+        model.fit(csr_array(holes), y)
+
+
+def test_costs_multiply_the_priors(rng):
+    y = np.arange(3000) % 2
+    X = rng.normal(size=(3000, 2)) * (1 + y[:, None]) + 2 * y[:, None]
+    models = [
+        SmoothedLinearDiscriminant(**settings).fit(X, y)
+        for settings in (
+            {"costs": {0: 3}},
+            {"priors": [3, 1]},
+            {"class_weight": {0: 3}},
+        )
+    ]
+    gld = GaussianLinearDiscriminant(costs={0: 3}).fit(X, y)
+    for model in models:
+        assert_allclose(model.transformed_coef_, models[0].transformed_coef_)
+        assert np.mean(model.predict(X) == gld.predict(X)) > 0.95
+    assert_allclose(models[0].priors_, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "d", "message"),
+    [
+        ((30, 7, 30), 2, r"classes \[1\] have fewer than 10 rows, so rules stay near"),
+        ((12, 12), 30, "for 30 features there are only 24 rows, so rules stay near"),
+        ((10, 10), 2, None),
+    ],
+)
+def test_tiny_data_draw_one_warning(rng, sizes, d, message):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), d)) + y[:, None]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SmoothedLinearDiscriminant().fit(X, y)
+    if message is None:
+        assert not caught
+    else:
+        (one,) = caught
+        assert re.search(message, str(one.message))
+        assert one.filename == __file__
 
 
 def test_classes_features_and_weights_of_all_kinds(rng):

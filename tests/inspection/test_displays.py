@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.contour import QuadContourSet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2, multivariate_normal
 from sklearn.base import clone
@@ -12,8 +13,10 @@ from heterolda import (
     ClassStatistics,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
+    SmoothedLinearDiscriminant,
 )
 from heterolda import GaussianLinearDiscriminant as GLD
+from heterolda.estimators.again import as_discriminant
 from heterolda.foundations.wording import percent
 from heterolda.inspection import (
     BoundaryDisplay,
@@ -253,3 +256,44 @@ def test_rejections(two, four):
     ]:
         with pytest.raises(error, match=message):
             display.from_estimator(*given)
+
+
+@pytest.mark.parametrize("display", [*PAIRS, ClassMapDisplay])
+def test_displays_of_the_dial_are_those_of_its_transformed_features(display, rng):
+    y = np.arange(900) % 3
+    X = np.exp(rng.normal(size=(900, 3)) + np.eye(3)[y])
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    shown = display.from_estimator(model)
+    if display is not ClassMapDisplay:
+        assert "of the transformed features" in shown.ax_.get_title()
+    # Without powers, they are those of a discriminant with the same rules.
+    T = model.transformation_.transform(X)
+    plain = SmoothedLinearDiscriminant(transformation=None).fit(T, y)
+    one, gld = (
+        display.from_estimator(m, T, y) for m in (plain, as_discriminant(plain))
+    )
+    assert "transformed" not in one.ax_.get_title()
+    for name, value in vars(gld).items():
+        if isinstance(value, np.ndarray):
+            assert_array_equal(getattr(one, name), value)
+
+
+def test_powers_bend_the_boundary_in_the_plane_of_the_features(rng):
+    y = np.arange(800) % 2
+    X = np.exp(rng.normal(size=(800, 2)) * [1, 0.8] + 1.2 * y[:, None])
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert not hasattr(model, "coef_")
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    # With two features the plane is that of the features: the line divides the rows.
+    (curve,) = (
+        c.get_paths()[0].vertices
+        for c in display.ax_.collections
+        if isinstance(c, QuadContourSet) and c.get_linewidth()[0] > 2
+    )
+    scores = model.decision_function(display._features(curve))
+    assert_allclose(scores, 0, atol=0.1)
+    steps = np.diff(curve[:: len(curve) // 4], axis=0)
+    assert np.ptp(np.arctan2(*steps.T)) > 0.05
+    assert_allclose(display._features(display.points[0]), X[y == 0])
+    with pytest.raises(ValueError, match="y needs rows of both"):
+        BoundaryDisplay.from_estimator(model, X[y == 0], y[y == 0])

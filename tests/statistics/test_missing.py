@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from heterolda import ClassStatistics
 from heterolda.statistics import missing
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import Likelihood, em_moments, filled_rows, margins_of
+from heterolda.statistics.missing import Likelihood, em_moments, margins_of
 
 
 def incomplete(seed, n=60, d=3, share=0.3, n_classes=2):
@@ -132,18 +134,23 @@ def test_bad_input_is_rejected(monkeypatch):
         em(X, y)
 
 
-def test_missing_values_are_filled_in_by_regression():
-    rng = np.random.default_rng(0)
+def test_missing_values_are_filled_in_by_their_expectations(rng):
     X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
-    mean, covariance = X.mean(axis=0), np.cov(X.T, bias=True)
     stats = ClassStatistics.from_data(X, np.arange(50) % 5 > 0)
     X[rng.random(X.shape) < 0.3] = np.nan
     X[0] = np.nan
+    shares = stats.weights / 50
     for x, complete in zip(X, filled_rows(X, stats), strict=True):
         o = ~np.isnan(x)
-        slopes = np.linalg.solve(covariance[np.ix_(o, o)], covariance[o])
-        expected = mean + (x[o] - mean[o]) @ slopes
-        assert_allclose(complete, np.where(o, x, expected), rtol=1e-5, atol=1e-5)
+        chances, values = shares.copy(), []
+        for k, S in enumerate(stats.covariances()):
+            slopes = np.linalg.solve(S[np.ix_(o, o)], S[o])
+            values.append(stats.means[k] + (x - stats.means[k])[o] @ slopes)
+            if o.any():
+                density = multivariate_normal(stats.means[k, o], S[np.ix_(o, o)])
+                chances[k] *= density.pdf(x[o])
+        expected = chances @ values / chances.sum()
+        assert_allclose(complete, np.where(o, x, expected), rtol=1e-4, atol=1e-5)
 
 
 class Anew:

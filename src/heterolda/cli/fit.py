@@ -19,12 +19,13 @@ class Settings:
         Literal["gaussian", "smoothed", "search"],
         opt.model(
             None,
-            "gaussian: the optimum for normal classes, from files of any size. "
-            "smoothed: for data that are not normal; of more than 100,000 rows it "
-            "takes a random sample. search: the gaussian rules, changed to have fewer "
-            "errors on these rows (Algorithm 2), which are all kept in memory.",
+            "smoothed: for data that need not be normal; of more than 100,000 rows it "
+            "draws as many, and reads files twice. gaussian: the optimum for normal "
+            "classes, by means and covariances alone. search: the gaussian rules, "
+            "changed to have fewer errors on these rows (Algorithm 2), which are all "
+            "kept in memory.",
         ),
-    ] = "gaussian"
+    ] = "smoothed"
     shrinkage: opt.Shrinkage = "auto"
     costs: Annotated[
         Any,
@@ -35,6 +36,15 @@ class Settings:
         ),
     ] = None
     priors: opt.Priors = None
+    class_weight: Annotated[
+        Any,
+        opt.model(
+            "WEIGHTS",
+            "Factors of the priors, such as ill=10; or balanced, the inverse "
+            "frequencies.",
+            parser=opt.parse_class_weight,
+        ),
+    ] = None
     max_error: Annotated[
         Any,
         opt.model(
@@ -119,10 +129,7 @@ class Settings:
 
 # Options that cannot be combined.
 _EXCLUDED = {
-    "method smoothed": [
-        *("voting", "solver", "multiclass", "criterion", "costs"),
-        *("max_error", "confidence", "missing='em'"),
-    ],
+    "method smoothed": ["voting", "solver", "multiclass", "confidence"],
     "method search": [
         *("costs", "criterion", "max_error", "multiclass", "voting"),
         "missing='em'",
@@ -142,7 +149,7 @@ def fit(
     """Fit a linear discriminant to a table and show how good it is.
 
     - `heterolda fit iris.csv --target class --out iris.json`
-    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --method smoothed`
+    - `heterolda fit 'parts/*.parquet' -t kind --exclude id,date --method gaussian`
     - `zcat big.csv.gz | heterolda fit - -t y --costs ill:well=10 -o model.json`
 
     The table has one row for each case, a column of class labels (the target) and
@@ -154,7 +161,7 @@ def fit(
     check_files({"out": settings.out}, data=rows.data)
     from heterolda.cli.fitting import estimator_of, fit_and_report
 
-    takes_missing = settings.method == "gaussian"
+    takes_missing = settings.method != "search"
     model = estimator_of(settings, missing)
     n_folds = 0 if settings.no_accuracy else settings.cv
     with training_table(
@@ -178,8 +185,11 @@ def _check_combinations(settings: Settings, missing: str) -> None:
             if {option, other} <= given:
                 name, equals, value = other.partition("=")
                 problem = f"cannot be combined with --{option.replace('_', '-')}"
+                remedy = "leave one of them out"
+                if option == "method smoothed":
+                    remedy = "add --method gaussian"
                 raise ParameterError(
-                    name, f"{equals}{value} {problem}: leave one of them out".lstrip()
+                    name, f"{equals}{value} {problem}: {remedy}".lstrip()
                 )
     if "confidence" in given and "max_error" not in given:
         raise ParameterError("confidence", "is not enough: add --max-error LABEL=RATE")

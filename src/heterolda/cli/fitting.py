@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from heterolda.cli.messages import StatusLine, note, print_result
 from heterolda.cli.models import labeled
 from heterolda.cli.traps import training_traps
-from heterolda.data.gathering import columns_in_errors, gather, read_all
+from heterolda.data.gathering import columns_in_errors, draw_rows, gather, read_all
 from heterolda.data.reading import open_files
 from heterolda.data.table import Table
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
@@ -36,30 +36,33 @@ from heterolda.inspection.model_text import describe_fit
 from heterolda.statistics.rows import Rows, check_frequencies
 from heterolda.statistics.samples import RowSample, as_frequencies
 
-MAX_ROWS = 100_000  # for --method smoothed; if there are more, it takes a random sample
 # Rows times features up to which slow models are refitted to estimate their accuracy.
 MAX_NUMBERS = 2_000_000
 
 
 def estimator_of(settings: Any, missing: str) -> Any:
     """Return the estimator; labels in its parameters are still text."""
-    if settings.method == "smoothed":
-        return SmoothedLinearDiscriminant(  # type: ignore[no-untyped-call]
-            priors=settings.priors, shrinkage=settings.shrinkage
-        )
     is_bounded = settings.confidence is not None
-    model: Any = GaussianLinearDiscriminant(
-        solver=settings.solver,
-        priors=settings.priors,
-        shrinkage=settings.shrinkage,
-        missing="em" if missing == "em" else "error",
-        multiclass=settings.multiclass,
-        voting=settings.voting,
-        criterion=settings.criterion,
-        costs=settings.costs,
-        max_error=None if is_bounded else settings.max_error,
-        random_state=settings.seed,
-    )
+    shared = {
+        "priors": settings.priors,
+        "class_weight": settings.class_weight,
+        "shrinkage": settings.shrinkage,
+        "criterion": settings.criterion,
+        "costs": settings.costs,
+        "missing": "em" if missing == "em" else "error",
+        "max_error": None if is_bounded else settings.max_error,
+    }
+    model: Any
+    if settings.method == "smoothed":
+        model = SmoothedLinearDiscriminant(**shared)  # type: ignore[no-untyped-call]
+    else:
+        model = GaussianLinearDiscriminant(
+            **shared,
+            solver=settings.solver,
+            multiclass=settings.multiclass,
+            voting=settings.voting,
+            random_state=settings.seed,
+        )
     model._validate_params()
     if is_bounded:
         model = BoundedErrorClassifier(  # type: ignore[no-untyped-call]
@@ -83,10 +86,12 @@ def fit_and_report(
     with StatusLine() as status:
         # The result has a note on this.
         warnings.filterwarnings("ignore", ".*samples per feature", SmallClassWarning)
-        if is_discriminant and model.shrinkage != "cv":
+        if isinstance(model, SmoothedLinearDiscriminant):
+            fitted = _fit_drawn(model, table, status, seed)
+        elif is_discriminant and model.shrinkage != "cv":
             fitted = _fit_batches(model, table, status, cv, seed)
         else:
-            fitted = _fit_rows(model, table, status, seed)
+            fitted = _fit_rows(model, table, status)
         if fitted.n_incomplete:
             rows_text = f"{fitted.n_incomplete:,} of {count(fitted.n_rows, 'row')}"
             note(
@@ -118,7 +123,8 @@ def fit_and_report(
     )
     facts = ModelFacts(linear_form(model))
     # With fewer rows than features these options give a different LDA.
-    options = "" if facts.has_few_rows else " (--solver fisher --shrinkage 1)"
+    lda = " (--method gaussian --solver fisher --shrinkage 1)"
+    options = "" if facts.has_few_rows else lda
     accuracy = [*facts.accuracy_lines(lda=f"LDA{options}"), *no_accuracy]
     lines = describe_fit(facts, name, accuracy)
     end = "The model was not saved: add --out FILE to save it."
@@ -136,36 +142,51 @@ class _Fitted:
     n_rows: int  # of the table
     n_incomplete: int
     weight: float  # of the rows of the fit
-    rows: Rows | None = None  # all rows, if they are in memory and unchanged
+    rows: Rows | None = None  # all rows or, if there are very many, some of them
     folds: Sequence[Any] = ()  # statistics of the folds
     sample: RowSample | None = None
 
 
-def _fit_rows(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitted:
-    """Fit a model to rows in memory, all of them or a random sample."""
-    max_rows = MAX_ROWS if isinstance(model, SmoothedLinearDiscriminant) else None
+def _fit_drawn(model: Any, table: Table, status: StatusLine, seed: int) -> _Fitted:
+    """Fit a model to rows drawn from a table, and to the moments of all."""
+    drawn = draw_rows(table, status.doing("reading the data"), seed)
+    reading = drawn.reading
+    rows = drawn.sample.in_proportion().as_rows()
+    rows = replace(rows, weights=check_frequencies(rows.weights, len(rows.codes)))
+    note(*training_traps(reading, rows))
+    if len(rows.codes) < drawn.sample.n_rows:
+        sample = f"{len(rows.codes):,} of {drawn.sample.n_rows:,} rows"
+        note(
+            f"rules and probabilities come from a random sample of {sample}, means and "
+            "covariances from all: the data are read twice"
+        )
+    model = labeled(model, rows.classes)
+    with columns_in_errors(reading.file.name, drawn.names):
+        model._fit_drawn(drawn)
+    n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
+    weight = float(model.statistics_.weights.sum())
+    return _Fitted(model, reading.n_rows, n_incomplete, weight, rows)
+
+
+def _fit_rows(model: Any, table: Table, status: StatusLine) -> _Fitted:
+    """Fit a model to all rows in memory."""
     show = status.doing("reading the data into memory")
-    rows, reading = read_all(table, show, max_rows, seed)
-    weights = check_frequencies(rows.weights, len(rows.codes))
-    rows = Rows(rows.X, rows.codes, weights, rows.classes)
+    rows, reading = read_all(table, show)
+    rows = replace(rows, weights=check_frequencies(rows.weights, len(rows.codes)))
     names = np.array(reading.file.features, dtype=object)
     note(*training_traps(reading, rows))
-    n = reading.n_rows
-    if len(rows.codes) == n:
-        note("these settings need all rows at once and keep them in memory")
-    else:
-        sample = f"{len(rows.codes):,} of {n:,} rows"
-        note(f"the model is fitted to a random sample of {sample}")
+    note("these settings need all rows at once and keep them in memory")
     model = labeled(model, np.unique(rows.labels))
     with columns_in_errors(reading.file.name, names):
-        model.fit(rows.X, rows.labels, sample_weight=weights)
+        model.fit(rows.X, rows.labels, sample_weight=rows.weights)
     for fitted in (model, discriminant_of(model)):
         if fitted is not None:
             fitted.feature_names_in_ = names
         if hasattr(fitted, "statistics_"):
             fitted.statistics_.feature_names = names
     n_incomplete = int(np.isnan(rows.X).any(axis=1).sum())
-    return _Fitted(model, n, n_incomplete, float(rows.frequencies.sum()), rows)
+    weight = float(rows.frequencies.sum())
+    return _Fitted(model, reading.n_rows, n_incomplete, weight, rows)
 
 
 def _fit_batches(

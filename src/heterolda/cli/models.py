@@ -20,6 +20,7 @@ from heterolda.data.writer import write_table
 from heterolda.estimators.bounded_error import linear_form
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import raw_columns
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.exceptions import ParameterError
 from heterolda.export import load
 from heterolda.foundations.arrays import Array
@@ -45,10 +46,10 @@ def load_classifier(path: Path, *, proba: bool = False) -> Any:
 
 def _takes_missing(model: Any) -> bool:
     """Return whether rows with missing values can be classified."""
-    is_discriminant = isinstance(model, GaussianLinearDiscriminant)
+    kinds = GaussianLinearDiscriminant, SmoothedLinearDiscriminant
     # A bound holds for rows like those of the fit.
     as_in_fit = not hasattr(model, "bound_") or model.missing == "em"
-    return is_discriminant and as_in_fit and hasattr(model, "statistics_")
+    return isinstance(model, kinds) and as_in_fit and hasattr(model, "statistics_")
 
 
 def missing_for(model: Any, missing: str | None) -> str:

@@ -62,6 +62,11 @@ def _priors(text: str) -> Any:
     return text if text == "equal" else parse_numbers(text)
 
 
+def parse_class_weight(text: str) -> Any:
+    """Parse factors by label; return ``balanced`` unchanged."""
+    return text if text == "balanced" else parse_numbers(text)
+
+
 def _shrinkage(text: str) -> Any:
     """Parse a number, or two separated by a comma; return other text unchanged."""
     try:

@@ -19,6 +19,7 @@ from dask.base import is_dask_collection
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from heterolda.foundations.arrays import dense
 from heterolda.foundations.draws import RowDraws, seed_of
 from heterolda.foundations.validation import (
     all_text,
@@ -27,16 +28,24 @@ from heterolda.foundations.validation import (
     label_array,
 )
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.samples import RowSample
 
 _FAN_IN = 8  # sums that one task adds up
 
 
 def statistics_and_sample(
-    X: Any, y: Any, sample_weight: Any = None, random_state: Any = 0
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+    *,
+    powers: PowerTransformation | None = None,
+    n_together: int | None = None,
 ) -> tuple[ClassStatistics, RowSample]:
     """Compute class statistics, and a sample of the rows of each class.
 
+    With powers, features are transformed first.
     Rows are drawn by partition and number, so the sample depends on the partitions.
     """
     names = None
@@ -44,7 +53,8 @@ def statistics_and_sample(
         names = np.array(list(X.columns), dtype=object)
     task, merge = (dask.delayed(f, pure=True) for f in (_chunk_statistics, _sum))
     chunks, seed = _chunks(X, y, sample_weight), seed_of(random_state)
-    sums = [task(*chunk, names, seed, part) for part, chunk in enumerate(chunks)]
+    rest = names, seed, powers, n_together
+    sums = [task(*chunk, part, *rest) for part, chunk in enumerate(chunks)]
     while len(sums) > 1:
         starts = range(0, len(sums), _FAN_IN)
         sums = [merge(*sums[k : k + _FAN_IN]) for k in starts]
@@ -167,7 +177,14 @@ def _tasks(X: Any) -> list[Any]:
 
 
 def _chunk_statistics(
-    X: Any, y: Any, sample_weight: Any, names: NDArray[Any] | None, seed: int, part: int
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    part: int,
+    names: NDArray[Any] | None,
+    seed: int,
+    powers: PowerTransformation | None,
+    n_together: int | None,
 ) -> tuple[ClassStatistics, RowSample] | None:
     """Return statistics and a sample of a chunk; None without rows."""
     weight, labels = _checked(X, y, sample_weight)
@@ -181,11 +198,13 @@ def _chunk_statistics(
             "NaN or infinity: leave such rows out, or read files with "
             "heterolda.data.fit_batches and missing='em'"
         )
+    X = X if powers is None else powers.apply(dense(X))
     stats = ClassStatistics.from_data(X, labels, weight)
     stats.feature_names = names
     codes = np.zeros(len(labels)) if weight is None else np.where(weight > 0, 0, -1)
     keys = RowDraws(seed, part=part).keys(codes)
-    return stats, RowSample.from_arrays(X, labels, weight, keys)
+    drawn = RowSample.from_arrays(X, labels, weight, keys, n_together=n_together)
+    return stats, drawn
 
 
 def _sum(*terms: Any) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -17,17 +19,18 @@ from heterolda.data.not_numeric import AMOUNT
 from heterolda.data.reading import Pass
 from heterolda.data.table import Table
 from heterolda.exceptions import MissingRowsWarning, ParameterError
-from heterolda.foundations.arrays import Array
-from heterolda.foundations.draws import RowDraws, smallest
+from heterolda.foundations.draws import RowDraws
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import has_missing_values
 from heterolda.foundations.wording import count
 from heterolda.statistics.class_statistics import ClassStatistics
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import Passes, filled_rows
+from heterolda.statistics.missing import Passes
 from heterolda.statistics.moments import RangeError
+from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows, frequency_factor
-from heterolda.statistics.samples import RowSample
+from heterolda.statistics.samples import MANY_ROWS, RowSample
 
 # Maximum bytes of incomplete rows in memory, and number of copies that EM makes.
 MEMORY = 2**29
@@ -57,9 +60,13 @@ def gather(
     n_folds: int = 0,
     sampled: bool = True,
     random_state: Any = 0,
+    powers: PowerTransformation | None = None,
 ) -> Gathered:
-    """Gather class statistics, and a sample of each class, in one pass."""
-    reading, sample = Pass(table, progress), None
+    """Gather class statistics, and a sample of each class, in one pass.
+
+    With powers, features are transformed first.
+    """
+    reading, sample = Pass(table, progress, powers=powers), None
     incomplete = _IncompletePool()
     parts: list[ClassStatistics | None] = []  # of all rows, then of folds
     names = np.empty(0, dtype=object)
@@ -131,43 +138,70 @@ def columns_in_errors(where: str, names: NDArray[Any]) -> Iterator[None]:
         ) from error
 
 
-def read_all(
-    table: Table,
-    progress: Progress = silent,
-    max_rows: int | None = None,
-    seed: int = 0,
-) -> tuple[Rows, Pass]:
-    """Return all rows, or a random sample of `max_rows`, and the pass over them."""
-    reading, draws = Pass(table, progress), RowDraws(seed)
-    parts: list[tuple[Array, Rows]] = []
+def read_all(table: Table, progress: Progress = silent) -> tuple[Rows, Pass]:
+    """Return all rows, and the pass over them."""
+    reading, parts = Pass(table, progress), []
     for rows in reading:
-        parts.append((draws.keys(rows.drawn_codes), rows))
+        parts.append(rows)
         _check_classes(reading)
-        if max_rows is not None and sum(len(keys) for keys, _ in parts) > 2 * max_rows:
-            parts = [_joined(parts, max_rows)]
     _check_rows(reading)
-    _, rows = _joined(parts, max_rows)
-    labels = reading.labels.classes
+    labels, weights = reading.labels.classes, None
+    if parts[0].weights is not None:
+        weights = np.concatenate([rows.frequencies for rows in parts])
     order = np.argsort(labels)
-    codes = np.argsort(order)[rows.codes]
-    return Rows(rows.X, codes, rows.weights, labels[order]), reading
+    codes = np.argsort(order)[np.concatenate([rows.codes for rows in parts])]
+    X = np.concatenate([rows.X for rows in parts])
+    return Rows(X, codes, weights, labels[order]), reading
 
 
-def _joined(
-    parts: list[tuple[Array, Rows]], max_rows: int | None
-) -> tuple[Array, Rows]:
-    """Join parts, and keep the `max_rows` rows with the smallest keys."""
-    keys = np.concatenate([keys for keys, _ in parts])
-    X = np.concatenate([rows.X for _, rows in parts])
-    codes = np.concatenate([rows.codes for _, rows in parts])
-    weights = None
-    if parts[0][1].weights is not None:
-        weights = np.concatenate([rows.frequencies for _, rows in parts])
-    rows = Rows(X, codes, weights, parts[-1][1].classes)
-    if max_rows is None:
-        return keys, rows
-    kept = smallest(keys, max_rows)
-    return keys[kept], rows.take(kept)
+@dataclass(frozen=True)
+class Drawn:
+    """Rows that were drawn in a pass over a table."""
+
+    sample: RowSample
+    reading: Pass
+    progress: Progress
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """Return the names of the features."""
+        return np.array(self.reading.file.features, dtype=object)
+
+    def again(self, powers: PowerTransformation | None) -> ClassStatistics:
+        """Gather statistics of all rows in another pass; powers transform them."""
+        table, n_rows = self.reading.table, None
+        with warnings.catch_warnings(), suppress(ParameterError):
+            warnings.simplefilter("ignore")  # the first pass has warned
+            second = gather(table, self.progress, sampled=False, powers=powers)
+            n_rows = second.reading.n_rows
+        if n_rows != self.reading.n_rows:
+            raise _other_rows(table, "there are too many rows to keep in memory")
+        return second.statistics
+
+
+def draw_rows(
+    table: Table, progress: Progress = silent, random_state: Any = 0, n: int = MANY_ROWS
+) -> Drawn:
+    """Draw n rows of a table, and at least some of each class, in one pass."""
+    reading, draws = Pass(table, progress), RowDraws(random_state)
+    parts: list[RowSample] = []
+    for rows in reading:
+        _check_classes(reading)
+        part = rows.X, rows.codes, rows.weights, draws.keys(rows.drawn_codes)
+        parts.append(RowSample.from_arrays(*part, n_together=n))
+        if sum(len(part.y) for part in parts) > 2 * n:
+            parts = [reduce(add, parts)]
+    _check_rows(reading)
+    sample = reduce(add, parts)
+    sample = replace(sample, y=reading.labels.classes[sample.y])
+    return Drawn(sample, reading, progress)
+
+
+def _other_rows(table: Table, why: str) -> TypeError:
+    return TypeError(
+        f"source is a {type(table.source).__name__}, which does not yield the same "
+        f"rows again, but {why}: pass files, a dataset or a table"
+    )
 
 
 def _check_rows(reading: Pass) -> None:
@@ -250,7 +284,7 @@ class _RereadRows:
     def __iter__(self) -> Iterator[IncompleteRows]:
         yield from self.complete
         n_rows, table = 0, self.first_pass.table
-        reading = Pass(table)
+        reading = Pass(table, powers=self.first_pass.powers)
         reading.labels = self.first_pass.labels
         n_classes = len(reading.labels)
         for rows in reading:
@@ -259,8 +293,4 @@ class _RereadRows:
             if len(reading.labels) == n_classes and mask.any():
                 yield _incomplete(rows.take(mask)).scaled(self.scale)
         if n_rows != self.n_rows or len(reading.labels) > n_classes:
-            raise TypeError(
-                f"source is a {type(table.source).__name__}, which does not yield the "
-                "same rows again, but too many have missing values to keep them in "
-                "memory: pass files, a dataset or a table"
-            )
+            raise _other_rows(table, "too many have missing values to keep in memory")

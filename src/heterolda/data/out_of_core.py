@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from heterolda.data.gathering import gather
+from heterolda.data.gathering import draw_rows, gather
 from heterolda.data.table import Table
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.threads import Progress, silent
@@ -95,12 +95,15 @@ def fit_batches(
     """Fit an estimator to files or Arrow data, batch by batch.
 
     The rows are read once, to gather class statistics, and again only if too many of
-    them have missing values to fit in memory.
+    them have missing values to fit in memory. A :class:`SmoothedLinearDiscriminant`
+    takes 100,000 rows, drawn at random in the first pass; if there are more, the
+    moments of all transformed rows need a second one.
 
     Parameters
     ----------
-    estimator : GaussianLinearDiscriminant or HeteroscedasticProjection
-        The estimator to fit.
+    estimator : estimator
+        The GaussianLinearDiscriminant, SmoothedLinearDiscriminant or
+        HeteroscedasticProjection to fit.
     source, target, columns, exclude, sample_weight
         As for :func:`heterolda.data.statistics_from_batches`.
     missing : {"error", "drop", "em"} or None, default=None
@@ -134,11 +137,12 @@ def fit_batches(
         name = estimator.__name__
         raise TypeError(f"estimator must be an object, got a class: pass {name}()")
     fit = getattr(estimator, "_fit_sampled", None)
-    if fit is None:
+    fit_drawn = getattr(estimator, "_fit_drawn", None)  # takes rows, in two passes
+    if fit is None and fit_drawn is None:
         raise TypeError(
             f"estimator {type(estimator).__name__} needs rows in memory. Draw a sample "
-            "and call fit, or pass a GaussianLinearDiscriminant or a "
-            "HeteroscedasticProjection."
+            "and call fit, or pass a GaussianLinearDiscriminant, a "
+            "SmoothedLinearDiscriminant or a HeteroscedasticProjection."
         )
     setting = getattr(estimator, "missing", None)
     if missing == "em" and setting != "em":
@@ -158,9 +162,12 @@ def fit_batches(
         missing,
         takes_missing=setting is not None,
     )
-    seed = getattr(estimator, "random_state", 0)
-    gathered = gather(table, progress, random_state=seed)
-    fit(gathered.statistics, gathered.sample)
+    if fit_drawn is not None:
+        fit_drawn(draw_rows(table, progress))
+    elif fit is not None:
+        seed = getattr(estimator, "random_state", 0)
+        gathered = gather(table, progress, random_state=seed)
+        fit(gathered.statistics, gathered.sample)
     return estimator
 
 

@@ -22,6 +22,7 @@ from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.threads import Progress, silent
 from heterolda.foundations.validation import all_finite, check_sample_weight
 from heterolda.foundations.wording import count, listed
+from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 
 _FIRST_ROWS = 1000
@@ -84,8 +85,9 @@ class Pass:
         table: Table,
         progress: Progress = silent,
         classes: NDArray[Any] | None = None,
+        powers: PowerTransformation | None = None,
     ) -> None:
-        self.table, self._progress = table, progress
+        self.table, self._progress, self.powers = table, progress, powers
         self.n_rows = self.n_dropped = 0  # used, and left out for missing values
         self.file: Any = None  # being read
         self.first: Array = np.empty((0, 0))
@@ -144,7 +146,8 @@ class Pass:
         codes = rows.codes
         if table.target is not None:
             codes = self.labels.of(codes, labels, file)
-        return used, Rows(rows.X, codes, weights, np.arange(max(1, len(self.labels))))
+        X = rows.X if self.powers is None else self.powers.apply(rows.X)
+        return used, Rows(X, codes, weights, np.arange(max(1, len(self.labels))))
 
 
 def _usable(file: File, X: Array, absent: list[Mask], n_before: int) -> Mask | None:

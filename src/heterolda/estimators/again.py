@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.base import clone
 
-from heterolda.estimators.chosen import chosen, model_at, on_curve
+from heterolda.estimators.chosen import Chosen, chosen, model_at, on_curve
 from heterolda.estimators.gaussians import Gaussians, has_few_rows
 from heterolda.estimators.odds import effective_priors
 from heterolda.estimators.warn import warn_of_plug_in, warn_of_trivial_rules
@@ -27,23 +27,41 @@ _MAX_VALUES = 4_000_000
 
 def solve_again(fitted, parameters):
     """Return a copy of a fitted model with other parameters, without rows."""
-    model = _again(fitted, parameters, fitted.statistics_.copy())
+    copy, model = _again(fitted, parameters, fitted.statistics_.copy())
     by_model = model.settings.choose_on == "model" or not model.follows_optimum
     if by_model or fitted._position.curve is None:
         choice = chosen(model, None)
     else:
         choice = on_curve(model, fitted._position.curve)
     warn_of_trivial_rules(model, choice.rules)
-    return model.settings._write(model, choice)
+    return copy._write(model, choice)
 
 
 def _again(fitted, parameters, stats):
-    """Return the Gaussian classes of a fitted model, with other parameters."""
+    """Return a copy of a model with other parameters, and its Gaussian classes."""
     fixed = {"shrinkage": fitted._settings["shrinkage"]} | parameters
     copy = clone(fitted).set_params(**fixed)
     copy._validate_params()
     span = in_span(stats, copy.shrinkage)[1]
-    return Gaussians.of(copy, stats, fitted.shrinkage_, span)
+    return copy, Gaussians.of(copy._gaussian(), stats, fitted.shrinkage_, span)
+
+
+def as_discriminant(fitted):
+    """Return a discriminant; of smoothed rows, one of the transformed features.
+
+    It has the classes and rules of the model, and so all that is said of them.
+    """
+    if fitted._gaussian() is fitted:
+        return fitted
+    copy, model = _again(fitted, {}, fitted.statistics_.copy())
+    planes = fitted._rules[:2]
+    planes = planes if model.span is None else model.span.rules_inside(*planes)
+    rules = model.solve().along(*planes, model.moments)
+    weights = fitted._position.weights
+    rest = fitted.left_out_error_rates_, weights, weights[:, 0]
+    odds = fitted._committee.curve
+    choice = Chosen(rules, weights[:, 0] > 0, *rest, odds, fitted._position.curve)
+    return copy._gaussian()._write(model, choice)
 
 
 def fitted_with(fitted):
@@ -57,11 +75,12 @@ def fitted_with(fitted):
 
 def restricted_to(fitted, mask):
     """Return the model for a mask of features, which may all be False."""
-    model = _again(fitted, fitted_with(fitted), _restricted(fitted.statistics_, mask))
+    part = _restricted(fitted.statistics_, mask)
+    copy, model = _again(fitted, fitted_with(fitted), part)
     moved = fitted.chosen_on_rows_ & (fitted.statistics_.factors is None)
     priors = effective_priors(fitted._committee.planes)
     choice = model_at(model, fitted._position.weights, priors, moved)
-    return model.settings._write(model, choice)
+    return copy._write(model, choice)
 
 
 def _restricted(stats: ClassStatistics, mask: Mask) -> ClassStatistics:

@@ -172,8 +172,11 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
             return self._apply_to_complete(X, method)
         return device.put(host_of(self)._apply_to_complete(to_host(X), method))
 
-    def _apply_to_complete(self, X, method: str):
-        """Apply the method to complete rows, block by block, perhaps in threads."""
+    def _apply_to_complete(self, X, method: str, fill=None):
+        """Apply the method to rows, block by block, perhaps in threads.
+
+        `fill` is a function that completes transformed rows.
+        """
         coef, intercept, powers = self._rules
         committee, (n, d), xp = self._committee, X.shape, xp_of(coef)
         coef = xp.astype(coef, xp.float64, copy=False)
@@ -188,6 +191,7 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
                 self._reject(rows)
             if powers is not None:
                 rows = powers.apply(rows)
+            rows = rows if fill is None else fill(rows)
             if on_host:
                 return committee.of_rows(method, rows, coef, intercept, X)
             scores = ordered_scores(rows, coef, intercept)

@@ -16,8 +16,8 @@ error; as the two rules differ on at least the difference of their rates,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ from heterolda.foundations.threads import in_threads
 from heterolda.kernels.coupling import Curve
 from heterolda.kernels.score_distributions import (
     N_EDGES,
+    Directions,
     RowsByClass,
     score_distributions,
 )
@@ -161,6 +162,12 @@ class RowsCurve:
         facts = point.moved, point.error_rates, weights, point.excess, log_odds
         return Chosen(rules, *facts, self if len(model.pairs) == 1 else None)
 
+    @classmethod
+    def concatenate(cls, curves: Sequence[RowsCurve]) -> RowsCurve:
+        """Join the curves of several pairs."""
+        parts = ([getattr(c, field.name) for c in curves] for field in fields(cls))
+        return cls(*map(np.concatenate, parts))
+
     def converted(self, convert: Callable[..., tuple[Array, Array]]) -> RowsCurve:
         """Return the curve with rules in other coordinates."""
         coef, intercept = convert(self.coef, self.intercept)
@@ -258,13 +265,47 @@ def chosen(model: Gaussians, rows: Rows | None) -> Chosen:
 
 
 def on_curve(model: Gaussians, curve: RowsCurve) -> Chosen:
-    """Return the best rule on a curve for the criterion of two classes."""
+    """Return the best rules on the curves of all pairs for the criterion."""
     solver, moments = model.criterion.solver, model.moments
-    anywhere = np.full(1, np.inf), np.ones(1, bool)
-    point = curve.chosen(solver, moments.pair_priors, *anywhere)
+    movable = np.asarray(curve.coef.any(axis=(1, 2)))
+    anywhere = np.where(movable, np.inf, np.nan)
+    point = curve.chosen(solver, moments.pair_priors, anywhere, movable)
     inside = curve if model.span is None else curve.converted(model.span.rules_inside)
     choice = inside.at(point, model.solve(), moments, model)
-    return replace(choice, curve=curve)
+    return replace(choice, curve=curve if len(curve.low) == 1 else None)
+
+
+def parallels(plane: Array, scores: Array, n_first: int, weight: Array) -> RowsCurve:
+    """Return the rules of a pair that are parallel to a plane, as its rows see them.
+
+    Rows begin with the `n_first` of the first class. A positive score means the second.
+    """
+    x, one = -scores, np.ones((1, 1))
+    bounds = np.array([0, n_first, len(x)])
+    sums = [weight, weight * x, weight**2]
+    totals, means, squares = (np.add.reduceat(part, bounds[:-1]) for part in sums)
+    means = means / totals
+    index = np.arange(len(x))
+    rows = RowsByClass(x[:, None], weight, index, bounds, means[:, None], totals)
+    directions = Directions(
+        pairs=np.array([[0, 1]]),
+        **dict.fromkeys(("basis", "inverse", "u"), one[None]),
+        lost=np.full((1, 2, 1), np.nan),
+        distance=one * (means[0] - means[1]),
+        unit=one,
+    )
+    found = score_distributions(rows, directions)
+    return RowsCurve(
+        coef=plane[None, None, :-1],
+        intercept=one * (plane[-1] + means.mean()),
+        unit=one,
+        weights=np.ones((1, 2, 1)),
+        optimum=np.zeros(1, np.intp),
+        low=found.low,
+        step=found.step,
+        F=found.F,
+        counts=totals[None] ** 2 / squares,
+    )
 
 
 def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Chosen:
@@ -387,8 +428,8 @@ def _averaged(values: Array) -> Array:
     total[upper] += values[lower]
     total[lower] += values[upper]
     counts = np.full(n, 3.0)
-    counts[[0, -1]] -= 1
-    total /= np.maximum(counts, 1)[:, None]
+    np.subtract.at(counts, [0, -1], 1)  # twice if there is one direction
+    total /= counts[:, None]
     return total
 
 

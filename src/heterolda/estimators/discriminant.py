@@ -4,19 +4,11 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.again import (
-    Frontiers,
-    covariances_of,
-    restricted_to,
-    solve_again,
-)
+from heterolda.estimators.again import Frontiers, covariances_of, restricted_to
 from heterolda.estimators.base import (
     CLASS_WEIGHT,
     PRIORS,
@@ -25,7 +17,7 @@ from heterolda.estimators.base import (
     host_of,
     put_on,
 )
-from heterolda.estimators.chosen import Chosen, Position, chosen
+from heterolda.estimators.chosen import chosen
 from heterolda.estimators.gathering import (
     can_be_solved,
     check_has_statistics,
@@ -38,8 +30,8 @@ from heterolda.estimators.gathering import (
     training_rows,
     with_chunk,
 )
-from heterolda.estimators.gaussians import Gaussians, check_parameters, gaussians
-from heterolda.estimators.odds import odds_of
+from heterolda.estimators.gaussians import check_parameters, gaussians
+from heterolda.estimators.operating_point import OperatingPoint
 from heterolda.estimators.votes import committee_of
 from heterolda.estimators.warn import warn_of_fit
 from heterolda.foundations.arrays import device_of
@@ -49,12 +41,8 @@ from heterolda.foundations.wording import CRITERIA, MISSING, MULTICLASS, VOTINGS
 from heterolda.solvers import Solver
 from heterolda.statistics.shrinkage import needs_no_rows
 
-_SAME = object()
-# Parameters that set_params must not change in a fitted model.
-_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
 
-
-class GaussianLinearDiscriminant(LinearClassifier):
+class GaussianLinearDiscriminant(OperatingPoint, LinearClassifier):
     r"""Linear classifier of minimum Bayes error for Gaussian classes.
 
     The class covariances may be unequal. For two classes with means :math:`m_k`,
@@ -285,6 +273,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         "random_state": ["random_state"],
     }
 
+    _fitted_with = "solver", "shrinkage", "criterion", "costs"
+
     def __init__(
         self,
         *,
@@ -423,25 +413,14 @@ class GaussianLinearDiscriminant(LinearClassifier):
         warn_of_fit(model, choice, rows)
         return self._write(model, choice)
 
-    def _write(self, model: Gaussians, choice: Chosen):
-        """Write the fitted attributes."""
-        vars(self).pop("fit_record_", None)  # of an earlier fit
-        keep_statistics(self, model.features)
-        self.shrinkage_ = model.chosen
-        self.priors_ = model.priors
-        self.pairs_ = model.pairs
-        self.chosen_on_rows_ = choice.on_rows
-        self.left_out_error_rates_ = choice.error_rates
-        shares = model.moments.priors[model.moments.pairs]
-        self.left_out_error_ = np.average(choice.error_rates, axis=1, weights=shares)
-        rules, rates, cost = model.rate(choice.rules)
-        odds = partial(odds_of, rules, choice.log_odds)
-        rules = rules if model.span is None else model.span.in_features(rules)
-        self._decide_by(rules, rates, cost, odds)
-        self._position = Position(choice.weights, choice.curve)
-        # Later calls of set_params do not change these.
-        self._settings = {name: getattr(self, name) for name in _FITTED_WITH}
+    def _gaussian(self):
+        """Return the discriminant itself."""
         return self
+
+    def _write(self, model, choice):
+        """Write the fitted attributes."""
+        self.chosen_on_rows_ = choice.on_rows
+        return super()._write(model, choice)
 
     def _decide_by(self, rules, error_rates, expected_cost, log_odds):
         """Write the attributes of the rules, and the committee that predicts."""
@@ -497,37 +476,6 @@ class GaussianLinearDiscriminant(LinearClassifier):
             raise AttributeError("frontier_ needs pairs of classes: use 'ovo'")
         check_has_statistics(self)
         return Frontiers(host_of(self))
-
-    def with_operating_point(
-        self, criterion="bayes", *, costs=None, max_error=None, priors=_SAME
-    ):
-        """Return a fitted copy at another point of the optimal trade-off.
-
-        Parameters
-        ----------
-        criterion : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-            As in the constructor.
-        costs, max_error
-            As in the constructor.
-        priors : array-like of shape (n_classes,), dict, "equal" or None
-            As in the constructor. If not given, the priors of this estimator.
-
-        Returns
-        -------
-        GaussianLinearDiscriminant
-            A new estimator, computed without any data. For two classes whose rows
-            chose the rule, it is the best point on the curve of the fit, by the error
-            rates of left-out rows; the optimum of the model has no preference there.
-            Otherwise it equals one fitted to the same data with these parameters and
-            ``choose_on="model"``. Covariances are shrunk as in this fit.
-        """
-        self._check_ready()
-        check_has_statistics(self)
-        point = {"criterion": criterion, "costs": costs, "max_error": max_error}
-        if priors is not _SAME:
-            point["priors"] = priors
-        moved = solve_again(host_of(self), point)
-        return put_on(moved, device_of(self.coef_, always=True))
 
     def for_features(self, features):
         """Return the fitted model for a subset of the features.

@@ -4,16 +4,22 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import (
     Mask,
+    blocks,
+    dense,
     device_of,
     on_host,
     put_like,
@@ -21,21 +27,34 @@ from heterolda.foundations.arrays import (
     xp_of,
 )
 from heterolda.foundations.collections import lazy_backend
-from heterolda.foundations.draws import drawn_of, seed_of
+from heterolda.foundations.draws import RowDraws, drawn_of, seed_of
 from heterolda.foundations.validation import check_several_classes, has_missing_values
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
+from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.covariances import too_small
 from heterolda.statistics.estimated import estimated_statistics
 from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import filled_rows
-from heterolda.statistics.rows import Rows, all_labels, validated
-from heterolda.statistics.samples import MAX_ROWS, RowSample, as_frequencies
+from heterolda.statistics.power import PowerTransformation
+from heterolda.statistics.rows import Rows, all_labels, check_frequencies, validated
+from heterolda.statistics.samples import (
+    MANY_ROWS,
+    MAX_ROWS,
+    RowSample,
+    as_frequencies,
+)
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
 
 # Rows on a device with at most this many values are fitted on the host.
 FEW_NUMBERS = 1 << 17
+# Number of values that are transformed at a time, and of those that are made dense.
+_BLOCK, _MAX_DENSE = 1 << 22, 1 << 29
+
+Powers = PowerTransformation | None  # None leaves features as they are
+# Functions that return the statistics of all transformed rows, or rows in memory, too.
+Statistics = Callable[[Powers], ClassStatistics]
+Transformed = Callable[[Powers], tuple[ClassStatistics, Rows]]
 
 
 def check_statistics(statistics) -> ClassStatistics:
@@ -59,16 +78,103 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
     names = getattr(estimator, "feature_names_in_", None)
     if device_of(X) is not None:
         return _sampled_on_device(rows, getattr(estimator, "random_state", 0))
-    if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
-        sizes = rows.weights, len(rows.classes)
-        incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
-        statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
-        rows = replace(rows, X=filled_rows(rows.X, statistics))
-    else:
-        statistics = ClassStatistics.from_rows(rows, names)
+    statistics, rows = _moments(rows, names, em=_takes_nan(estimator))
     if getattr(estimator, "covariance_estimator", None) is not None:
         statistics = estimated_statistics(estimator, statistics, rows)
     return statistics, rows
+
+
+def _takes_nan(estimator) -> bool:
+    return getattr(estimator, "missing", "error") == "em"
+
+
+def _moments(rows: Rows, names, *, em: bool) -> tuple[ClassStatistics, Rows]:
+    """Return statistics of rows, by EM if values are missing, and completed rows."""
+    if not em or not has_missing_values(rows.X):
+        return ClassStatistics.from_rows(rows, names), rows
+    sizes = rows.weights, len(rows.classes)
+    incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
+    stats = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
+    return stats, replace(rows, X=filled_rows(rows.X, stats))
+
+
+def rows_to_transform(estimator, X, y, sample_weight) -> tuple[Rows, Transformed]:
+    """Return rows, dense and in NumPy, and a function that transforms them.
+
+    Of many rows that are sparse, on a device or in a lazy collection, some are drawn.
+    """
+    lazy = lazy_backend(X)
+    if lazy is not None:
+        estimator._validate_params()
+        data = X, y, sample_weight
+        stats, sample = lazy.statistics_and_sample(*data, n_together=MANY_ROWS)
+
+        def again(powers: Powers) -> ClassStatistics:
+            if powers is None:
+                return stats
+            return lazy.statistics_and_sample(*data, powers=powers)[0]
+
+        return drawn_to_transform(sample, again, stats.feature_names)
+    if not issparse(X) and (device_of(X) is None or _belongs_on_host(estimator, X)):
+        rows = rows_in_memory(estimator, X, y, sample_weight)
+        names = getattr(estimator, "feature_names_in_", None)
+        em = _takes_nan(estimator)
+        return rows, lambda powers: _moments(_transformed(rows, powers), names, em=em)
+    rows = validated(X, y, sample_weight, estimator=estimator)
+    n, d = X.shape
+    if issparse(X) and _takes_nan(estimator):
+        has_missing_values(rows.X)  # rejects them
+    if issparse(X) and min(n, MANY_ROWS) * d > _MAX_DENSE:
+        raise ParameterError(
+            "X",
+            f"of {min(n, MANY_ROWS):,} rows and {d:,} features would take "
+            f"{min(n, MANY_ROWS) * d / 2**27:.0f} GB as dense rows: pass fewer rows or "
+            "features, or use GaussianLinearDiscriminant, which keeps them sparse",
+        )
+    drawn = rows if device_of(X) is None else replace(rows, codes=to_host(rows.codes))
+    keys = RowDraws().keys(drawn.drawn_codes)
+    parts = rows.X, drawn.labels, rows.weights, keys
+    sample = RowSample.from_arrays(*parts, n_together=MANY_ROWS)
+
+    def statistics(powers: Powers) -> ClassStatistics:
+        stats = []
+        for block in blocks(n, max(1, _BLOCK // d)):
+            w = None if rows.weights is None else rows.weights[block]
+            X_part, codes = dense(rows.X[block, :]), rows.codes[block]
+            part = _transformed(Rows(X_part, codes, w, rows.classes), powers)
+            stats.append(ClassStatistics.from_rows(part))
+        return reduce(add, stats)
+
+    return drawn_to_transform(sample, statistics)
+
+
+def drawn_to_transform(
+    sample: RowSample, statistics: Statistics, names=None
+) -> tuple[Rows, Transformed]:
+    """Return drawn rows, and a function that transforms them.
+
+    `statistics` gathers those of all transformed rows, if not all have been drawn.
+    """
+    rows = sample.as_rows()
+    check_several_classes(len(rows.classes))
+
+    def transform(powers: Powers) -> tuple[ClassStatistics, Rows]:
+        if len(sample.y) == sample.n_rows:
+            weights = check_frequencies(rows.weights, len(sample.y))
+            moved = _transformed(replace(rows, weights=weights), powers)
+            return _moments(moved, names, em=True)
+        stats, drawn = sampled_rows(statistics(powers), sample, together=True)
+        drawn = _transformed(drawn, powers)
+        if has_missing_values(drawn.X):
+            drawn = replace(drawn, X=filled_rows(drawn.X, stats))
+        return stats, drawn
+
+    return rows, transform
+
+
+def _transformed(rows: Rows, powers: Powers) -> Rows:
+    """Return rows with transformed features."""
+    return rows if powers is None else replace(rows, X=powers.apply(rows.X))
 
 
 def rows_in_memory(estimator, X, y, sample_weight) -> Rows:
@@ -101,7 +207,7 @@ def _belongs_on_host(estimator, X) -> bool:
     # With fewer rows per feature, rows choose the shrinkage.
     few = n <= (ENOUGH_FREEDOM + 1) * d or n * d <= FEW_NUMBERS
     needs_rows = getattr(estimator, "covariance_estimator", None) is not None
-    needs_rows |= getattr(estimator, "missing", "error") == "em"
+    needs_rows |= _takes_nan(estimator)
     needs_rows |= isinstance(estimator.shrinkage, str) and estimator.shrinkage == "cv"
     return needs_rows or few or not device.has_float64
 
@@ -163,11 +269,15 @@ def can_be_solved(statistics: ClassStatistics, shrinkage) -> bool:
 
 
 def sampled_rows(
-    statistics: ClassStatistics, sample: RowSample
+    statistics: ClassStatistics, sample: RowSample, *, together: bool = False
 ) -> tuple[ClassStatistics, Rows]:
-    """Return statistics of rows that are not in memory, and a sample of them."""
+    """Return statistics of rows that are not in memory, and some rows of each class.
+
+    With `together`, these are all rows of the sample.
+    """
     stats, sample = as_frequencies(statistics.without_empty_classes(), sample)
-    return stats, sample.rows(stats.classes)
+    rows = sample.as_rows if together else sample.rows
+    return stats, rows(stats.classes)
 
 
 def with_chunk(estimator, X, y, sample_weight, decay, labels=None) -> ClassStatistics:

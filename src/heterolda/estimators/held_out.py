@@ -100,11 +100,13 @@ def _refitted(model, X, y, weight: Array):
         inner = inner.estimator
     given = getattr(inner, "priors", None), getattr(inner, "class_weight", None)
     if has_missing_values(X):
-        stats = getattr(refitted, "estimator_", refitted).statistics_
-        priors = check_priors(given[0], classes, stats.weights, given[1])
         settings = {"solver": "fisher", "shrinkage": 1, "missing": "em"}
-        lda = GaussianLinearDiscriminant(**settings, priors=priors)
-        return refitted, lda.fit_statistics(stats)
+        shared = {"priors": given[0], "class_weight": given[1]}
+        lda = GaussianLinearDiscriminant(**settings, **shared)
+        fitted = getattr(refitted, "estimator_", refitted)
+        if getattr(fitted, "transformation_", None) is not None:  # other statistics
+            return refitted, lda.fit(X, y, sample_weight=weight)
+        return refitted, lda.fit_statistics(fitted.statistics_)
     stats = ClassStatistics.from_rows(Rows(X, coded_labels(y)[1], weight, classes))
     priors = check_priors(given[0], classes, stats.weights, given[1])
     return refitted, PooledLDA(stats, priors)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from heterolda.estimators.chosen import Chosen, RowsCurve, parallels
+from heterolda.estimators.gathering import Powers, Transformed
 from heterolda.estimators.gaussians import Gaussians, gaussians
-from heterolda.estimators.odds import fitted_log_odds, odds_of
+from heterolda.estimators.odds import fitted_log_odds
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.draws import sample_of
-from heterolda.kernels.coupling import Curve
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import (
     MANY_ROWS,
@@ -23,13 +24,9 @@ from heterolda.search.smoothed import (
     ridge_weights_of,
     widths_of,
 )
-from heterolda.solvers.rules import Rules
-from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.wide import Span
-
-Powers = PowerTransformation | None  # None leaves features as they are
 
 # With more rows of a class per coefficient, a sample takes part in descent: the width
 # is then the smallest.
@@ -59,7 +56,7 @@ class OneFit:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        transformed: Transformed,
         discriminant: Any,
         width: float | None,
         powers: Powers,
@@ -71,10 +68,9 @@ class OneFit:
         `show` is called at each stage.
         """
         show(f"estimating Gaussian classes {'with' if powers else 'without'} powers")
-        if powers is not None:
-            rows = replace(rows, X=powers.apply(rows.X))
-        model, rows = gaussians(discriminant, ClassStatistics.from_rows(rows), rows)
+        model, rows = gaussians(discriminant, *transformed(powers))
         moments = model.moments
+        totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
             rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))
         # The coordinates of a span have the units of standardized features.
@@ -82,7 +78,8 @@ class OneFit:
         units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
         classes = ClassRows.of(rows, moments, None, units)
-        crowd = crowding(moments, classes.basis.shape[1])
+        drawn = replace(moments, weights=totals)
+        crowd = crowding(drawn, classes.basis.shape[1])
         if width is None:
             widths, ridge = widths_of(crowd), ridge_weights_of(crowd)
         else:
@@ -124,13 +121,14 @@ class OneFit:
             self._fits[pair] = self._fit(classes, place, pair)
         return sum(fit.log_likelihood for fit in self._fits.values())
 
-    def solve(self) -> tuple[Rules, Array, Curve]:
-        """Return the rules for transformed features, left-out errors, and log-odds.
+    def solve(self, *, along: bool) -> Chosen:
+        """Return the rules for transformed features, with their log-odds.
 
-        Left-out errors are shares of left-out rows on the wrong side of each rule.
-        Log-odds are fitted to smoothed scores of left-out rows.
+        Error rates are shares of left-out rows on the wrong side of each rule. Log-odds
+        are fitted to their smoothed scores. With `along`, also return curves of rules
+        in the same directions.
         """
-        records = []
+        records, curves = [], []
         self.show("solving Gaussian classes")
         classes = self._with_optima(np.arange(self.n_pairs))
 
@@ -140,24 +138,34 @@ class OneFit:
                 if pair % _SHOWN == 0:
                     self.show(f"fitting pair {pair + 1} of {self.n_pairs}")
                 fit = self._fits.pop(pair, None) or self._fit(classes, pair, pair)
-                wrong = fit.shares @ ((fit.scores > 0) != fit.second)
-                records.append((fit.plane, fit.error, fit.n_iter, wrong))
+                wrong = (fit.scores > 0) != fit.second
+                parts = ~fit.second, fit.second
+                rates = [np.average(wrong[k], weights=fit.weight[k]) for k in parts]
+                records.append((fit.plane, fit.error, fit.n_iter, rates))
+                if along:
+                    n_first = int(np.count_nonzero(parts[0]))
+                    curves.append(parallels(fit.plane, fit.scores, n_first, fit.weight))
                 nodes = _smoothed(fit, self.widths[pair])
                 second, weight = np.tile(fit.second, 3), np.outer(_SHARES, fit.weight)
                 yield nodes.ravel(), second, weight.ravel(), fit.factors
 
         curve = fitted_log_odds(smoothed_scores())
-        planes, error, n_iter, left_out = map(np.array, zip(*records, strict=True))
+        planes, error, n_iter, rates = map(np.array, zip(*records, strict=True))
         coef, intercept = planes[:, :-1].copy(), planes[:, -1].copy()
         # Of pairs that no feature separates, the log-odds are those of the priors.
         first, second = np.log(self.model.moments.pair_priors).T
         intercept = np.where(coef.any(axis=1), intercept, second - first)
         rules = scored_rules(self.classes.rows, coef, intercept, error, n_iter)
-        curve = odds_of(rules, curve)
         gap = np.where(self.widths == 1, classes.optimum.gap, np.nan)
+        rest = rates, np.ones((len(gap), 2)), np.zeros(len(gap)), curve
+        on_rows = np.ones(len(gap), bool)
+        choice = Chosen(replace(rules, gap=gap), on_rows, *rest)
+        if not along:
+            return choice
+        rows_curve = RowsCurve.concatenate(curves)
         if self.span is not None:
-            coef, intercept = self.span.rules(coef, intercept)
-        return replace(rules, coef=coef, intercept=intercept, gap=gap), left_out, curve
+            rows_curve = rows_curve.converted(self.span.rules)
+        return replace(choice, curve=rows_curve)
 
 
 def _smoothed(fit: PairFit, h: float) -> Array:

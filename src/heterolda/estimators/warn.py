@@ -32,6 +32,8 @@ _MAX_ROUNDING = 0.01
 _LARGE_DISTANCE = 2.0
 # Classes with fewer rows per feature have uncertain covariances.
 ROWS_PER_FEATURE = 5
+# Rows of a class that are too few for any estimate of its own.
+_FEW_ROWS = 10
 # Share of fits to Gaussian classes that may draw a warning of misfit.
 _CHANCE = 0.02
 # Gains that are chance exceed x standard errors in less than exp(-x / _MISFIT) of the
@@ -104,6 +106,24 @@ def _warn_of_small_classes(stats: ClassStatistics, borrowed: Array) -> None:
             "shrinkage='cv', more samples or fewer features",
             SmallClassWarning,
         )
+
+
+def warn_of_tiny_data(stats: ClassStatistics) -> None:
+    """Warn once about classes of a few rows, or fewer rows than features."""
+    tiny = stats.weights < _FEW_ROWS
+    if tiny.any():
+        problem = f"classes {listed(stats.classes[tiny])} have fewer than {_FEW_ROWS}"
+    elif stats.weights.sum() < stats.n_features:
+        problem = (
+            f"for {stats.n_features} features there are only {stats.weights.sum():g}"
+        )
+    else:
+        return
+    warn(
+        f"{problem} rows, so rules stay near the Gaussian optimum, lean on a covariance "
+        "shared by the classes and on a ridge penalty: check them by cross-validation",
+        SmallClassWarning,
+    )
 
 
 def warn_of_coarse_features(stats: ClassStatistics) -> None:

@@ -57,6 +57,11 @@ CLASSIFIERS = (
 )
 
 
+def _fitted_with(cls: Any) -> Kind:
+    """Return the kind of the parameters that set_params does not change in a model."""
+    return parameters(cls, *cls._fitted_with)
+
+
 def _model_of(*classes: type) -> Kind:
     """Return the kind of fitted estimators of these classes."""
     by_name = {cls.__name__: cls for cls in classes}
@@ -151,7 +156,15 @@ _CLASSIFIER = {
 }
 _PRIORS = array("classes", low=TINY, high=1)
 _LEFT_OUT = array("rules", low=0, high=1, missing=True)
-_FITTED_WITH = "solver", "shrinkage", "criterion", "costs"
+_CURVES = {
+    "left_out_error_": _LEFT_OUT,
+    "left_out_error_rates_": array("rules", 2, low=0, high=1, missing=True),
+    "weights": arc_weights,
+    # Of two classes whose rows chose, if there are class statistics.
+    "rows_curve": optional(rows_curve),
+    "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
+    "statistics_": optional(statistics),
+}
 _START = _model_of(GaussianLinearDiscriminant)
 _STEP = {"name": text, "model": _model_of(HeteroscedasticProjection, *CLASSIFIERS)}
 TABLE: dict[type, dict[str, Kind]] = {
@@ -162,14 +175,8 @@ TABLE: dict[type, dict[str, Kind]] = {
         "error_rates_": array("rules", 2, low=0, high=1),
         "expected_cost_": array("rules", low=0),
         "chosen_on_rows_": array("rules", dtype=bool),
-        "left_out_error_": _LEFT_OUT,
-        "left_out_error_rates_": array("rules", 2, low=0, high=1, missing=True),
-        "weights": arc_weights,
-        # Of two classes whose rows chose, if there are class statistics.
-        "rows_curve": optional(rows_curve),
-        "shrinkage_": optional(record(_SHRINKAGE, Shrinkage)),
-        "fitted_with": parameters(GaussianLinearDiscriminant, *_FITTED_WITH),
-        "statistics_": optional(statistics),
+        "fitted_with": _fitted_with(GaussianLinearDiscriminant),
+        **_CURVES,
     },
     SmoothedLinearDiscriminant: {
         "parameters": parameters(SmoothedLinearDiscriminant),
@@ -178,8 +185,8 @@ TABLE: dict[type, dict[str, Kind]] = {
         "priors_": _PRIORS,
         "widths_": array("rules", low=TINY, high=1),
         "ridge_weights_": array("rules", low=0, high=0.5),
-        "left_out_error_": _LEFT_OUT,
-        "statistics_": optional(statistics),
+        "fitted_with": _fitted_with(SmoothedLinearDiscriminant),
+        **_CURVES,
     },
     LocalNeighborhoodSearch: {
         "parameters": parameters(LocalNeighborhoodSearch),
@@ -318,7 +325,9 @@ def _complete_classifier(model: Any, values: dict[str, Any], at: Place) -> None:
         )
     if "fitted_with" in values:
         unfitted(type(model), values["fitted_with"])
-        vars(model).update(_settings=values["fitted_with"], _by_pattern={})
+        model._settings = values["fitted_with"]
+        if "chosen_on_rows_" in values:
+            model._by_pattern = {}
         model._position = Position(values["weights"], values["rows_curve"])
     model.pairs_ = pairs
     model._committee = committee_of(rules, pairs, voting, votes["log_odds"])

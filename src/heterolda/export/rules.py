@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from heterolda.estimators.base import OTHERS
 from heterolda.estimators.bounded_error import BoundedErrorClassifier, linear_form
 from heterolda.estimators.fit_record import feature_meanings, fewer_rows_than_features
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.estimators.votes import OneVsOne, OneVsRest
 from heterolda.export.models import CLASSIFIERS, own_steps
 from heterolda.foundations.arrays import Array
@@ -80,6 +81,11 @@ def describe(model: Any) -> Description:
             "pass best_estimator_"
         )
     fitted._check_ready()
+    if isinstance(fitted, SmoothedLinearDiscriminant) and fitted.missing == "em":
+        raise ValueError(
+            "model completes rows by missing='em', which C and ONNX cannot: export its "
+            "rules for complete rows after set_params(missing='error')"
+        )
     committee, (coef, intercept, powers) = fitted._committee, fitted._rules
     weights, kind = np.ones(0), "binary"
     if isinstance(committee, OneVsRest):

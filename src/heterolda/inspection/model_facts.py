@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heterolda.estimators.again import solve_again
+from heterolda.estimators.again import as_discriminant, solve_again
 from heterolda.estimators.base import OTHERS, host_of, pooled_deviations
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound
@@ -53,7 +53,8 @@ class ModelFacts:
         self.model = model = host_of(model)
         self.discriminant = discriminant_of(model)
         self.statistics = getattr(self.discriminant or model, "statistics_", None)
-        self.settings: dict[str, Any] = getattr(self.discriminant, "_settings", {})
+        fitted = self.discriminant or model
+        self.settings: dict[str, Any] = getattr(fitted, "_settings", {})
         self.classes = [str(label) for label in model.classes_.tolist()]
         self.features = feature_names(model)
         # Powers of the features that rules refer to, or None.
@@ -65,11 +66,16 @@ class ModelFacts:
         both = self.settings.get("costs"), getattr(model, "costs", None)
         self.has_costs = any(costs is not None for costs in both)
         # A search has replaced the rules of the discriminant.
-        self.is_refined = model is not self.discriminant
-        is_discriminant = self.statistics is not None and not self.is_refined
-        self.takes_missing = is_discriminant and model.missing == "em"
+        self.is_refined = hasattr(model, "n_errors_start_")
+        has_statistics = self.statistics is not None
+        self.takes_missing = has_statistics and getattr(model, "missing", "") == "em"
         labels = [*self.classes, OTHERS]
         self.pairs = [(labels[i], labels[j]) for i, j in model.pairs_.tolist()]
+
+    @cached_property
+    def gaussian(self) -> Any:
+        """Return the discriminant of displays, perhaps of transformed features."""
+        return self.discriminant or as_discriminant(self.model)  # type: ignore[no-untyped-call]
 
     @property
     def sentence(self) -> str:
@@ -79,12 +85,13 @@ class ModelFacts:
             kind = "BoundedErrorClassifier"
         sizes = len(self.classes), len(self.features)
         text = f"{kind} of {count(sizes[0], 'class')} and {count(sizes[1], 'feature')}"
-        if self.discriminant is None:
+        if not self.settings:
             return f"{text}."
         settings = self.settings
+        solver = settings.get("solver")
         estimated_by = getattr(self.statistics, "estimated_by", None)
         parts = {
-            f"solver {settings['solver']}": True,
+            f"solver {solver}": solver is not None,
             f"shrinkage {settings['shrinkage']}": settings["shrinkage"] != "auto",
             "moments by EM from rows with missing values": estimated_by == "EM",
             f"covariances by {estimated_by}": estimated_by not in (None, "EM"),
@@ -93,7 +100,8 @@ class ModelFacts:
             "with costs": self.has_costs,
             "refined by Algorithm 2": self.is_refined,
         }
-        return f"{text}: {', '.join(part for part, holds in parts.items() if holds)}."
+        named_parts = [part for part, holds in parts.items() if holds]
+        return f"{text}{': ' * bool(named_parts)}{', '.join(named_parts)}."
 
     def search_lines(self) -> list[str]:
         """Return how rows were smoothed, or the gain of the search."""

@@ -147,7 +147,7 @@ def _map(facts: ModelFacts) -> Iterator[Block]:
     if k * (k - 1) / 2 * d**3 > _MAX_WORK:
         return
     kind: Any = HeteroscedasticProjection
-    projection = kind(2, priors=facts.discriminant.priors_)
+    projection = kind(2, priors=facts.gaussian.priors_)
     try:
         projection.fit_statistics(facts.statistics)
     except ValueError:  # there are no two components
@@ -236,7 +236,7 @@ def _coefficients(facts: ModelFacts, k: int) -> Table:
 def _tradeoff(facts: ModelFacts, k: int) -> Table:
     """Return other rules of the optimal trade-off of a pair."""
     first, second = facts.pairs[k]
-    frontier = facts.discriminant.frontier_[k]
+    frontier = facts.gaussian.frontier_[k]
     points = {
         "least error": frontier.at(),
         "same share of both missed": frontier.at("minimax"),
@@ -250,7 +250,7 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
         for name, point in points.items()
     }
     if not facts.is_refined:
-        model = facts.discriminant
+        model = facts.gaussian
         this_rule = [*model.error_rates_[k].tolist(), float(model.model_error_[k])]
         figures = {"this rule": this_rule} | figures
     rows = [[name, *map(percent, values)] for name, values in figures.items()]
@@ -261,7 +261,7 @@ def _tradeoff(facts: ModelFacts, k: int) -> Table:
 
 def _pictures(facts: ModelFacts, k: int) -> Iterator[Block]:
     """Yield the displays of a pair."""
-    model = facts.discriminant
+    model = facts.gaussian
     labels = tuple(model.classes_[model.pairs_[k]].tolist())
     if facts.is_refined:
         before = "The pictures show the rule before the refinement."

@@ -25,7 +25,7 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask
 from heterolda.foundations.rounding import EPS, SAME_CONSTANT
 from heterolda.foundations.wording import listed
-from heterolda.statistics.incomplete_rows import IncompleteRows, group_by_pattern
+from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.moments import RangeError, check_memory, check_range, is_wide
 
 MAX_STEPS = 1000
@@ -123,7 +123,10 @@ def _check(total: float, n_values: Array, squares: Array) -> None:
 def completed(
     rows: IncompleteRows, means: Array, precisions: Array, origin: Array, scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return completed rows minus means, sums of Cov x_m, and log-likelihoods."""
+    """Return completed rows minus means, sums of Cov x_m, and log-likelihoods of rows.
+
+    The log-likelihoods leave out constants and determinants of covariances.
+    """
     k, d = means.shape
     t = rows.Z[:, :1]
     r = rows.Z[:, 1:] - t * origin
@@ -134,13 +137,13 @@ def completed(
     for of_class, precision in zip(rows.class_slices, precisions, strict=True):
         np.matmul(r[of_class], precision, out=y[of_class])
     square = np.einsum("ij,ij->i", r, y)
-    covariances, log_det = np.zeros(k * d * d), np.zeros(k)
+    covariances, log_det = np.zeros(k * d * d), np.zeros(len(r))
     for patterns, missing, members, of_row in rows.blocks:
         codes, totals = rows.codes[rows.bounds[patterns]], rows.totals[patterns]
         entries = missing[:, :, None] * d + missing[:, None, :]  # of precisions
         entries += codes[:, None, None] * d * d
         inverse = precisions.reshape(-1)[entries]
-        log_det += np.bincount(codes, totals * np.linalg.slogdet(inverse)[1], k)
+        log_det[members] = np.linalg.slogdet(inverse)[1][of_row]
         covariance = np.linalg.inv(inverse)
         part = totals[:, None, None] * covariance
         covariances += np.bincount(entries.ravel(), part.ravel(), k * d * d)
@@ -148,31 +151,8 @@ def completed(
         expected = -(covariance[of_row] @ y[cells][:, :, None])[:, :, 0]
         square[members] += np.einsum("ij,ij->i", expected, y[cells])
         r[cells] = expected
-    quadratic = np.bincount(rows.codes, square, k)
-    # Of the observed values, without constants or determinants of covariances.
-    log_likelihood = -0.5 * (log_det + quadratic)
+    log_likelihood = -0.5 * (t[:, 0] ** 2 * log_det + square)
     return r, covariances.reshape(k, d, d), log_likelihood
-
-
-def filled_rows(X: NDArray[Any], stats: Any) -> Array:
-    """Fill in missing values by regression on the observed ones, over all classes."""
-    total = stats.weights.sum()
-    share = stats.weights / total
-    mean = share @ stats.means
-    shifts = (stats.means - mean) * np.sqrt(share)[:, None]
-    covariance = stats.scatters.sum(axis=0) / total + shifts.T @ shifts
-    variances, codes = np.diag(covariance), np.zeros(len(X), np.intp)
-    scale = np.sqrt(np.where(variances > 0, variances, 1.0))
-    ridge = _MIN_VARIANCE * np.eye(len(mean))
-    precision = np.linalg.inv(covariance / np.outer(scale, scale) + ridge)
-    order, _ = group_by_pattern(~np.isnan(X), codes)
-    rows = IncompleteRows.from_arrays(X[order], codes, None, 1)
-    result = np.empty(X.shape)
-    zero = np.zeros((1, len(mean)))
-    result[order] = (
-        mean + scale * completed(rows, zero, precision[None], mean, scale)[0]
-    )
-    return np.where(np.isnan(X), result, X)
 
 
 @dataclass(frozen=True)
@@ -201,7 +181,7 @@ class Likelihood:
                 sums[k] += rows.Z[of_class, 0] @ r[of_class]
                 products[k] += r[of_class].T @ r[of_class]
             products += missing
-            value += log_likelihood
+            value += np.bincount(rows.codes, log_likelihood, len(means))
         shift = sums / np.maximum(self.weights, _TINY)[:, None]
         scatters = products - sums[:, :, None] * shift[:, None]
         combined, totals = scatters, self.weights

@@ -60,6 +60,14 @@ class PowerTransformation:
         if len(X) > max_rows:
             sample = sample_of(codes, counts * max_rows // len(X) + 1)
             X, codes, weight = X[sample], codes[sample], weight[sample]
+        if np.isnan(X).any():  # of each feature, the rows that have it
+            kept = [np.flatnonzero(~np.isnan(x)) for x in X.T]
+            parts = [
+                cls.fit(x[rows, None], codes[rows], weight[rows])
+                for x, rows in zip(X.T, kept, strict=True)
+            ]
+            names = "center", "scale", "lambdas"
+            return cls(*(np.array([getattr(p, n)[0] for p in parts]) for n in names))
         center, scale = _units(X, weight / weight.sum())
         # A class with the weight of a single row has no variance.
         used = (np.bincount(codes, weight) > 1)[codes]
@@ -76,7 +84,7 @@ class PowerTransformation:
     def has_outliers(self, X: NDArray[Any]) -> bool:
         """Return whether any value would be clipped."""
         with np.errstate(over="ignore"):
-            low, high = X.min(axis=0) - self.center, X.max(axis=0) - self.center
+            low, high = (end.reduce(X) - self.center for end in (np.fmin, np.fmax))
             return bool(np.any(np.maximum(high, -low) > FARTHEST * self.scale))
 
     def apply(self, X: Any) -> Any:

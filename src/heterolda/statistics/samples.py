@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from heterolda.foundations.arrays import Array, Index, dense
+from heterolda.foundations.arrays import (
+    Array,
+    Index,
+    dense,
+    device_of,
+    put_like,
+    to_host,
+    xp_of,
+)
 from heterolda.foundations.draws import sample_of, smallest
 from heterolda.foundations.validation import encode
 from heterolda.statistics.class_statistics import ClassStatistics
@@ -17,6 +25,8 @@ from heterolda.statistics.rows import Rows, frequency_factor
 
 # Rows of each class in a sample, and rows of all classes together, in proportion.
 MAX_ROWS, MAX_SAMPLE_ROWS = 1000, 20_000
+# Rows of all classes together for fits that need rows.
+MANY_ROWS = 100_000
 
 
 def drawn_rows(rows: Rows, random_state: Any = 0) -> Index:
@@ -49,6 +59,7 @@ class RowSample:
     keys: Array  # random, uniform in [0, 1)
     folds: Index  # zero if there are none
     n_rows: int  # number of rows of positive weight from which the sample was drawn
+    n_together: int  # maximum number of rows of all classes together, in proportion
 
     @classmethod
     def from_arrays(
@@ -58,14 +69,19 @@ class RowSample:
         sample_weight: Array | None,
         keys: Array,
         folds: Index | None = None,
+        n_together: int | None = None,
     ) -> RowSample:
         """Sample rows of positive weight."""
+        n = MAX_SAMPLE_ROWS if n_together is None else n_together
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         positive = np.flatnonzero(weight > 0)
-        index = positive[_in_sample(y[positive], keys[positive], MAX_SAMPLE_ROWS)]
-        rows = dense(X[index]).astype(np.float64, copy=False)
+        index = positive[_in_sample(y[positive], keys[positive], n)]
+        if device_of(X) is None:
+            rows = dense(X[index]).astype(np.float64, copy=False)
+        else:
+            rows = to_host(xp_of(X).take(X, put_like(index, X), axis=0))
         folds = np.zeros(len(y), np.intp) if folds is None else folds
-        rest = weight[index], keys[index], folds[index], len(positive)
+        rest = weight[index], keys[index], folds[index], len(positive), n
         return cls(rows, y[index], *rest)
 
     def __add__(self, other: RowSample) -> RowSample:
@@ -76,22 +92,29 @@ class RowSample:
             np.concatenate([self.keys, other.keys]),
             np.concatenate([self.folds, other.folds]),
             self.n_rows + other.n_rows,
+            self.n_together,
         )
-        return both.take(_in_sample(both.y, both.keys, MAX_SAMPLE_ROWS))
+        return both.take(_in_sample(both.y, both.keys, self.n_together))
 
     def take(self, index: Any) -> RowSample:
         """Return the rows selected by a mask or indices."""
         weight, keys, folds = self.weight[index], self.keys[index], self.folds[index]
-        return RowSample(self.X[index], self.y[index], weight, keys, folds, self.n_rows)
+        rest = weight, keys, folds, self.n_rows, self.n_together
+        return RowSample(self.X[index], self.y[index], *rest)
 
     def rows(self, classes: NDArray[Any]) -> Rows:
         """Return the rows drawn of each class as `Rows` with these classes."""
-        drawn = self.take(_in_sample(self.y, self.keys, 0))
-        return Rows(drawn.X, encode(drawn.y, classes), drawn.weight, classes)
+        return self.take(_in_sample(self.y, self.keys, 0)).as_rows(classes)
+
+    def as_rows(self, classes: NDArray[Any] | None = None) -> Rows:
+        """Return all rows as `Rows`, with their own classes or those given."""
+        classes = np.unique(self.y) if classes is None else classes
+        weights = None if (self.weight == 1).all() else self.weight
+        return Rows(self.X, encode(self.y, classes), weights, classes)
 
     def in_proportion(self) -> RowSample:
-        """Return up to `MAX_SAMPLE_ROWS` rows of all classes in proportion."""
-        return self.take(smallest(self.keys, MAX_SAMPLE_ROWS))
+        """Return up to `n_together` rows of all classes in proportion."""
+        return self.take(smallest(self.keys, self.n_together))
 
 
 def as_frequencies(

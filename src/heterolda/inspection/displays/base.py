@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from heterolda.estimators.again import as_discriminant
 from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.fit_record import fewer_rows_than_features
+from heterolda.estimators.gathering import check_has_statistics
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.foundations.arrays import reject_device
 from heterolda.foundations.validation import (
     check_labels,
@@ -94,7 +97,10 @@ class PairDisplay(Display):
     A subclass defines `_measure`, which sets its attributes for a pair, and `_draw`.
     """
 
+    _shows_features = False  # whether rows are shown before they are transformed
+
     _note = ""  # a second line of the title
+    _score = None  # of features before they are transformed
 
     @classmethod
     def from_estimator(cls, estimator, X=None, y=None, *, pair=None, ax=None):
@@ -102,8 +108,8 @@ class PairDisplay(Display):
 
         Parameters
         ----------
-        estimator : GaussianLinearDiscriminant
-            Fitted.
+        estimator : GaussianLinearDiscriminant or SmoothedLinearDiscriminant
+            Fitted. Of the latter, the display shows the transformed features.
         X : array-like of shape (n_samples, n_features) or None, default=None
             Rows to show in addition to the model.
         y : array-like of shape (n_samples,) or None, default=None
@@ -118,22 +124,29 @@ class PairDisplay(Display):
         display
             The display.
         """
-        check_kind(estimator, GaussianLinearDiscriminant)
+        check_kind(estimator, GaussianLinearDiscriminant, SmoothedLinearDiscriminant)
         if estimator.pairs_[0, 0] < 0:
             raise ValueError("displays show pairs: fit with multiclass='ovo'")
-        estimator = host_of(estimator)
+        check_has_statistics(estimator)
+        given, (X, y) = host_of(estimator), check_rows(estimator, X, y)
+        estimator, powers = as_discriminant(given), given._rules[2]
         k = int(estimator.model_error_.argmax())
         if pair is not None:
             places = sorted(check_pair(pair, estimator.classes_))
             k = estimator.pairs_.tolist().index(places)
         display = cls()
-        display.classes = estimator.classes_[estimator.pairs_[k]]
-        rows, (X, y) = None, check_rows(estimator, X, y)
+        display.classes, rows = estimator.classes_[estimator.pairs_[k]], None
+        if powers is not None and (X is None or not display._shows_features):
+            display._note = "\nof the transformed features"
+            X = None if X is None else powers.apply(X)
+        elif powers is not None:
+            plane = estimator.coef_[k], estimator.intercept_[k]
+            display._score = lambda X: powers.apply(X) @ plane[0] + plane[1]
         if X is not None:
             rows = [X[y == label] for label in display.classes]
         display._measure(estimator, k, rows)
         if fewer_rows_than_features(estimator, estimator.statistics_):
-            display._note = (
+            display._note += (
                 "\nfewer rows than features: errors under the model mean nothing"
             )
         return display.plot(ax=ax)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from heterolda.estimators.discriminant import GaussianLinearDiscriminant
+from heterolda.foundations.threads import no_warnings
 from heterolda.foundations.wording import percent
 from heterolda.inspection.displays.base import (
     COLORS,
@@ -24,6 +26,7 @@ _STYLES = {
     "Algorithm 2": {"color": "#2e8b57", "lw": 1.8, "ls": (0, (6, 2, 1, 2))},
 }
 _QUADRATIC = "#8a4fbf"
+_STEP = 1e-4  # of a derivative, in deviations
 _GRID = 121  # points of each axis at which the quadratic rule is evaluated
 
 
@@ -41,6 +44,10 @@ class BoundaryDisplay(PairDisplay):
     Given training rows, the display adds the rule that the paper's Algorithm 2 finds
     from that rule. Rules that do not cut the plane are left out, and so is LDA if it
     always gives the same answer.
+
+    If a :class:`SmoothedLinearDiscriminant` transforms features, the plane is one of
+    the original features of the rows, where its boundary is a curve; without rows, it
+    is one of the transformed features.
 
     Attributes
     ----------
@@ -74,7 +81,18 @@ class BoundaryDisplay(PairDisplay):
     '0 or 1'
     """
 
+    _shows_features = True
+
     def _measure(self, estimator, k, rows):
+        error = errors_of(estimator, k)
+        if self._score is not None:  # the plane and the ellipses are those of the rows
+            if not all(map(len, rows)):
+                raise ValueError(f"y needs rows of both {self.classes.tolist()}")
+            y = np.repeat([0, 1], [*map(len, rows)])
+            with no_warnings():
+                estimator = GaussianLinearDiscriminant(choose_on="model")
+                estimator.fit(np.concatenate(rows), y)
+            k = 0
         if estimator.n_features_in_ < 2:
             raise ValueError("a plane needs at least two features, but there is only 1")
         if estimator.trivial_[k]:
@@ -94,9 +112,11 @@ class BoundaryDisplay(PairDisplay):
             hyperplanes["LDA"] = fisher.coef[0], fisher.intercept[0]
             self.errors["LDA"] = f"LDA: error if normal {percent(fisher.error[0])}"
         coef, intercept = estimator.coef_[k], estimator.intercept_[k]
+        if self._score is not None:
+            coef, intercept = _tangent(self._score, estimator.statistics_)
         hyperplanes["this rule"] = inner(coef, intercept)
-        self.errors["this rule"] = f"this rule: {errors_of(estimator, k)}"
-        if rows is not None and all(map(len, rows)):
+        self.errors["this rule"] = f"this rule: {error}"
+        if rows is not None and all(map(len, rows)) and self._score is None:
             X = np.ascontiguousarray(np.concatenate(rows))
             first = np.arange(len(X)) < len(rows[0])
             search = paper_search(X, first, None, np.append(intercept, -coef))
@@ -108,6 +128,8 @@ class BoundaryDisplay(PairDisplay):
         scale, plane_axes = _plane(pencil, hyperplanes["this rule"][0])
         origin = pencil.means[0].mean(axis=0)
         axes, dual_axes = plane_axes / scale[:, None], plane_axes * scale[:, None]
+        # Points of the plane, as rows of features.
+        self._features = lambda plane: origin + plane @ dual_axes.T
         self.points = None
         if rows is not None:
             shown = [subsample(part) for part in rows]
@@ -134,7 +156,14 @@ class BoundaryDisplay(PairDisplay):
         limits = limits_of(self.means, self.covariances)
         for name, (a, b, c) in self.rules.items():
             length = np.hypot(a, b)
-            if length > 0:
+            if name == "this rule" and self._score is not None:
+                s, t = np.meshgrid(*(np.linspace(*ends, _GRID) for ends in limits))
+                plane = self._features(np.column_stack([s.ravel(), t.ravel()]))
+                style = _STYLES[name]
+                values = self._score(plane).reshape(s.shape)
+                ax.contour(s, t, values, [0.0], colors=INK, linewidths=style["lw"])
+                ax.plot([], [], **style, label=self.errors[name])
+            elif length > 0:
                 foot = -c / length**2 * np.array([a, b])
                 other = foot + np.array([-b, a]) / length
                 ax.axline(foot, other, **_STYLES[name], label=self.errors[name])
@@ -152,6 +181,16 @@ class BoundaryDisplay(PairDisplay):
             xlabel="along the normal of the rule",
             ylabel="direction of largest spread within the rule",
         )
+
+
+def _tangent(score, stats):
+    """Return the plane that touches a score at the midpoint of the means."""
+    middle = stats.means.mean(axis=0)
+    steps = _STEP * np.sqrt(stats.squares.sum(axis=0) / stats.weights.sum())
+    steps[steps == 0] = 1.0
+    ends = [score(middle + sign * np.diag(steps)) for sign in (1, -1)]
+    coef = (ends[0] - ends[1]) / (2 * steps)
+    return coef, float(score(middle[None])[0] - coef @ middle)
 
 
 def _plane(pencil, coef):

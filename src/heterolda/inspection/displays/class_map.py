@@ -8,6 +8,7 @@ from heterolda.estimators.base import host_of
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.projection import HeteroscedasticProjection
+from heterolda.estimators.smoothed import SmoothedLinearDiscriminant
 from heterolda.foundations.wording import percent, printable
 from heterolda.inspection.displays.base import (
     Display,
@@ -92,9 +93,11 @@ class ClassMapDisplay(Display):
 
         Parameters
         ----------
-        estimator : HeteroscedasticProjection or GaussianLinearDiscriminant
-            Fitted. The map shows the first components of a projection; for a
-            discriminant it fits a projection to its class statistics.
+        estimator : estimator
+            A fitted HeteroscedasticProjection, GaussianLinearDiscriminant or
+            SmoothedLinearDiscriminant. The map shows the first components of a
+            projection; for a discriminant it fits one to its class statistics, which
+            may be those of transformed features.
         X : array-like of shape (n_samples, n_features) or None, default=None
             Rows to show in addition to the model.
         y : array-like of shape (n_samples,) or None, default=None
@@ -107,11 +110,15 @@ class ClassMapDisplay(Display):
         ClassMapDisplay
             The display.
         """
-        check_kind(estimator, HeteroscedasticProjection, GaussianLinearDiscriminant)
+        discriminants = GaussianLinearDiscriminant, SmoothedLinearDiscriminant
+        check_kind(estimator, HeteroscedasticProjection, *discriminants)
         check_has_statistics(estimator)
+        X, y = check_rows(estimator, X, y)
         estimator = host_of(estimator)
-        if isinstance(estimator, GaussianLinearDiscriminant):
+        if isinstance(estimator, discriminants):
             statistics, priors = estimator.statistics_, estimator.priors_
+            powers = estimator._rules[2]
+            X = X if X is None or powers is None else powers.apply(X)
             estimator = HeteroscedasticProjection(2, priors=priors)
             estimator.fit_statistics(statistics)
         if len(estimator.explained_) < 2:
@@ -121,7 +128,6 @@ class ClassMapDisplay(Display):
             )
         display, axes = cls(), estimator.scalings_[:, :2]
         display.points = None
-        X, y = check_rows(estimator, X, y)
         if X is not None:
             max_rows = max(1, _MAX_POINTS // len(estimator.classes_))
             parts = [subsample(X[y == label], max_rows) for label in estimator.classes_]
