@@ -89,10 +89,13 @@ class RowSample:
     def joined(cls, parts: Sequence[RowSample]) -> RowSample:
         """Join samples of different rows."""
         names = "X", "y", "weight", "keys", "folds"
-        columns: Any = [np.concatenate([getattr(p, n) for p in parts]) for n in names]
-        n_together = parts[0].n_together
-        whole = cls(*columns, sum(part.n_rows for part in parts), n_together)
-        return whole.take(_in_sample(whole.y, whole.keys, n_together))
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in names
+        }
+        n_rows = sum(part.n_rows for part in parts)
+        whole = replace(parts[0], **columns, n_rows=n_rows)
+        return whole.take(_in_sample(whole.y, whole.keys, whole.n_together))
 
     def __add__(self, other: RowSample) -> RowSample:
         return self.joined([self, other])
