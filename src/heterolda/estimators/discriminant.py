@@ -10,12 +10,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.again import (
-    Frontiers,
-    covariances_of,
-    restricted_to,
-    solve_again,
-)
 from heterolda.estimators.base import (
     CLASS_WEIGHT,
     PRIORS,
@@ -483,6 +477,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         """
         self._check_ready()
         check_has_statistics(self)
+        from heterolda.estimators.again import covariances_of
+
         return covariances_of(host_of(self))
 
     @property
@@ -496,6 +492,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ needs pairs of classes: use 'ovo'")
         check_has_statistics(self)
+        from heterolda.estimators.again import Frontiers
+
         return Frontiers(host_of(self))
 
     def with_operating_point(
@@ -526,6 +524,8 @@ class GaussianLinearDiscriminant(LinearClassifier):
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}
         if priors is not _SAME:
             point["priors"] = priors
+        from heterolda.estimators.again import solve_again
+
         moved = solve_again(host_of(self), point)
         return put_on(moved, device_of(self.coef_, always=True))
 
@@ -551,5 +551,7 @@ class GaussianLinearDiscriminant(LinearClassifier):
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
         mask = feature_mask(features, self.n_features_in_, names)
+        from heterolda.estimators.again import restricted_to
+
         model = restricted_to(host_of(self), mask)
         return put_on(model, device_of(self.coef_, always=True))

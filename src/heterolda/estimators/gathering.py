@@ -27,9 +27,6 @@ from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
 from heterolda.statistics.covariances import too_small
-from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import filled_rows
 from heterolda.statistics.rows import Rows, all_labels, validated
 from heterolda.statistics.samples import MAX_ROWS, RowSample, as_frequencies
 from heterolda.statistics.shrinkage import ENOUGH_FREEDOM
@@ -61,12 +58,17 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         return _sampled_on_device(rows, getattr(estimator, "random_state", 0))
     if getattr(estimator, "missing", "error") == "em" and has_missing_values(rows.X):
         sizes = rows.weights, len(rows.classes)
+        from heterolda.statistics.incomplete_rows import IncompleteRows
+        from heterolda.statistics.missing import filled_rows
+
         incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
         statistics = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
         rows = replace(rows, X=filled_rows(rows.X, statistics))
     else:
         statistics = ClassStatistics.from_rows(rows, names)
     if getattr(estimator, "covariance_estimator", None) is not None:
+        from heterolda.statistics.estimated import estimated_statistics
+
         statistics = estimated_statistics(estimator, statistics, rows)
     return statistics, rows
 
