@@ -21,7 +21,6 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.missing import predict_incomplete
 from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import (
     Array,
@@ -232,6 +231,8 @@ class LinearClassifier(OnDevices, ClassifierMixin, Estimator):
         check_array(
             incomplete, input_name="X", estimator=self, ensure_all_finite="allow-nan"
         )
+        from heterolda.estimators.missing import predict_incomplete
+
         answers = predict_incomplete(self, incomplete, method, X)
         result = np.empty((len(X), *answers.shape[1:]), answers.dtype)
         result[mask] = answers

@@ -8,7 +8,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from heterolda.estimators.again import Frontiers, covariances_of, restricted_to
 from heterolda.estimators.base import (
     CLASS_WEIGHT,
     PRIORS,
@@ -465,6 +464,8 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         """
         self._check_ready()
         check_has_statistics(self)
+        from heterolda.estimators.again import covariances_of
+
         return covariances_of(host_of(self))
 
     @property
@@ -478,6 +479,8 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         if self.pairs_[0, 0] < 0:
             raise AttributeError("frontier_ needs pairs of classes: use 'ovo'")
         check_has_statistics(self)
+        from heterolda.estimators.again import Frontiers
+
         return Frontiers(host_of(self))
 
     def for_features(self, features):
@@ -502,5 +505,7 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         check_has_statistics(self)
         names = getattr(self, "feature_names_in_", None)
         mask = feature_mask(features, self.n_features_in_, names)
+        from heterolda.estimators.again import restricted_to
+
         model = restricted_to(host_of(self), mask)
         return put_on(model, device_of(self.coef_, always=True))

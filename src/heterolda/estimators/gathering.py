@@ -32,10 +32,7 @@ from heterolda.foundations.validation import check_several_classes, has_missing_
 from heterolda.foundations.wording import listed
 from heterolda.kernels.class_moments import by_class
 from heterolda.statistics.class_statistics import ClassStatistics, check_decay
-from heterolda.statistics.completion import filled_rows
 from heterolda.statistics.covariances import too_small
-from heterolda.statistics.estimated import estimated_statistics
-from heterolda.statistics.incomplete_rows import IncompleteRows
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows, all_labels, check_frequencies, validated
 from heterolda.statistics.samples import (
@@ -80,6 +77,8 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[ClassStatistics, Rows
         return _sampled_on_device(rows, getattr(estimator, "random_state", 0))
     statistics, rows = _moments(rows, names, em=_takes_nan(estimator))
     if getattr(estimator, "covariance_estimator", None) is not None:
+        from heterolda.statistics.estimated import estimated_statistics
+
         statistics = estimated_statistics(estimator, statistics, rows)
     return statistics, rows
 
@@ -93,6 +92,9 @@ def _moments(rows: Rows, names, *, em: bool) -> tuple[ClassStatistics, Rows]:
     if not em or not has_missing_values(rows.X):
         return ClassStatistics.from_rows(rows, names), rows
     sizes = rows.weights, len(rows.classes)
+    from heterolda.statistics.completion import filled_rows
+    from heterolda.statistics.incomplete_rows import IncompleteRows
+
     incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
     stats = ClassStatistics.from_incomplete([incomplete], rows.classes, names)
     return stats, replace(rows, X=filled_rows(rows.X, stats), given=rows.X)
@@ -166,6 +168,8 @@ def drawn_to_transform(
         stats, drawn = sampled_rows(statistics(powers), sample, together=True)
         drawn = _transformed(drawn, powers)
         if has_missing_values(drawn.X):
+            from heterolda.statistics.completion import filled_rows
+
             drawn = replace(drawn, X=filled_rows(drawn.X, stats))
         return stats, drawn
 

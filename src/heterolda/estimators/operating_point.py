@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from heterolda.estimators.again import solve_again
 from heterolda.estimators.base import host_of, put_on
 from heterolda.estimators.chosen import Chosen, Position
 from heterolda.estimators.gathering import check_has_statistics, keep_statistics
@@ -74,6 +73,8 @@ class OperatingPoint:
             data with these parameters and ``choose_on="model"``. Covariances are shrunk
             as in this fit.
         """
+        from heterolda.estimators.again import solve_again
+
         self._check_ready()
         check_has_statistics(self)
         point = {"criterion": criterion, "costs": costs, "max_error": max_error}

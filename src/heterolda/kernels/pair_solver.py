@@ -18,8 +18,6 @@ from heterolda.foundations.arrays import Array, Index
 # Outcomes of a pair: solved; S1 + S2 is singular; not solved for another reason.
 DONE, SINGULAR, UNSOLVED = range(3)
 _OF_BASIS = "basis", "inverse", "ratio"
-# With more features, NumPy's linear algebra is faster.
-MAX_FEATURES = 128
 
 
 def solve_pairs(

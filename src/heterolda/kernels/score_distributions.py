@@ -32,6 +32,8 @@ from heterolda.foundations.arrays import Array, Index
 
 N_EDGES = 161  # thresholds at which distributions are known
 FEW = 5.0
+# With more features, NumPy's linear algebra is faster.
+MAX_FEATURES = 128
 # Smallest 1 - R q of a row that can be left out.
 _NO_RULE = 1e-9
 # The range of thresholds: between this quantile and its mirror image of the scores in
@@ -82,7 +84,7 @@ def score_distributions(
     n_pairs, G = directions.unit.shape
     low, step = np.empty((2, n_pairs))
     F = np.empty((n_pairs, 2, G, N_EDGES))
-    if kernels.compiled is None:
+    if kernels.compiled is None or directions.basis.shape[2] > MAX_FEATURES:
         for p in range(n_pairs):
             low[p], step[p], F[p] = _of_pair(rows, directions, p, smoothing)
         return Distributions(low, step, F)
@@ -154,13 +156,12 @@ def left_out_scores(
     D, unit = directions.distance[p], directions.unit[p]
     if np.isnan(lost[0]):
         return (A + 0.5 * sign * D) / unit, weight
-    q, y = np.zeros((2, *A.shape))
-    columns = directions.ratio[p].T, directions.inverse[p].T
-    for coordinate, ratio, inverse in zip(
-        (z @ directions.basis[p]).T, *columns, strict=True
-    ):
-        y = coordinate[:, None] - ratio * y
-        q += y**2 * inverse
+    y, ratio, inverse = (
+        z @ directions.basis[p],
+        directions.ratio[p],
+        directions.inverse[p],
+    )
+    q = y**2 @ inverse.T if not ratio.any() else _squares(y, ratio, inverse)
     e = (weight / (rows.totals[k] - weight))[:, None]
     R = lost * weight[:, None] * (1 + e)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -169,6 +170,15 @@ def left_out_scores(
         s = (1 + e / 2) * (A + t * q) + sign / 2 * (D + t * A)
         s *= np.sqrt(D / left) / unit
     return np.where((1 - R * q > _NO_RULE) & (left > 0), s, -sign * np.inf), weight
+
+
+def _squares(z: Array, ratio: Array, inverse: Array) -> Array:
+    """Return sums of squares of the solutions of bidiagonal systems, over pivots."""
+    y, sums = np.zeros((2, len(z), len(ratio)))
+    for column, r, share in zip(z.T, ratio.T, inverse.T, strict=True):
+        y = column[:, None] - r * y
+        sums += y**2 * share
+    return sums
 
 
 def _moments(scores: Array, weight: Array) -> tuple[Array, Array, Array]:

@@ -18,7 +18,6 @@ from heterolda.foundations.threads import one_blas_thread, progress_of
 from heterolda.solvers.compiled import is_compiled, solve_compiled
 from heterolda.solvers.fisher import Fisher
 from heterolda.solvers.global_search import Global
-from heterolda.solvers.krylov import MIN_FEATURES, KrylovSpaces
 from heterolda.solvers.paper import FixedPoint, Grid, RandomSearch
 from heterolda.solvers.pencil import Moments, Pencil
 from heterolda.solvers.rules import Rules
@@ -29,6 +28,8 @@ __all__ = ["Fisher", "FixedPoint", "Global", "Grid", "RandomSearch"]
 # gain on the matrices of a pair, so it is limited to one. (Threads across pairs gain
 # nothing.)
 _BLAS_THREADS_FROM = 24
+# With fewer features, Krylov spaces do not pay.
+MIN_FEATURES = 160
 # Pairs are solved in batches whose matrices take about this much memory.
 _BATCH_BYTES = 1 << 26
 # Seconds per pair, divided by the cube of the number of features; with Krylov spaces,
@@ -99,6 +100,8 @@ def solve(moments: Moments, solver: Solver, seed: int = 0) -> Rules:
         return solver.solve(pencil, np.random.default_rng(seed))
 
     if type(solver) in (Global, Fisher) and d >= MIN_FEATURES:
+        from heterolda.solvers.krylov import KrylovSpaces
+
         spaces = KrylovSpaces(moments.covariances, moments.pairs)
         any_error = type(solver) is Fisher
         rules = _in_batches(

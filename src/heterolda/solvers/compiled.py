@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array
 from heterolda.foundations.threads import in_threads
-from heterolda.kernels.pair_solver import (
-    DONE,
-    MAX_FEATURES,
-    SINGULAR,
-    UNSOLVED,
-    solve_pairs,
-)
+from heterolda.kernels.pair_solver import DONE, SINGULAR, UNSOLVED, solve_pairs
+from heterolda.kernels.score_distributions import MAX_FEATURES
 from heterolda.solvers.global_search import Global
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules

@@ -12,18 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
 
 import heterolda.kernels as kernels
 from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.rounding import VARIANCE_FLOOR
-from heterolda.kernels.pair_solver import (
-    DONE,
-    MAX_FEATURES,
-    SINGULAR,
-    Fan,
-    arc_directions,
-)
-from heterolda.kernels.score_distributions import Directions
+from heterolda.kernels.pair_solver import DONE, SINGULAR, Fan, arc_directions
+from heterolda.kernels.score_distributions import MAX_FEATURES, Directions
 from heterolda.solvers.arc import Arc
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules, best_threshold
@@ -118,8 +113,10 @@ def curve_directions(
     # Trivial rules have no direction: that of Fisher's rule replaces it.
     trivial, sizes = rules.trivial[:, None], moments.weights[moments.pairs]
     optima = np.where(trivial, sizes, arc_weights(rules))
-    pairs = np.arange(len(optima))
-    if kernels.compiled is None or moments.means.shape[1] > MAX_FEATURES:
+    pairs, large = np.arange(len(optima)), moments.means.shape[1] > MAX_FEATURES
+    if large and not len(positions):  # no diagonal form is needed
+        return single_directions(moments, optima, lost)
+    if kernels.compiled is None or large:
         fan = _fan(moments, optima, positions)
     else:
         fan, outcome = _compiled_fan(moments, optima, positions, leaves_out)
@@ -194,11 +191,12 @@ def single_directions(
         factor = np.linalg.cholesky(M + _RIDGE * np.eye(M.shape[1]))
     except np.linalg.LinAlgError as error:  # weights of a file that was altered
         raise ValueError("the weights of the covariances are not admissible") from error
-    basis = (np.linalg.inv(factor) / scale[:, None]).mT
+    inverse = np.array([dtrtri(one, lower=1)[0] for one in factor])
+    basis = (inverse / scale[:, None]).mT
     first, second = moments.means[moments.pairs].swapaxes(0, 1)
     c = np.einsum("pdr,pd->pr", basis, first - second)
     w, ones = np.einsum("pdr,pr->pd", basis, c), np.ones((len(c), 1, c.shape[1]))
-    variances = np.einsum("pd,pkde,pe->pk", w, S, w, optimize=True)[:, :, None]
+    variances = np.einsum("pd,pkdx->pkx", w, S @ w[:, None, :, None])
     fan = Fan(
         np.zeros(len(c), np.intp),
         weights[:, :, None],

@@ -39,8 +39,6 @@ from heterolda.solvers.rules import Rules
 _CONVERGED = 1e-11
 _MAX_STEPS = 96
 _FIRST_LOOK, _PROMISING = 24, 0.1
-# With fewer features, solving in all directions is as fast.
-MIN_FEATURES = 160
 
 
 @dataclass(frozen=True)

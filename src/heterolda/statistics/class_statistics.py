@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,8 +29,6 @@ from heterolda.statistics.covariances import (
     too_small,
     two_amounts,
 )
-from heterolda.statistics.incomplete_rows import IncompleteRows
-from heterolda.statistics.missing import Passes, em_moments
 from heterolda.statistics.moments import (
     Sums,
     check_means,
@@ -42,6 +40,9 @@ from heterolda.statistics.moments import (
     without,
 )
 from heterolda.statistics.rows import Rows, validated
+
+if TYPE_CHECKING:
+    from heterolda.statistics.missing import Passes
 
 # Smallest weight of a decayed class. Its square is in the range of float64.
 _MIN_WEIGHT = 1e-100
@@ -258,6 +259,8 @@ class ClassStatistics:
         rows = validated(X, y, sample_weight, missing=missing, sums=True)
         if missing == "em" and has_missing_values(rows.X):
             sizes = rows.weights, len(rows.classes)
+            from heterolda.statistics.incomplete_rows import IncompleteRows
+
             incomplete = IncompleteRows.from_arrays(rows.X, rows.codes, *sizes)
             return cls.from_incomplete([incomplete], rows.classes, names)
         return cls.from_rows(rows, names)
@@ -272,6 +275,8 @@ class ClassStatistics:
         cls, passes: Passes, classes: NDArray[Any], names: NDArray[Any] | None = None
     ) -> Self:
         """Estimate the statistics of rows with missing values by EM."""
+        from heterolda.statistics.missing import em_moments
+
         moments = em_moments(passes, classes, names)
         return cls(classes, *moments, names, estimated_by="EM")
 
