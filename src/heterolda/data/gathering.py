@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -203,9 +201,9 @@ def draw_rows(
         held_by = rows.held_by
         parts.append(RowSample.from_arrays(*part, n_together=n, held_by=held_by))
         if sum(len(part.y) for part in parts) > 2 * n:
-            parts = [reduce(add, parts)]
+            parts = [RowSample.joined(parts)]
     _check_rows(reading)
-    sample = reduce(add, parts)
+    sample = RowSample.joined(parts)
     sample = replace(sample, y=reading.labels.classes[sample.y])
     return Drawn(sample, reading, progress)
 

@@ -109,9 +109,8 @@ def fit_batches(
     missing : {"error", "drop", "em"} or None, default=None
         How to treat missing values, as for
         :func:`heterolda.data.statistics_from_batches`. If None, the parameter `missing`
-        of the estimator, or "error" if it has none. "em" requires
-        ``GaussianLinearDiscriminant(missing="em")``, which also predicts
-        incomplete rows.
+        of the estimator, or "error" if it has none. "em" requires an estimator with
+        ``missing="em"``, which also predicts incomplete rows.
     progress : callable
         Called after each batch of the first pass with a message, the number of rows
         so far, and NaN.

@@ -136,14 +136,14 @@ def rows_to_transform(estimator, X, y, sample_weight) -> tuple[Rows, Transformed
     parts = rows.X, drawn.labels, rows.weights, keys
     sample = RowSample.from_arrays(*parts, n_together=MANY_ROWS)
 
+    def of_block(block: slice, powers: Powers) -> ClassStatistics:
+        w = None if rows.weights is None else rows.weights[block]
+        part = Rows(dense(rows.X[block, :]), rows.codes[block], w, rows.classes)
+        return ClassStatistics.from_rows(_transformed(part, powers))
+
     def statistics(powers: Powers) -> ClassStatistics:
-        stats = []
-        for block in blocks(n, max(1, _BLOCK // d)):
-            w = None if rows.weights is None else rows.weights[block]
-            X_part, codes = dense(rows.X[block, :]), rows.codes[block]
-            part = _transformed(Rows(X_part, codes, w, rows.classes), powers)
-            stats.append(ClassStatistics.from_rows(part))
-        return reduce(add, stats)
+        parts = blocks(n, max(1, _BLOCK // d))
+        return reduce(add, (of_block(block, powers) for block in parts))
 
     return drawn_to_transform(sample, statistics)
 

@@ -13,7 +13,7 @@ from heterolda.estimators.chosen import Chosen, RowsCurve, parallels
 from heterolda.estimators.gathering import Powers, Transformed
 from heterolda.estimators.gaussians import Gaussians, gaussians
 from heterolda.estimators.odds import fitted_log_odds
-from heterolda.foundations.arrays import Array, Mask
+from heterolda.foundations.arrays import Array, Index, Mask
 from heterolda.foundations.draws import sample_of
 from heterolda.search.scored import scored_rules
 from heterolda.search.smoothed import (
@@ -46,7 +46,7 @@ class OneFit:
     powers: Powers
     model: Gaussians
     span: Span | None
-    classes: ClassRows  # rows that take part in descent
+    classes: ClassRows  # rows that take part in descent, without optima
     widths: Array
     ridge_weights: Array
     crowding: Array  # coefficients per effective row
@@ -67,9 +67,9 @@ class OneFit:
         The discriminant has the priors and the shrinkage of the optimum. The function
         `show` is called at each stage.
         """
-        show(f"solving Gaussian classes {'with' if powers else 'without'} powers")
+        show(f"estimating Gaussian classes {'with' if powers else 'without'} powers")
         model, rows = gaussians(discriminant, *transformed(powers))
-        optimum, moments = model.rate(model.solve())[0], model.moments
+        moments = model.moments
         totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
             rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))
@@ -77,7 +77,7 @@ class OneFit:
         variances = model.stats.squares.sum(axis=0) / moments.weights.sum()
         units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
-        classes = ClassRows.of(rows, moments, optimum, units)
+        classes = ClassRows.of(rows, moments, None, units)
         drawn = replace(moments, weights=totals)
         crowd = crowding(drawn, classes.basis.shape[1])
         if width is None:
@@ -97,10 +97,17 @@ class OneFit:
         """Return whether rows are so few that powers may do harm."""
         return bool(np.median(self.crowding) > MANY_ROWS)
 
-    def _fit(self, pair: int) -> PairFit:
-        """Return the rule of a pair."""
+    def _with_optima(self, pairs: Index) -> ClassRows:
+        """Return the classes with the optima of some pairs."""
+        moments = self.model.moments.take(pairs)
+        model = replace(self.model, moments=moments, pairs=self.model.pairs[pairs])
+        optimum, priors = model.rate(model.solve())[0], moments.pair_priors
+        return replace(self.classes, moments=moments, priors=priors, optimum=optimum)
+
+    def _fit(self, classes: ClassRows, place: int, pair: int) -> PairFit:
+        """Return the rule of a pair, which has a place among those with optima."""
         parts = self.widths[pair], self.ridge_weights[pair], self.crowding[pair]
-        return self.classes.fit(pair, *parts)
+        return classes.fit(place, *parts)
 
     @cached_property
     def evidence(self) -> float:
@@ -109,8 +116,9 @@ class OneFit:
         Each row is in one pair less than there are classes.
         """
         pairs = np.linspace(0, self.n_pairs - 1, min(self.n_pairs, _MAX_PAIRS))
-        for pair in pairs.astype(int).tolist():
-            self._fits[pair] = self._fit(pair)
+        classes = self._with_optima(pairs := pairs.astype(np.intp))
+        for place, pair in enumerate(pairs.tolist()):
+            self._fits[pair] = self._fit(classes, place, pair)
         return sum(fit.log_likelihood for fit in self._fits.values())
 
     def solve(self, *, along: bool) -> Chosen:
@@ -121,13 +129,15 @@ class OneFit:
         in the same directions.
         """
         records, curves = [], []
+        self.show("solving Gaussian classes")
+        classes = self._with_optima(np.arange(self.n_pairs))
 
         def smoothed_scores() -> Iterator[tuple[Array, Mask, Array, Array]]:
             """Yield scores pair by pair, so that one pair has its rows in memory."""
             for pair in range(self.n_pairs):
                 if pair % _SHOWN == 0:
                     self.show(f"fitting pair {pair + 1} of {self.n_pairs}")
-                fit = self._fits.pop(pair, None) or self._fit(pair)
+                fit = self._fits.pop(pair, None) or self._fit(classes, pair, pair)
                 wrong = (fit.scores > 0) != fit.second
                 parts = ~fit.second, fit.second
                 rates = [np.average(wrong[k], weights=fit.weight[k]) for k in parts]
@@ -146,7 +156,7 @@ class OneFit:
         first, second = np.log(self.model.moments.pair_priors).T
         intercept = np.where(coef.any(axis=1), intercept, second - first)
         rules = scored_rules(self.classes.rows, coef, intercept, error, n_iter)
-        gap = np.where(self.widths == 1, self.classes.optimum.gap, np.nan)
+        gap = np.where(self.widths == 1, classes.optimum.gap, np.nan)
         rest = rates, np.ones((len(gap), 2)), np.zeros(len(gap)), curve
         on_rows = np.ones(len(gap), bool)
         choice = Chosen(replace(rules, gap=gap), on_rows, *rest)

@@ -28,6 +28,7 @@ itself, whose log-odds are the best line in the scores.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -116,7 +117,7 @@ class ClassRows:
     weights: list[Array]  # frequencies of these rows
     moments: Moments
     priors: Array  # of the classes of each pair
-    optimum: Rules  # for width 1
+    optimum: Any  # the rules for width 1; None before they are solved
     units: Array  # of the features, for ridge penalties
     basis: Array  # of coordinates in which the mean covariance is the identity
     inverse: Array
@@ -124,7 +125,7 @@ class ClassRows:
 
     @classmethod
     def of(
-        cls, rows: Rows, moments: Moments, optimum: Rules, units: Array
+        cls, rows: Rows, moments: Moments, optimum: Rules | None, units: Array
     ) -> ClassRows:
         """Prepare rows that are dense and in the coordinates of the moments."""
         order, bounds = rows.by_class
@@ -270,23 +271,26 @@ def _draws(rows: PairRows, weight: Array, log_odds: Array, penalty: float) -> Ar
     """Return how far rows draw their own log-odds by a logistic rule."""
     (r, n), first, p = rows.columns.shape, rows.first, expit(log_odds)
     w = weight * p * (1 - p)
-    c = rows.moments[0][:, None] if rows.moments else 0.0
     tiles = list(blocks(n, max(1, _TILE // (r + 1))))
 
-    def points(tile: slice) -> Array:
+    @lru_cache(maxsize=1)  # of few rows, all are in one tile
+    def points(tile: int) -> Array:
         """Return rows as columns, with a constant as the last feature."""
-        x = rows.columns[:, tile] + np.where(first[tile], 0.5, -0.5) * c
-        return np.vstack([x, np.ones(x.shape[1])])
+        part = tiles[tile]
+        x = np.ones((r + 1, len(p[part])))
+        x[:r] = rows.columns[:, part]
+        if rows.moments:  # rows are centered on the means of their classes
+            x[:r] += np.where(first[part], 0.5, -0.5) * rows.moments[0][:, None]
+        return x
 
     H = np.diag(np.append(np.full(r, penalty), 0.0))
-    for tile in tiles:
-        x = points(tile)
-        H += (x * w[tile]) @ x.T
+    for k, tile in enumerate(tiles):
+        H += (points(k) * w[tile]) @ points(k).T
     H.flat[:: r + 2] += _SMALL * np.trace(H) + _TINY
     root, _ = dpotrf(H, lower=True, overwrite_a=True)
     L = np.empty(n)
-    for tile in tiles:
-        inner, _ = dtrtrs(root, points(tile), lower=True)
+    for k, tile in enumerate(tiles):
+        inner, _ = dtrtrs(root, points(k), lower=True)
         L[tile] = np.einsum("ij,ij->j", inner, inner)
     L = np.minimum(L, _MAX_SHARE / np.maximum(w, _TINY))
     draws: Array = L * weight * (p - ~first) / (1 - w * L)

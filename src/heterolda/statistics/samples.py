@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,21 +88,21 @@ class RowSample:
         rest = weight[index], keys[index], folds[index], len(positive), n, held_by
         return cls(rows, y[index], *rest)
 
+    @classmethod
+    def joined(cls, parts: Sequence[RowSample]) -> RowSample:
+        """Join samples of different rows."""
+        names = ["X", "y", "weight", "keys", "folds"]
+        names += [] if parts[0].held_by is None else ["held_by"]
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in names
+        }
+        n_rows = sum(part.n_rows for part in parts)
+        whole = replace(parts[0], **columns, n_rows=n_rows)
+        return whole.take(_in_sample(whole.y, whole.keys, whole.n_together))
+
     def __add__(self, other: RowSample) -> RowSample:
-        held_by = self.held_by
-        if held_by is not None and other.held_by is not None:
-            held_by = np.concatenate([held_by, other.held_by])
-        both = RowSample(
-            np.concatenate([self.X, other.X]),
-            np.concatenate([self.y, other.y]),
-            np.concatenate([self.weight, other.weight]),
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.folds, other.folds]),
-            self.n_rows + other.n_rows,
-            self.n_together,
-            held_by,
-        )
-        return both.take(_in_sample(both.y, both.keys, self.n_together))
+        return self.joined([self, other])
 
     def take(self, index: Any) -> RowSample:
         """Return the rows selected by a mask or indices."""
