@@ -232,6 +232,7 @@ def test_copies_of_rows_are_named(four):
         ({"cv": [([0, 999], [1, 2])]}, "cv must be a number of folds"),
         ({"cv": [(np.arange(4) == 0, [1])]}, "cv must be a number of folds"),
         ({"model": LogisticRegression}, "model must be a classifier"),
+        ({"X": np.full((320, 2), np.nan)}, "^X contains NaN.*leave their rows out$"),
         ({"y": ["a"] * 320}, "at least 2 classes"),
         ({"y": np.arange(320) // 2 % 160}, "y: no class has three rows"),
     ],

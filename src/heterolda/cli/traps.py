@@ -210,7 +210,8 @@ def _unused_columns(table: Table) -> Iterator[tuple[str, Array, Index, Index]]:
     parts: list[tuple[Any, Rows]] = []
     with suppress(ValueError):  # reading says so
         file = next(open_files(reading.table))
-        for batch in reading.of_file(file):
+        used = {*table.read(file.columns)}
+        for batch in reading.of_file(file) if {*file.schema.names} - used else ():
             parts.append(batch)
             if reading.n_rows >= _MAX_GROUP_ROWS:
                 break
@@ -219,7 +220,6 @@ def _unused_columns(table: Table) -> Iterator[tuple[str, Array, Index, Index]]:
     X = np.concatenate([rows.X for _, rows in parts])
     codes = np.concatenate([rows.codes for _, rows in parts])
     complete = np.isfinite(X).all(axis=1)
-    used = {*table.read(file.columns)}
     for name in file.schema.names:
         column = [records.column(name) for records, _ in parts]
         if name in used or not is_any(column[0].type, *TEXT):

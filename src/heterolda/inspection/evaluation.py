@@ -268,8 +268,8 @@ class Aim:
         names = "priors", "class_weight"
         priors: dict[str, Any] = {name: given.get(name) for name in names}
         limit = given.get("max_error")
-        both = isinstance(limit, dict) and len(limit) > 1
-        if limit is not None and len(classes) == 2 and not both:
+        is_one = not isinstance(limit, dict) or len(limit) == 1
+        if limit is not None and is_one and len(classes) == 2:
             one = cls.of_bound(limit, classes)
             return cls(one.costs, one.bound, **priors)
         minimax = given.get("criterion") == "minimax"

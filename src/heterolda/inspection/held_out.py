@@ -221,6 +221,8 @@ def answers_of(fit: Fit, held: HeldOut, progress: Progress = silent) -> Answers:
             try:
                 model = fit(fold)
             except ValueError as error:
+                if getattr(error, "parameter", None) == "X":  # in all fits alike
+                    raise
                 remedy = "fewer folds, or leave out the smallest classes"
                 if getattr(error, "parameter", None) == "max_error":
                     remedy = "more folds, which leave out fewer rows each"
