@@ -99,9 +99,10 @@ def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
 
 def _gathered(X: Any, rows: Any) -> Any:
     """Copy rows of X to float64."""
+    if is_numpy(X):  # sums do not depend on the layout
+        return np.ascontiguousarray(rows_at(X, rows), np.float64)
     xp = xp_of(X)
-    z = rows_at(X, rows) if is_numpy(X) else xp.take(X, rows, axis=0)
-    return xp.astype(z, xp.float64, copy=False)
+    return xp.astype(xp.take(X, rows, axis=0), xp.float64, copy=False)
 
 
 def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> Array:
