@@ -50,7 +50,7 @@ from heterolda.solvers.directions import (
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import drawn_rows
+from heterolda.statistics.samples import MAX_ROWS, drawn_rows
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Rows of all other classes in a one-vs-rest rule.
@@ -293,10 +293,12 @@ def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Ch
 def _drawn(model: Gaussians, rows: Rows) -> RowsByClass:
     """Draw rows of the classes of the moments."""
     moments, n_classes = model.moments, len(rows.classes)
-    order = drawn_rows(rows, model.settings.random_state)
-    order = order[np.argsort(rows.codes[order], kind="stable")]
+    order, bounds = rows.by_class
+    if np.diff(bounds).max() > MAX_ROWS:
+        order = drawn_rows(rows, model.settings.random_state)
+        order = order[np.argsort(rows.codes[order], kind="stable")]
+        bounds = np.searchsorted(rows.codes[order], np.arange(n_classes + 1))
     codes = rows.codes[order]
-    bounds = np.searchsorted(codes, np.arange(n_classes + 1))
     weight = None if rows.weights is None else rows.weights[order]
     index = np.arange(len(order))
     if model.one_vs_rest:  # rows of other classes count by the priors

@@ -27,7 +27,7 @@ SMALLEST_SQUARE = 1e-307
 _BUFFER_BYTES = 1 << 20
 # Labels are sorted this many rows at a time, so that the gathered rows are close
 # together even if X is a memory map larger than memory.
-_SORTED_ROWS = 1 << 17
+SORTED_ROWS = 1 << 17
 # A GPU needs large blocks, of at least this many bytes or a tenth of the rows, and many
 # products at once, of at least this many rows each.
 _GPU_BYTES, _TILE = 1 << 27, 1024
@@ -43,20 +43,26 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(
-    X: Any, codes: Any, weight: Array | None, n_classes: int
+    X: Any,
+    codes: Any,
+    weight: Array | None,
+    n_classes: int,
+    sorted_rows: tuple[Index, Index] | None = None,
 ) -> ClassMoments:
     """Return the moments of classes, for rows of any type, layout and library.
 
     `codes` has the class of each row, on the device of X; `weight` is in NumPy. Rows of
-    weight zero do not count. Sums that overflow are infinite or NaN.
+    weight zero do not count. Sums that overflow are infinite or NaN. The order and
+    bounds of the rows by class, if known, save sorting them.
     """
     (n, d), lost = X.shape, -1
     totals, means = np.zeros(n_classes), np.zeros((n_classes, d))
     scatters = np.zeros((n_classes, d, d))
     n_sorted, step = _sizes(X)
+    n_sorted = n_sorted if sorted_rows is None else max(n, 1)
     weight = None if weight is None else put_like(weight, X)
     for part in blocks(n, n_sorted):
-        order, bounds = by_class(codes[part], n_classes)
+        order, bounds = sorted_rows or by_class(codes[part], n_classes)
         for k, (low, high) in enumerate(pairwise(bounds.tolist())):
             rows = order[low:high] + part.start
             if weight is not None:
@@ -77,7 +83,7 @@ def _sizes(X: Any) -> tuple[int, int]:
     """Return how many labels to sort, and how many rows to gather, at a time."""
     n, d = X.shape
     if is_numpy(X):
-        return _SORTED_ROWS, max(16, _BUFFER_BYTES // 8 // max(d, 1))
+        return SORTED_ROWS, max(16, _BUFFER_BYTES // 8 // max(d, 1))
     if not device_of(X, always=True).is_gpu:
         return max(n, 1), max(16, _BUFFER_BYTES // 8 // d)
     share = 10 if X.dtype == xp_of(X).float64 else 20
@@ -99,9 +105,10 @@ def by_class(codes: Any, n_classes: int) -> tuple[Any, Index]:
 
 def _gathered(X: Any, rows: Any) -> Any:
     """Copy rows of X to float64."""
+    if is_numpy(X):  # sums do not depend on the layout
+        return np.ascontiguousarray(rows_at(X, rows), np.float64)
     xp = xp_of(X)
-    z = rows_at(X, rows) if is_numpy(X) else xp.take(X, rows, axis=0)
-    return xp.astype(z, xp.float64, copy=False)
+    return xp.astype(xp.take(X, rows, axis=0), xp.float64, copy=False)
 
 
 def add_rows(z: Any, weight: Any, total: Array, mean: Array, scatter: Array) -> Array:

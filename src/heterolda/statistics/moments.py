@@ -19,7 +19,11 @@ from heterolda.exceptions import ParameterError
 from heterolda.foundations.arrays import Array, Mask, to_host
 from heterolda.foundations.rounding import IMPOSSIBLE, MERGED, NO_ENTRY, SAME_SUM
 from heterolda.foundations.validation import missing_values_as
-from heterolda.kernels.class_moments import SMALLEST_SQUARE, class_moments
+from heterolda.kernels.class_moments import (
+    SMALLEST_SQUARE,
+    SORTED_ROWS,
+    class_moments,
+)
 from heterolda.statistics.rows import Rows, not_finite_row
 
 Scatters = Array | list[Array]  # scatters of classes, or their factors
@@ -111,7 +115,9 @@ def class_sums(rows: Rows) -> Sums:
     check_memory(n_classes, X.shape[1])
     if issparse(X):
         return _sparse_sums(rows)
-    sums = class_moments(X, rows.codes, rows.weights, n_classes)
+    few = not on_device and len(X) <= SORTED_ROWS
+    sorted_rows = rows.by_class if few else None
+    sums = class_moments(X, rows.codes, rows.weights, n_classes, sorted_rows)
     with np.errstate(over="ignore", invalid="ignore"):
         overflowed = not np.isfinite(sums.scatters.sum())
     # Rows of weight zero are in no sum, but must also be finite.
