@@ -24,6 +24,7 @@ from heterolda.search.smoothed import (
     ridge_weights_of,
     widths_of,
 )
+from heterolda.solvers.directions import lost_by
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
 from heterolda.statistics.wide import Span
@@ -77,7 +78,9 @@ class OneFit:
         variances = model.stats.squares.sum(axis=0) / moments.weights.sum()
         units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
-        classes = ClassRows.of(rows, moments, None, units)
+        shrinkage = model.shrinkage
+        lost = lost_by(moments, shrinkage.to_pooled, shrinkage.to_diagonal)
+        classes = ClassRows.of(rows, moments, None, units, lost)
         drawn = replace(moments, weights=totals)
         crowd = crowding(drawn, classes.basis.shape[1])
         if width is None:

@@ -159,12 +159,17 @@ def left_out_scores(
         return (A + 0.5 * sign * D) / unit, weight
     q, e = z**2 @ directions.inverse[p].T, (weight / (rows.totals[k] - weight))[:, None]
     R = lost * weight[:, None] * (1 + e)
+    return scores_without(A, q, e, R, D, sign) / unit, weight
+
+
+def scores_without(A: Array, q: Array, e: Array, R: Array, D: Any, sign: Any) -> Array:
+    """Return scores by rules without the rows, with unit 1; infinite ones are wrong."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = (R * A - sign * e) / (1 - R * q)
         left = D - sign * e * A + t * (A - sign * e * q)
         s = (1 + e / 2) * (A + t * q) + sign / 2 * (D + t * A)
-        s *= np.sqrt(D / left) / unit
-    return np.where((1 - R * q > _NO_RULE) & (left > 0), s, -sign * np.inf), weight
+        s *= np.sqrt(D / left)
+    return np.where((1 - R * q > _NO_RULE) & (left > 0), s, -sign * np.inf)
 
 
 def _moments(scores: Array, weight: Array) -> tuple[Array, Array, Array]:

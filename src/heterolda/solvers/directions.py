@@ -61,6 +61,12 @@ class ArcDirections:
         return np.where(rules.trivial, np.nan, t)
 
 
+def direction_weights(rules: Rules, moments: Moments) -> Array:
+    """Return the weights of optima, or those of Fisher's rules for trivial ones."""
+    trivial = rules.trivial[:, None]
+    return np.where(trivial, moments.weights[moments.pairs], arc_weights(rules))
+
+
 def arc_weights(rules: Rules) -> Array:
     """Return cos(theta) and sin(theta) of optima, from t = sin(theta) sigma2^2."""
     trivial = rules.trivial[:, None]
@@ -101,10 +107,7 @@ def curve_directions(
     """Return directions at positions of the arcs, those of the optima included."""
     pencil, pairs = moments.pencil(), np.arange(len(moments.pairs))
     arc = Arc.from_pencil(pencil)
-    # Trivial rules have no direction: that of Fisher's rule replaces it.
-    weights = np.where(
-        rules.trivial[:, None], moments.weights[moments.pairs], arc_weights(rules)
-    )
+    weights = direction_weights(rules, moments)
     theta = np.arctan2(weights[:, 1], weights[:, 0])
     p, q = theta + arc.low, np.pi / 2 + arc.high - theta
     optimum = np.log(np.maximum(p, _TINY)) - np.log(np.maximum(q, _TINY))
