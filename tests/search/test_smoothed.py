@@ -16,6 +16,7 @@ from heterolda.search.smoothed import (
     widths_of,
 )
 from heterolda.solvers import Global, all_pairs, solve
+from heterolda.solvers.directions import lost_by
 from heterolda.solvers.pencil import Moments
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.rows import Rows
@@ -27,7 +28,8 @@ def classes_of(X, y, weights=None):
     priors, pairs = stats.weights / stats.weights.sum(), all_pairs(stats.n_classes)
     covariances = stats.covariances(0.1)
     moments = Moments(stats.means, covariances, priors, stats.weights, pairs)
-    return ClassRows.of(rows, moments, solve(moments, Global()), X.std(axis=0))
+    optimum, lost = solve(moments, Global()), lost_by(moments, *stats.amounts(0.1))
+    return ClassRows.of(rows, moments, optimum, X.std(axis=0), lost)
 
 
 def fit(X, y, width, ridge=0.0, crowd=0.0, *, pair=0, weights=None):
@@ -78,11 +80,13 @@ def test_width_1_is_the_optimum_and_errors_are_the_formula(make_classes, ridge):
                 s = m @ w + np.sqrt(1 - h * h) * (X[y == k] - m) @ w
                 total += ndtr(side * (w0 - s) / (h * sigma)).mean() * prior
             assert_allclose(result.error, total, rtol=1e-5)
+            if ridge:  # rows are left out of it
+                continue
             # Scores, which begin with the first class, have a mean size of one.
             both = np.concatenate([X[y == i], X[y == j]])
             assert_allclose(result.scores, w0 - both @ w)
             first, second = np.split(np.abs(result.scores), [np.sum(y == i)])
-            assert ridge or p * first.mean() + q * second.mean() == pytest.approx(1)
+            assert p * first.mean() + q * second.mean() == pytest.approx(1)
 
 
 def test_affine_maps_change_nothing_and_copies_are_weights(rng, make_classes):
@@ -127,9 +131,8 @@ def test_ridge_rules_are_logistic_regression_and_left_out_rows_are_left_out(
     X, y = two_classes(rng, 60, 6)
     X, order = X * [1, 10, 0.1, 1, 1, 1], np.argsort(y, kind="stable")
     rows, units = classes_of(X, y), X.std(axis=0)
-    plane, scored, draws = rows._ridge(np.array([0, 1]), 30, np.full(60, 1 / 60))
+    plane, left_out = rows._ridge(np.array([0, 1]), 30, np.full(60, 1 / 60))
     trained = X[order] @ plane[:-1] + plane[-1]
-    assert_allclose(scored, trained)
 
     def scores(keep, at):
         # Its penalty is half a square, and its losses are summed.
@@ -141,14 +144,14 @@ def test_ridge_rules_are_logistic_regression_and_left_out_rows_are_left_out(
     size = np.abs(expected).mean()
     assert_allclose(trained, expected / size, atol=1e-4)
     expected = [scores(np.delete(every, k), [k])[0] for k in order]
-    assert_allclose(scored + draws, np.array(expected) / size, rtol=0.05, atol=0.05)
+    assert_allclose(left_out, np.array(expected) / size, rtol=0.05, atol=0.05)
 
 
-@pytest.mark.parametrize("d", [4, 8, 12])
-def test_left_out_scores_of_smoothed_rules_are_about_those_of_refits(rng, d):
+@pytest.mark.parametrize(("d", "most"), [(8, 0.75), (12, 0.6), (12, 0.4)])
+def test_left_out_scores_of_smoothed_rules_are_about_those_of_refits(rng, d, most):
     X, y = two_classes(rng, 80, d)
     order, crowd = np.argsort(y, kind="stable"), (d + 1) / 80
-    h = float(widths_of(np.array([crowd]))[0])
+    h = 1.0 if most == 0.4 else float(widths_of(np.array([crowd]))[0])
     approximate = fit(X, y, h, crowd=crowd).scores
     trained = fit(X, y, h).scores
     size = 1 / np.linalg.norm(fit(X, y, h).plane)
@@ -159,8 +162,8 @@ def test_left_out_scores_of_smoothed_rules_are_about_those_of_refits(rng, d):
     exact = np.array(exact)
     wrong = [np.mean((s > 0) != y[order]) for s in (trained, approximate, exact)]
     off = [np.abs(scores - exact).mean() for scores in (trained, approximate)]
-    assert d == 4 or off[1] < 0.75 * off[0]
-    assert wrong[0] < wrong[1] <= wrong[2] + 0.05
+    assert off[1] < most * off[0]
+    assert wrong[0] <= wrong[1] <= wrong[2] + 0.05
 
 
 def test_widths_and_weights_follow_the_number_of_rows_per_coefficient(rng):

@@ -30,8 +30,10 @@ from heterolda.search.smoothed import (
     ridge_weights_of,
     widths_of,
 )
+from heterolda.solvers.directions import lost_by
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.typicality import FarRows, far_rows
 from heterolda.statistics.wide import Span
 
@@ -69,14 +71,15 @@ class OneFit:
         width: float | None,
         powers: Powers,
         show: Callable[[str], Any],
+        chosen: Shrinkage | None = None,
     ) -> OneFit:
         """Prepare the fit for a width or, if it is None, for those that suit the rows.
 
         The discriminant has the priors and the shrinkage of the optimum. The function
-        `show` is called at each stage.
+        `show` is called at each stage. The shrinkage may have been chosen before.
         """
         show(f"estimating Gaussian classes {'with' if powers else 'without'} powers")
-        model, rows = gaussians(discriminant, *transformed(powers))
+        model, rows = gaussians(discriminant, *transformed(powers), chosen)
         far, moments = far_rows(distances_of(model), rows), model.moments
         totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
@@ -85,7 +88,9 @@ class OneFit:
         variances = model.stats.squares.sum(axis=0) / moments.weights.sum()
         units = np.sqrt(variances) if model.span is None else np.ones(len(variances))
         units[units == 0] = 1.0
-        classes = ClassRows.of(rows, moments, None, units)
+        shrinkage = model.shrinkage
+        lost = lost_by(moments, shrinkage.to_pooled, shrinkage.to_diagonal)
+        classes = ClassRows.of(rows, moments, None, units, lost)
         drawn = replace(moments, weights=totals)
         crowd = crowding(drawn, classes.basis.shape[1])
         if width is None:

@@ -179,10 +179,9 @@ class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     smallest then.
 
     On each side of the threshold, log-odds are linear in the score, fitted to smoothed
-    scores of left-out rows: without a row, the score moves by a Newton step of the best
-    line in the scores or, where n < 8.16 (r + 1), of the logistic regression. A row of
-    weight 3 is left out as a whole. Where the width is 0.03, scores of training rows
-    serve.
+    scores of left-out rows: without a row, the score moves as that by the Gaussian
+    optimum does, and by a Newton step of the logistic regression. A row of weight 3 is
+    left out as a whole. Where the width is 0.03, scores of training rows serve.
 
     A feature with the mean c and the standard deviation s, neither of which depends on
     outliers, becomes, with :math:`z = (x - c) / s` limited to :math:`\pm 10`,
@@ -308,7 +307,8 @@ class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
                 powers = powers_of(rows)
             fit = OneFit.of(transformed, gaussian, width, powers, show)
             if width is None and powers is not None and fit.has_few_rows:
-                other = OneFit.of(transformed, gaussian, width, None, show)
+                others = None, show, fit.model.chosen
+                other = OneFit.of(transformed, gaussian, width, *others)
                 fit = max(fit, other, key=lambda fit: fit.evidence)
             is_bayes = self.criterion == "bayes"
             choice = fit.solve(along=len(rows.classes) == 2 or not is_bayes)

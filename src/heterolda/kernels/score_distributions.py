@@ -23,6 +23,7 @@ rows, the deviation is that of both classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -164,12 +165,17 @@ def left_out_scores(
     q = y**2 @ inverse.T if not ratio.any() else _squares(y, ratio, inverse)
     e = (weight / (rows.totals[k] - weight))[:, None]
     R = lost * weight[:, None] * (1 + e)
+    return scores_without(A, q, e, R, D, sign) / unit, weight
+
+
+def scores_without(A: Array, q: Array, e: Array, R: Array, D: Any, sign: Any) -> Array:
+    """Return scores by rules without the rows, with unit 1; infinite ones are wrong."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = (R * A - sign * e) / (1 - R * q)
         left = D - sign * e * A + t * (A - sign * e * q)
         s = (1 + e / 2) * (A + t * q) + sign / 2 * (D + t * A)
-        s *= np.sqrt(D / left) / unit
-    return np.where((1 - R * q > _NO_RULE) & (left > 0), s, -sign * np.inf), weight
+        s *= np.sqrt(D / left)
+    return np.where((1 - R * q > _NO_RULE) & (left > 0), s, -sign * np.inf)
 
 
 def _squares(z: Array, ratio: Array, inverse: Array) -> Array:

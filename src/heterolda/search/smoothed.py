@@ -13,32 +13,31 @@ tends to the share of training errors for h -> 0, the objective of Algorithm 2. 
 of a width is found by descent from those of larger widths. Where rows are few, it is
 averaged with a logistic rule that has a ridge penalty.
 
-Scores of rows by rules fitted without them follow from one Newton step of a logistic
-rule. At its minimum, the Hessian is H = sum_j w_j x_j x_j' + P, with the curvatures
-w_j of the losses and the penalty P. Row j, with the derivative g_j of its loss by its
-score, draws that score by about
+Without a row, the score of the row by the smoothed rule moves as much as that by the
+Gaussian optimum, for which there is a closed form, if their means differ equally. A
+logistic rule without the row follows from one Newton step: at the minimum, the Hessian
+is H = sum_j w_j x_j x_j' + P, with the curvatures w_j of the losses and the penalty P,
+and row j, with the derivative g_j of its loss by its score, draws that score by about
 
     -L_j g_j / (1 - w_j L_j),   L_j = x_j'H^-1 x_j.
-
-Where rows are few, this is the averaged logistic rule, and the score of the smoothed
-rule is drawn by as much, if mean sizes of scores are one. Otherwise it is the rule
-itself, whose log-odds are the best line in the scores.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.special import expit
 
 from heterolda.foundations.arrays import Array, Index, Mask, blocks
 from heterolda.foundations.rounding import RANK_TOLERANCE
+from heterolda.kernels.score_distributions import scores_without
 from heterolda.kernels.smoothed import PairRows, smoothed_path
+from heterolda.solvers.directions import direction_weights
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules, Status
 from heterolda.statistics.rows import Rows
@@ -83,8 +82,12 @@ class PairFit(NamedTuple):
     @property
     def log_likelihood(self) -> float:
         """Return the log-likelihood of the rows by the best line in their scores."""
-        loss = _line(self.scores, self.second, self.weight)[1]
-        return -float(self.weight.sum()) * loss
+        total = float(self.weight.sum())
+        n_first = int(np.count_nonzero(~self.second))
+        rows = PairRows(self.scores[None], n_first, self.weight / total)
+        penalty = np.array([1 / total])  # keeps the line of separable scores finite
+        _, (loss,), _ = smoothed_path(rows, penalty, np.zeros(2), max_iter=_MAX_ITER)
+        return -total * float(loss)
 
 
 def crowding(moments: Moments, rank: int) -> Array:
@@ -119,13 +122,19 @@ class ClassRows:
     priors: Array  # of the classes of each pair
     optimum: Any  # the rules for width 1; None before they are solved
     units: Array  # of the features, for ridge penalties
+    lost: Array  # what covariances lose with a row, as given by `lost_by`
     basis: Array  # of coordinates in which the mean covariance is the identity
     inverse: Array
     S: Array  # covariances in these coordinates
 
     @classmethod
     def of(
-        cls, rows: Rows, moments: Moments, optimum: Rules | None, units: Array
+        cls,
+        rows: Rows,
+        moments: Moments,
+        optimum: Rules | None,
+        units: Array,
+        lost: Array,
     ) -> ClassRows:
         """Prepare rows that are dense and in the coordinates of the moments."""
         order, bounds = rows.by_class
@@ -138,7 +147,12 @@ class ClassRows:
         basis, inverse = _whitening(moments.covariances)
         S = basis.T @ moments.covariances @ basis + _SMALL * np.eye(basis.shape[1])
         parts = rows, X, weights, moments, moments.pair_priors
-        return cls(*parts, optimum, units, basis, inverse, S)
+        return cls(*parts, optimum, units, lost, basis, inverse, S)
+
+    @cached_property
+    def _directions(self) -> Array:
+        """Return weights of both covariances in the directions of the optima."""
+        return direction_weights(self.optimum, self.moments)
 
     def fit(self, pair: int, width: float, ridge: float, crowd: float) -> PairFit:
         """Return the rule of a pair, with the weight `ridge` of its ridge rule.
@@ -153,7 +167,7 @@ class ClassRows:
         totals = np.array([part.sum() for part in weights])
         factors = self.priors[pair] * totals.sum() / totals
         share = _shares(second, weight, factors)
-        columns = self._columns(classes, self.basis, means[classes])
+        columns = self._columns(classes)
         c = (means[classes[0]] - means[classes[1]]) @ self.basis
         rows = PairRows(columns, n_first, share, (c, *self.S[classes]))
         plane, n_iter = self._smoothed(pair, width, rows)
@@ -161,14 +175,13 @@ class ClassRows:
         scores = np.concatenate(parts) + plane[-1]
         size = _size(scores, share)
         plane, scores = plane / size, scores / size
-        if ridge or crowd > _FEW_ROWS:
-            logistic, trained, draws = self._ridge(classes, n_first, share)
+        if crowd > _ALL_ROWS and plane[:-1].any():
+            size = max(0.0, float(self._whitened(pair, plane)[:-1] @ c))
+            scores += size * self._draws_of_optimum(pair, rows, weight)
+        if ridge:
+            logistic, left_out = self._ridge(classes, n_first, share)
             plane = (1 - ridge) * plane + ridge * logistic
-            scores = (1 - ridge) * scores + ridge * trained
-        if crowd > _FEW_ROWS:
-            scores += draws
-        elif crowd > _ALL_ROWS:
-            scores += _draws_of_line(rows, scores, weight)
+            scores = (1 - ridge) * scores + ridge * left_out
         error = float(self.optimum.error[pair])
         v = self._whitened(pair, plane)
         is_separable = self.optimum.status[pair] == Status.SEPARABLE
@@ -198,16 +211,38 @@ class ClassRows:
         w, w0 = self.basis @ rules[-1, :-1], rules[-1, -1]
         return np.append(-w, w0 + w @ self._middle(pair)), int(n_iter.sum())
 
-    def _ridge(
-        self, classes: Index, n_first: int, share: Array
-    ) -> tuple[Array, Array, Array]:
-        """Return the logistic rule with a ridge penalty, scores of its rows, and draws.
+    def _draws_of_optimum(self, pair: int, rows: PairRows, weight: Array) -> Array:
+        """Return how far rows draw their own scores by the Gaussian optimum.
+
+        They are shares of the distance between the means. Scores of left-out rows are
+        no larger than all others.
+        """
+        classes, first, (c, *S) = self.moments.pairs[pair], rows.first, rows.moments
+        by, (own, other) = self._directions[pair], self.lost[:, classes]
+        root, singular = dpotrf(by[0] * S[0] + by[1] * S[1], lower=True)
+        if singular or self.optimum.status[pair] == Status.SEPARABLE:
+            return np.zeros(len(weight))
+        u, _ = dpotrs(root, c, lower=True)
+        A, D, sign = u @ rows.columns, u @ c, np.where(first, 1.0, -1.0)
+        totals = np.where(first, *self.moments.weights[classes])
+        e = weight / np.maximum(totals - weight, _TINY)
+        R = np.where(first, *(by * own + (by * other)[::-1])) * weight * (1 + e)
+        left = scores_without(A, _squares(root, rows.columns), e, R, D, sign)
+        trained = A + sign * D / 2
+        limit = np.abs(trained).max()
+        draws = trained - np.clip(left, -limit, limit)
+        shares: Array = draws / max(D, _TINY)
+        return shares
+
+    def _ridge(self, classes: Index, n_first: int, share: Array) -> tuple[Array, Array]:
+        """Return the logistic rule with a ridge penalty, and scores of left-out rows.
 
         The penalty is the sum of squared coefficients of features in `units`, times
-        `RIDGE`, divided by the total weight of the pair. Each row draws its own score.
+        `RIDGE`, divided by the total weight of the pair.
         """
         origin = self.moments.means.mean(axis=0)
-        columns = self._columns(classes, np.diag(1 / self.units), [origin] * 2)
+        x = np.concatenate([self.X[k] for k in classes])
+        columns = np.ascontiguousarray(((x - origin) / self.units).T)
         # A feature that is constant in both classes has coefficient zero.
         columns[(columns == columns[:, :1]).all(axis=1)] = 0.0
         rows = PairRows(columns, n_first, share)
@@ -217,19 +252,17 @@ class ClassRows:
         scores = v[-1] - v[:-1] @ columns
         size, w = _size(scores, share), v[:-1] / self.units
         plane, n = np.append(-w, v[-1] + w @ origin) / size, len(share)
-        draws = _draws(rows, n * share, scores, 2 * penalty * n)
-        return plane, scores / size, draws / size
+        scores += _draws(rows, n * share, scores, 2 * penalty * n)
+        return plane, scores / size
 
-    def _columns(self, classes: Index, basis: Array, origins: Any) -> Array:
-        """Return coordinates of the rows of classes in a basis, as columns."""
-        start, columns = (
-            0,
-            np.empty((len(basis.T), sum(len(self.X[k]) for k in classes))),
-        )
-        for k, origin in zip(classes, origins, strict=True):
-            for tile in blocks(len(self.X[k]), max(1, _TILE // len(basis))):
-                x = self.X[k][tile]
-                columns[:, start : start + len(x)] = basis.T @ (x - origin).T
+    def _columns(self, classes: Index) -> Array:
+        """Return whitened rows of classes, centered on their means, as columns."""
+        n, start = sum(len(self.X[k]) for k in classes), 0
+        columns = np.empty((self.basis.shape[1], n))
+        for k in classes:
+            for tile in blocks(len(self.X[k]), max(1, _TILE // len(self.basis))):
+                x = self.X[k][tile] - self.moments.means[k]
+                columns[:, start : start + len(x)] = self.basis.T @ x.T
                 start += len(x)
         return columns
 
@@ -245,56 +278,29 @@ class ClassRows:
         return np.append(-self.inverse @ coef, intercept + coef @ self._middle(pair))
 
 
-def _line(scores: Array, second: Mask, weight: Array) -> tuple[Array, float]:
-    """Return slope and offset of the best line of log-odds in scores, and its loss."""
-    total = weight.sum()
-    rows = PairRows(scores[None], int(np.count_nonzero(~second)), weight / total)
-    # The penalty keeps the line of separable scores finite.
-    given = rows, np.array([1 / total]), np.zeros(2)
-    ((u, offset),), (loss,), _ = smoothed_path(*given, max_iter=_MAX_ITER)
-    return np.array([-u, offset]), float(loss)
-
-
-def _draws_of_line(rows: PairRows, scores: Array, weight: Array) -> Array:
-    """Return how far rows of a smoothed error draw their own scores.
-
-    They do so whatever the priors, which may make a class rare.
-    """
-    (slope, offset), _ = _line(scores, ~rows.first, weight)
-    if not slope > 0:
-        return np.zeros(len(scores))
-    draws: Array = _draws(rows, weight, offset + slope * scores, RIDGE) / slope
-    return draws
-
-
 def _draws(rows: PairRows, weight: Array, log_odds: Array, penalty: float) -> Array:
     """Return how far rows draw their own log-odds by a logistic rule."""
-    (r, n), first, p = rows.columns.shape, rows.first, expit(log_odds)
+    x, p = rows.columns, expit(log_odds)
     w = weight * p * (1 - p)
-    tiles = list(blocks(n, max(1, _TILE // (r + 1))))
-
-    @lru_cache(maxsize=1)  # of few rows, all are in one tile
-    def points(tile: int) -> Array:
-        """Return rows as columns, with a constant as the last feature."""
-        part = tiles[tile]
-        x = np.ones((r + 1, len(p[part])))
-        x[:r] = rows.columns[:, part]
-        if rows.moments:  # rows are centered on the means of their classes
-            x[:r] += np.where(first[part], 0.5, -0.5) * rows.moments[0][:, None]
-        return x
-
-    H = np.diag(np.append(np.full(r, penalty), 0.0))
-    for k, tile in enumerate(tiles):
-        H += (points(k) * w[tile]) @ points(k).T
-    H.flat[:: r + 2] += _SMALL * np.trace(H) + _TINY
+    total = w.sum() + _TINY
+    center = x @ w / total
+    H = (x * w) @ x.T - total * np.outer(center, center)
+    H.flat[:: len(x) + 1] += penalty + _SMALL * np.trace(H)
     root, _ = dpotrf(H, lower=True, overwrite_a=True)
-    L = np.empty(n)
-    for k, tile in enumerate(tiles):
-        inner, _ = dtrtrs(root, points(k), lower=True)
-        L[tile] = np.einsum("ij,ij->j", inner, inner)
+    L = 1 / total + _squares(root, x - center[:, None])
     L = np.minimum(L, _MAX_SHARE / np.maximum(w, _TINY))
-    draws: Array = L * weight * (p - ~first) / (1 - w * L)
+    draws: Array = L * weight * (p - ~rows.first) / (1 - w * L)
     return draws
+
+
+def _squares(root: Array, columns: Array) -> Array:
+    """Return squared lengths of columns, given the lower factor of their metric."""
+    n = columns.shape[1]
+    squares = np.empty(n)
+    for tile in blocks(n, max(1, _TILE // max(1, len(columns)))):
+        z, _ = dtrtrs(root, columns[:, tile], lower=True)
+        squares[tile] = np.einsum("ij,ij->j", z, z)
+    return squares
 
 
 def _shares(second: Mask, weight: Array, factors: Array) -> Array:

@@ -65,6 +65,12 @@ class ArcDirections:
         return np.where(rules.trivial, np.nan, t)
 
 
+def direction_weights(rules: Rules, moments: Moments) -> Array:
+    """Return the weights of optima, or those of Fisher's rules for trivial ones."""
+    trivial = rules.trivial[:, None]
+    return np.where(trivial, moments.weights[moments.pairs], arc_weights(rules))
+
+
 def arc_weights(rules: Rules) -> Array:
     """Return cos(theta) and sin(theta) of optima, from t = sin(theta) sigma2^2."""
     trivial = rules.trivial[:, None]
@@ -110,9 +116,7 @@ def curve_directions(
 
     If no row is left out, no basis is needed.
     """
-    # Trivial rules have no direction: that of Fisher's rule replaces it.
-    trivial, sizes = rules.trivial[:, None], moments.weights[moments.pairs]
-    optima = np.where(trivial, sizes, arc_weights(rules))
+    optima = direction_weights(rules, moments)
     pairs, large = np.arange(len(optima)), moments.means.shape[1] > MAX_FEATURES
     if large and not len(positions):  # no diagonal form is needed
         return single_directions(moments, optima, lost)
