@@ -151,12 +151,12 @@ class OneFit:
                 if pair % _SHOWN == 0:
                     self.show(f"fitting pair {pair + 1} of {self.n_pairs}")
                 fit = self._fits.pop(pair, None) or self._fit(classes, pair, pair)
-                wrong = (fit.scores > 0) != fit.second
-                parts = ~fit.second, fit.second
-                rates = [np.average(wrong[k], weights=fit.weight[k]) for k in parts]
+                wrong = fit.weight * ((fit.scores > 0) != fit.second)
+                counts = np.bincount(fit.second, fit.weight)
+                rates = np.bincount(fit.second, wrong) / counts
                 records.append((fit.plane, fit.error, fit.n_iter, rates))
                 if along:
-                    n_first = int(np.count_nonzero(parts[0]))
+                    n_first = int(np.count_nonzero(~fit.second))
                     curves.append(parallels(fit.plane, fit.scores, n_first, fit.weight))
                 nodes = _smoothed(fit, self.widths[pair])
                 second, weight = np.tile(fit.second, 3), np.outer(_SHARES, fit.weight)
