@@ -42,6 +42,7 @@ from heterolda.solvers.directions import (
     POSITIONS,
     ArcDirections,
     arc_weights,
+    are_admissible,
     curve_directions,
     lost_by,
     rules_at,
@@ -281,6 +282,9 @@ def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Ch
     moved = moved & (first != second).any(axis=1)  # others have no direction
     moved &= ~(rules.trivial | rules.separable)
     pairs = moved.nonzero()[0]
+    if len(pairs):  # rounding may leave no direction
+        moved[pairs] = are_admissible(model.moments.take(pairs), weights[pairs])
+        pairs = moved.nonzero()[0]
     if len(pairs):
         moments = model.moments.take(pairs)
         log_tau = np.diff(np.log(priors[pairs]))[:, 0]

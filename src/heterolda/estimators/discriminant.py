@@ -410,7 +410,9 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     def _fit(self, stats, rows=None):
         """Fit to statistics, and to rows if there are any."""
         model, rows = gaussians(self, stats, rows)
-        choice = chosen(model, rows if self.choose_on == "rows" else None)
+        # Scores of rows that EM completed are too good: the model decides.
+        decides = self.choose_on == "rows" and rows is not None and rows.given is None
+        choice = chosen(model, rows if decides else None)
         warn_of_fit(model, choice, rows)
         far = far_rows(distances_of(model), rows, self.random_state)
         return self._write(model, choice, far)

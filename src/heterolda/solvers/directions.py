@@ -178,12 +178,15 @@ def _fan(moments: Moments, optima: Array, positions: Array) -> Fan:
     )
 
 
-def single_directions(
-    moments: Moments, weights: Array, lost: Array | None = None
-) -> ArcDirections:
-    """Return one direction of each pair, by the weights of both covariances."""
-    lost = np.zeros((2, len(moments.means))) if lost is None else lost
-    weights = weights / np.hypot(*weights.T)[:, None]
+def are_admissible(moments: Moments, weights: Array) -> Mask:
+    """Return whether weights of both covariances give matrices with directions."""
+    unit = weights / np.hypot(*weights.T)[:, None]
+    least: Mask = np.linalg.eigvalsh(_mixtures(moments, unit)[0])[:, 0] > 0
+    return least
+
+
+def _mixtures(moments: Moments, weights: Array) -> tuple[Array, Array]:
+    """Return mixtures of both covariances in scaled features, and the scales."""
     # Variances are raised to a share of S1 + S2, as in the pencil.
     raised = weights + VARIANCE_FLOOR * weights.sum(axis=1, keepdims=True)
     S = moments.covariances[moments.pairs]
@@ -191,8 +194,18 @@ def single_directions(
     scale = np.sqrt(np.abs(np.einsum("pii->pi", M)))
     scale[scale == 0] = 1.0
     M /= scale[:, :, None] * scale[:, None]
+    return M + _RIDGE * np.eye(M.shape[1]), scale
+
+
+def single_directions(
+    moments: Moments, weights: Array, lost: Array | None = None
+) -> ArcDirections:
+    """Return one direction of each pair, by the weights of both covariances."""
+    lost = np.zeros((2, len(moments.means))) if lost is None else lost
+    weights = weights / np.hypot(*weights.T)[:, None]
+    M, scale = _mixtures(moments, weights)
     try:
-        factor = np.linalg.cholesky(M + _RIDGE * np.eye(M.shape[1]))
+        factor = np.linalg.cholesky(M)
     except np.linalg.LinAlgError as error:  # weights of a file that was altered
         raise ValueError("the weights of the covariances are not admissible") from error
     inverse = np.array([dtrtri(one, lower=1)[0] for one in factor])
@@ -200,6 +213,7 @@ def single_directions(
     first, second = moments.means[moments.pairs].swapaxes(0, 1)
     c = np.einsum("pdr,pd->pr", basis, first - second)
     w, ones = np.einsum("pdr,pr->pd", basis, c), np.ones((len(c), 1, c.shape[1]))
+    S = moments.covariances[moments.pairs]
     variances = np.einsum("pd,pkdx->pkx", w, S @ w[:, None, :, None])
     fan = Fan(
         np.zeros(len(c), np.intp),
