@@ -129,7 +129,7 @@ def test_few_rows_and_classes_of_few_rows_are_no_traps():
 
 def test_whole_numbers_some_of_them_rare_are_a_measurement(frame, tmp_path, rng):
     path = tmp_path / "d.csv"
-    frame["age"] = rng.binomial(60, 0.5, len(frame))
+    frame["age"] = rng.binomial(400, 0.5, len(frame))
     frame.to_csv(path, index=False)
     said = invoke("fit", path, "-t", "age", "--exclude", "kind", "--no-accuracy").stderr
     assert "column 'age' has" in said

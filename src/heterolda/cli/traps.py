@@ -34,6 +34,7 @@ _MAX_NUMBERS = 20  # that can be classes if some are rare
 _SHOWN = 3  # columns in a note
 # Rows of a text column that are examined, and its least values and rows of each.
 _MAX_GROUP_ROWS, _MIN_GROUPS, _MIN_PER_GROUP = 20_000, 5, 2
+_SURE = 3.0  # standard errors
 _MIN_ALIKE = 0.1  # share of the variance within classes that is between groups
 _TOLERANCE = 1e-9  # for sums of the same rows in another order, relative
 
@@ -185,6 +186,8 @@ def alike(X: Array, codes: Index, groups: Index) -> float:
     .. math:: \frac{A - B}{A + (m - 1) B}.
 
     Rows are taken from the mean of their class first; groups need not nest in classes.
+    It is zero within three standard errors of what it is by chance in one feature,
+    :math:`\sqrt{2 / (m (m - 1) (g - 1))}`.
     """
     sizes = np.bincount(groups)
     n, g = len(groups), len(sizes)
@@ -199,7 +202,9 @@ def alike(X: Array, codes: Index, groups: Index) -> float:
     between = between / (g - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = (between - within) / (between + (m - 1) * within)
-    return float(np.nan_to_num(shares).mean())
+    share = float(np.nan_to_num(shares).mean())
+    by_chance = np.sqrt(2 / (m * (m - 1) * (g - 1)))
+    return share if share > _SURE * by_chance else 0.0
 
 
 def _unused_columns(table: Table) -> Iterator[tuple[str, Array, Index, Index]]:
