@@ -38,6 +38,14 @@ PAPER_SHAPES = tuple(
     for row in map(CATALOG.__getitem__, resolve_datasets(["paper", "optdigits"]))
 )
 REAL_SHAPES = tuple(s for s in PAPER_SHAPES if CATALOG[s.name].kind == "file")
+# The sets of scikit-learn, and a small drawn one.
+SMALL_SHAPES = (
+    *(
+        Shape(CATALOG[name].n, CATALOG[name].d, CATALOG[name].k, name)
+        for name in ("iris", "wine", "breast_cancer", "digits")
+    ),
+    Shape(300, 10, 2),
+)
 # Fewer rows than features, as microarrays have.
 WIDE_SHAPES = Shape(62, 2_000, 2), Shape(100, 10_000, 2), Shape(200, 22_000, 4)
 

@@ -20,7 +20,13 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from benchmarks.shapes import PAPER_SHAPES, REAL_SHAPES, WIDE_SHAPES, Shape
+from benchmarks.shapes import (
+    PAPER_SHAPES,
+    REAL_SHAPES,
+    SMALL_SHAPES,
+    WIDE_SHAPES,
+    Shape,
+)
 from benchmarks.timing import Call, Seconds, child_environment
 from heterolda import (
     ClassStatistics,
@@ -54,6 +60,7 @@ GRAM, SCORES = "bare X.T @ X", "bare X @ W"
 NUMPY = "the same in NumPy"
 
 FIT = "fit, real data"
+SMALL = "fit, small data"
 LARGE = "fit, large data"
 PREDICT = "predict"
 ONE_ROW = "predict, one row"
@@ -79,6 +86,7 @@ def all_cases() -> list[Case]:
     shapes = {shape.name: shape for shape in PAPER_SHAPES}
     many, letters = Shape(1_000_000, 50, 5), Shape(20_000, 16, 26)
     cases = [Case(FIT, shape, "fit GLD", "fit LDA") for shape in REAL_SHAPES]
+    cases += [Case(SMALL, shape, "fit GLD", "fit LDA") for shape in SMALL_SHAPES]
     cases += [
         Case(LARGE, many, "fit GLD", peer)
         for peer in ("fit LDA", "fit LDA (lsqr)", GRAM)

@@ -20,6 +20,7 @@ from benchmarks.speed import cases
 
 TABLES = {
     "fit": cases.FIT,
+    "fit, small": cases.SMALL,
     "fit, large": cases.LARGE,
     "predict": cases.PREDICT,
     "other classifiers": cases.OTHERS,
