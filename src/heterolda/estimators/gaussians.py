@@ -19,7 +19,6 @@ from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import against_all_others
-from heterolda.statistics.rows import Rows
 from heterolda.statistics.shrinkage import (
     FEW_FREEDOM,
     Shrinkage,
@@ -128,14 +127,15 @@ class Gaussians:
         return rules, *rest
 
 
-def gaussians(model, stats: ClassStatistics, rows: Rows | None = None):
+def gaussians(model, stats, rows=None, chosen: Shrinkage | None = None):
     """Return the Gaussian classes of a discriminant, and rows in their coordinates.
 
-    Rows choose the shrinkage, if there are any and the parameter leaves it to them.
+    Rows choose the shrinkage, if there are any, the parameter leaves it to them and it
+    was not `chosen` before.
     """
     check_several_classes(stats.n_classes)
     inside, span, rows = in_coordinates(stats, model.shrinkage, rows)
-    chosen = chosen_on_rows(model.shrinkage, inside, rows)
+    chosen = chosen or chosen_on_rows(model.shrinkage, inside, rows)
     return Gaussians.of(model, stats, chosen, span), rows
 
 

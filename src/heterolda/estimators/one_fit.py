@@ -27,6 +27,7 @@ from heterolda.search.smoothed import (
 from heterolda.solvers.directions import lost_by
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import Span
 
 # With more rows of a class per coefficient, a sample takes part in descent: the width
@@ -62,14 +63,15 @@ class OneFit:
         width: float | None,
         powers: Powers,
         show: Callable[[str], Any],
+        chosen: Shrinkage | None = None,
     ) -> OneFit:
         """Prepare the fit for a width or, if it is None, for those that suit the rows.
 
         The discriminant has the priors and the shrinkage of the optimum. The function
-        `show` is called at each stage.
+        `show` is called at each stage. The shrinkage may have been chosen before.
         """
         show(f"estimating Gaussian classes {'with' if powers else 'without'} powers")
-        model, rows = gaussians(discriminant, *transformed(powers))
+        model, rows = gaussians(discriminant, *transformed(powers), chosen)
         moments = model.moments
         totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
@@ -143,7 +145,7 @@ class OneFit:
                 fit = self._fits.pop(pair, None) or self._fit(classes, pair, pair)
                 wrong = (fit.scores > 0) != fit.second
                 parts = ~fit.second, fit.second
-                rates = [np.average(wrong[k], weights=fit.weight[k]) for k in parts]
+                rates = [fit.weight @ (wrong & k) / (fit.weight @ k) for k in parts]
                 records.append((fit.plane, fit.error, fit.n_iter, rates))
                 if along:
                     n_first = int(np.count_nonzero(parts[0]))

@@ -289,7 +289,8 @@ class SmoothedLinearDiscriminant(OperatingPoint, LinearClassifier):
                 powers = powers_of(rows)
             fit = OneFit.of(transformed, gaussian, width, powers, show)
             if width is None and powers is not None and fit.has_few_rows:
-                other = OneFit.of(transformed, gaussian, width, None, show)
+                others = None, show, fit.model.chosen
+                other = OneFit.of(transformed, gaussian, width, *others)
                 fit = max(fit, other, key=lambda fit: fit.evidence)
             is_bayes = self.criterion == "bayes"
             choice = fit.solve(along=len(rows.classes) == 2 or not is_bayes)

@@ -167,8 +167,9 @@ class ClassRows:
         totals = np.array([part.sum() for part in weights])
         factors = self.priors[pair] * totals.sum() / totals
         share = _shares(second, weight, factors)
-        columns = self._columns(classes, self.basis, means[classes])
-        c = (means[classes[0]] - means[classes[1]]) @ self.basis
+        columns = self._columns(classes)
+        first_mean, second_mean = means[classes]
+        c = (first_mean - second_mean) @ self.basis
         rows = PairRows(columns, n_first, share, (c, *self.S[classes]))
         plane, n_iter = self._smoothed(pair, width, rows)
         parts = [self.X[k] @ plane[:-1] for k in classes]
@@ -176,7 +177,7 @@ class ClassRows:
         size = _size(scores, share)
         plane, scores = plane / size, scores / size
         if crowd > _ALL_ROWS and plane[:-1].any():
-            size = max(0.0, float(self._whitened(pair, plane)[:-1] @ c))
+            size = max(0.0, -float(plane[:-1] @ (first_mean - second_mean)))
             scores += size * self._draws_of_optimum(pair, rows, weight)
         if ridge:
             logistic, left_out = self._ridge(classes, n_first, share)
@@ -241,7 +242,8 @@ class ClassRows:
         `RIDGE`, divided by the total weight of the pair.
         """
         origin = self.moments.means.mean(axis=0)
-        columns = self._columns(classes, np.diag(1 / self.units), [origin] * 2)
+        x = np.concatenate([self.X[k] for k in classes])
+        columns = np.ascontiguousarray(((x - origin) / self.units).T)
         # A feature that is constant in both classes has coefficient zero.
         columns[(columns == columns[:, :1]).all(axis=1)] = 0.0
         rows = PairRows(columns, n_first, share)
@@ -254,16 +256,14 @@ class ClassRows:
         scores += _draws(rows, n * share, scores, 2 * penalty * n)
         return plane, scores / size
 
-    def _columns(self, classes: Index, basis: Array, origins: Any) -> Array:
-        """Return coordinates of the rows of classes in a basis, as columns."""
-        start, columns = (
-            0,
-            np.empty((len(basis.T), sum(len(self.X[k]) for k in classes))),
-        )
-        for k, origin in zip(classes, origins, strict=True):
-            for tile in blocks(len(self.X[k]), max(1, _TILE // len(basis))):
-                x = self.X[k][tile]
-                columns[:, start : start + len(x)] = basis.T @ (x - origin).T
+    def _columns(self, classes: Index) -> Array:
+        """Return whitened rows of classes, centered on their means, as columns."""
+        n, start = sum(len(self.X[k]) for k in classes), 0
+        columns = np.empty((self.basis.shape[1], n))
+        for k in classes:
+            for tile in blocks(len(self.X[k]), max(1, _TILE // len(self.basis))):
+                x = self.X[k][tile] - self.moments.means[k]
+                columns[:, start : start + len(x)] = self.basis.T @ x.T
                 start += len(x)
         return columns
 
