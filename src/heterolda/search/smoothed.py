@@ -168,7 +168,8 @@ class ClassRows:
         factors = self.priors[pair] * totals.sum() / totals
         share = _shares(second, weight, factors)
         columns = self._columns(classes)
-        c = (means[classes[0]] - means[classes[1]]) @ self.basis
+        apart = means[classes[0]] - means[classes[1]]
+        c = apart @ self.basis
         rows = PairRows(columns, n_first, share, (c, *self.S[classes]))
         plane, n_iter = self._smoothed(pair, width, rows)
         parts = [self.X[k] @ plane[:-1] for k in classes]
@@ -176,7 +177,7 @@ class ClassRows:
         size = _size(scores, share)
         plane, scores = plane / size, scores / size
         if crowd > _ALL_ROWS and plane[:-1].any():
-            size = max(0.0, float(self._whitened(pair, plane)[:-1] @ c))
+            size = max(0.0, -float(plane[:-1] @ apart))
             scores += size * self._draws_of_optimum(pair, rows, weight)
         if ridge:
             logistic, left_out = self._ridge(classes, n_first, share)
