@@ -51,7 +51,7 @@ from heterolda.solvers.directions import (
 from heterolda.solvers.pencil import Moments
 from heterolda.solvers.rules import Rules
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import MAX_ROWS, drawn_rows
+from heterolda.statistics.samples import rows_by_class
 from heterolda.tradeoff.operating_points import Minimax, NeymanPearson
 
 # Rows of all other classes in a one-vs-rest rule.
@@ -297,11 +297,7 @@ def model_at(model: Gaussians, weights: Array, priors: Array, moved: Mask) -> Ch
 def _drawn(model: Gaussians, rows: Rows) -> RowsByClass:
     """Draw rows of the classes of the moments."""
     moments, n_classes = model.moments, len(rows.classes)
-    order, bounds = rows.by_class
-    if np.diff(bounds).max() > MAX_ROWS:
-        order = drawn_rows(rows, model.settings.random_state)
-        order = order[np.argsort(rows.codes[order], kind="stable")]
-        bounds = np.searchsorted(rows.codes[order], np.arange(n_classes + 1))
+    order, bounds = rows_by_class(rows, model.settings.random_state)
     codes = rows.codes[order]
     weight = None if rows.weights is None else rows.weights[order]
     index = np.arange(len(order))

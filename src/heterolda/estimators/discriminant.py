@@ -411,8 +411,8 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         """Fit to statistics, and to rows if there are any."""
         model, rows = gaussians(self, stats, rows)
         # Scores of rows that EM completed are too good: the model decides.
-        decides = self.choose_on == "rows" and rows is not None and rows.given is None
-        choice = chosen(model, rows if decides else None)
+        by_rows = self.choose_on == "rows" and stats.estimated_by != "EM"
+        choice = chosen(model, rows if by_rows else None)
         warn_of_fit(model, choice, rows)
         far = far_rows(distances_of(model), rows, self.random_state)
         return self._write(model, choice, far)

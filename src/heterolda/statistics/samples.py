@@ -35,6 +35,16 @@ def drawn_rows(rows: Rows, random_state: Any = 0) -> Index:
     return sample_of(rows.drawn_codes, MAX_ROWS, random_state)
 
 
+def rows_by_class(rows: Rows, random_state: Any = 0) -> tuple[Index, Index]:
+    """Return the numbers of rows drawn of each class, sorted by class, and bounds."""
+    order, bounds = rows.by_class
+    if np.diff(bounds).max(initial=0) > MAX_ROWS:
+        order = drawn_rows(rows, random_state)
+        order = order[np.argsort(rows.codes[order], kind="stable")]
+        bounds = np.searchsorted(rows.codes[order], np.arange(len(rows.classes) + 1))
+    return order, bounds
+
+
 def sampled(rows: Rows, random_state: Any = 0) -> Rows:
     """Return dense rows, with weight zero for those beyond `MAX_ROWS` of a class."""
     order, bounds = rows.by_class

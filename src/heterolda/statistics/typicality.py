@@ -33,7 +33,7 @@ from heterolda.foundations.rounding import SINGULAR
 from heterolda.statistics.class_statistics import ClassStatistics
 from heterolda.statistics.covariances import pooled_freedom
 from heterolda.statistics.rows import Rows
-from heterolda.statistics.samples import drawn_rows
+from heterolda.statistics.samples import rows_by_class
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.wide import Span, outside_of
 
@@ -329,13 +329,12 @@ def far_rows(
     distances: ClassDistances, rows: Rows | None, random_state: Any = 0
 ) -> list[FarRows] | None:
     """Return distances of drawn rows in coordinates, left out, of each class."""
-    if rows is None:
+    completed = distances.statistics.estimated_by == "EM"
+    if rows is None or (completed and rows.given is None):
         return None
-    order = drawn_rows(rows, random_state)
-    order = order[np.argsort(rows.codes[order], kind="stable")]
+    order, bounds = rows_by_class(rows, random_state)
     X = dense((rows.X if rows.given is None else rows.given)[order])
     X, codes = X.astype(np.float64, copy=False), rows.codes[order]
     weight = np.ones(len(order)) if rows.weights is None else rows.weights[order]
     squares = distances.left_out(X, codes, weight)
-    bounds = np.searchsorted(codes, np.arange(1, len(rows.classes)))
-    return [FarRows.of(part) for part in np.split(squares, bounds)]
+    return [FarRows.of(part) for part in np.split(squares, bounds[1:-1])]

@@ -358,8 +358,9 @@ PyObject *py_score_distributions(PyObject *self, PyObject *const *args, Py_ssize
     int64_t P = (G + WIDTH - 1) / WIDTH * WIDTH;
     bool fine = G > 0 && SIZE('b') == K + 1 && bounds[0] == 0 && bounds[K] == SIZE('n');
     for (int64_t k = 0; fine && k < K; k++) {
-        fine = bounds[k] <= bounds[k + 1];
-        most = bounds[k + 1] - bounds[k] > most ? bounds[k + 1] - bounds[k] : most;
+        fine = bounds[k] >= 0 && bounds[k] <= bounds[k + 1];
+        if (fine && bounds[k + 1] - bounds[k] > most)
+            most = bounds[k + 1] - bounds[k];
     }
     for (int64_t p = 0; fine && p < 2 * SIZE('p'); p++)
         fine = pairs[p] >= 0 && pairs[p] < K;
