@@ -119,7 +119,10 @@ MAGNITUDES = {
     "a column offset by 1e9": Case(given(lambda X: X + np.array([1e9, 0, 0])), same),
     # Scores are multiples of 0.5 there, so thresholds are rounded.
     "a column offset by 1e15": Case(
-        inputs.far, partial(as_accurate, tolerance=0.08), warns=PrecisionWarning
+        inputs.far,
+        as_accurate,
+        others=partial(as_accurate, tolerance=0.08),
+        warns=PrecisionWarning,
     ),
     "columns in units of 1e-150, 1 and 1e150": Case(
         given(lambda X: X * [1e-150, 1, 1e150]), same
