@@ -2,9 +2,9 @@
 Is this row like any other?
 ===========================
 
-A classifier answers for every row, often with a probability of 0.9999, also where it has
-never seen a row. How typical a row is of its class is another question, and why it is
-classified so a third one.
+A classifier answers for every row, often with a probability of 0.9999, also where it
+has never seen a row. How typical a row is of its class is another question, and why it
+is classified so a third one.
 """
 
 import matplotlib.pyplot as plt
