@@ -89,13 +89,13 @@ def test_rows_do_not_depend_on_each_other():
 def test_pairs_that_rows_chose_keep_their_position_and_priors(rng):
     y = np.arange(900) % 4
     X = rng.gamma(0.4, size=(900, 4)) * np.exp(rng.normal(size=(4, 4)))[y]
-    model = GLD().fit(X, y)
+    model = GLD(missing="em").fit(removed(X, 0.05), y)
     chosen = model.chosen_on_rows_
     assert chosen.any()
     mask = np.array([True, True, False, True])
     small = model.for_features(mask)
     assert_array_equal(small.chosen_on_rows_, chosen & ~small.trivial_)
-    pure = GLD(choose_on="model").fit(X, y)
+    pure = GLD(missing="em", choose_on="model").fit(removed(X, 0.05), y)
     others = pure.for_features(mask).coef_[~chosen]
     assert_allclose(small.coef_[~chosen], others, rtol=1e-6)
 

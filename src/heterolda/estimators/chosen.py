@@ -321,7 +321,7 @@ def _of_block(
     """Return the rules that rows choose for pairs with these indices, along the curve.
 
     Scores of training rows serve where a row cannot be left out of the moments, in
-    one-vs-rest rules and with a covariance estimator; and where rows are so
+    one-vs-rest rules, after EM and with a covariance estimator; and where rows are so
     many that it does not matter.
     """
     moments = model.moments

@@ -226,9 +226,9 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     divisors, and a rule its position on the curve. Each score becomes a Gaussian whose
     width is a share :math:`n_k^{-1/3}` of its class. That gives the error rates of 16
     directions at all thresholds; they are averaged over neighboring directions. Pairs
-    with fewer than three rows per feature keep the optimum, and so do fits with EM, as
-    scores of completed rows are too good. One-vs-rest rules and covariance estimators
-    use scores of training rows. A row of weight 3 is left out as a whole.
+    with fewer than three rows per feature keep the optimum. One-vs-rest rules, fits
+    with EM, and covariance estimators use scores of training rows. A row of weight 3 is
+    left out as a whole.
 
     For two classes, `predict_proba` is the probability given the *score*, not given all
     of x: on each side of the threshold, log-odds are linear in the score, fitted to
@@ -410,9 +410,7 @@ class GaussianLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
     def _fit(self, stats, rows=None):
         """Fit to statistics, and to rows if there are any."""
         model, rows = gaussians(self, stats, rows)
-        # Scores of rows that EM completed are too good: the model decides.
-        by_rows = self.choose_on == "rows" and stats.estimated_by != "EM"
-        choice = chosen(model, rows if by_rows else None)
+        choice = chosen(model, rows if self.choose_on == "rows" else None)
         warn_of_fit(model, choice, rows)
         far = far_rows(distances_of(model), rows, self.random_state)
         return self._write(model, choice, far)
