@@ -1,18 +1,26 @@
 """Test what fitted classifiers say of new rows."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import heterolda
 from heterolda import (
+    BoundedErrorClassifier,
     GaussianLinearDiscriminant,
     HeteroscedasticProjection,
     LocalNeighborhoodSearch,
     SmoothedLinearDiscriminant,
 )
+from heterolda.estimators.typical_rows import for_priors
 from heterolda.exceptions import ParameterError
 from heterolda.inspection import ExplanationDisplay
 
@@ -156,6 +164,56 @@ def test_rows_with_missing_values_have_typicality_but_no_reasons():
     assert (model.typicality(far)[~np.isnan(X[:, 2])] < 0.02).all()
     with pytest.raises(ParameterError, match="X has missing values"):
         model.explain(X)
+
+
+def test_transformed_rules_are_exact_in_the_transformed_features():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = SmoothedLinearDiscriminant().fit(X, y)
+    assert model.transformation_ is not None
+    why = model.explain(X)
+    total = why.offset + why.contributions.sum(axis=1)
+    np.testing.assert_allclose(total, why.log_odds, atol=1e-8)
+    flips = np.flatnonzero(why.flip_feature >= 0)
+    changed = X.copy()
+    changed[flips, why.flip_feature[flips]] = why.flip_value[flips]
+    assert (model.predict(changed)[flips] != why.predicted[flips]).all()
+    assert len(flips) > 100
+    far = X.copy()
+    far[:, 3] *= 1e6  # beyond the limit of the transformation
+    assert model.typicality(far).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["plain", "scaled", "projected", "frozen"])
+def test_a_bound_or_a_pipeline_is_asked_through_its_parts(kind):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8]
+    inside = GaussianLinearDiscriminant(choose_on="model")
+    if kind == "scaled":
+        inside = make_pipeline(StandardScaler(), inside)
+    elif kind == "projected":
+        inside = make_pipeline(HeteroscedasticProjection(3), inside)
+    elif kind == "frozen":
+        inside = FrozenEstimator(inside.fit(X[:300], y[:300]))
+    model = BoundedErrorClassifier(inside, max_error={0: 0.1}).fit(X[300:], y[300:])
+    assert np.mean(model.typicality(X) < 0.05) < 0.1
+    assert model.typicality(X + 1e4).max() < 0.02
+    classifier, priors = for_priors(model)
+    assert classifier.predict_proba(X).shape == (len(X), len(priors))
+    costly = GaussianLinearDiscriminant(criterion="minimax").fit(X, y)
+    assert for_priors(costly)[0] is not costly
+    three = SmoothedLinearDiscriminant(costs={0: 9}).fit(*IRIS)
+    assert for_priors(three) is None
+    assert for_priors(LinearSVC().fit(X, y)) is None
+
+
+def test_lazy_rows_and_starts_without_statistics():
+    X, y = IRIS
+    model = GaussianLinearDiscriminant().fit(X, y)
+    lazy = model.typicality(da.from_array(X, chunks=50)).compute()
+    np.testing.assert_array_equal(lazy, model.typicality(X))
+    search = LocalNeighborhoodSearch(LogisticRegression()).fit(X, y)
+    with pytest.raises(AttributeError, match="has no statistics of the classes"):
+        search.typicality(X)
 
 
 def test_the_picture_shows_what_adds_up():

@@ -73,10 +73,11 @@ def test_left_out_distances_of_shrunk_classes_are_close_to_those_of_refits(shrin
 
 @NO_WARNINGS
 def test_rows_of_a_span_have_the_distances_of_all_features():
-    X, y = problem(30, 50)
+    X, y = problem(30, 110)
     of, _ = distances(X, y, shrinkage=(0.5, 0.5))
+    assert of.span is not None
     covariances = ClassStatistics.from_data(X, y).covariances((0.5, 0.5))
-    new = np.vstack([X[:3], problem(30, 50, 1)[0][:5]])
+    new = np.vstack([X[:3], problem(30, 110, 1)[0][:5]])
     for k in range(3):
         u = new - X[y == k].mean(axis=0)
         expected = np.einsum("nd,dn->n", u, np.linalg.solve(covariances[k], u.T))
@@ -107,7 +108,7 @@ def test_shares_count_the_rows_beyond_and_follow_the_tail():
 )
 def test_new_rows_are_unlike_with_the_promised_frequency(law):
     """At a fixed n, with the default seed, over many draws."""
-    n, d = {"few": (40, 8), "wide": (30, 60)}.get(law, (150, 5))
+    n, d = {"few": (40, 8), "wide": (30, 120)}.get(law, (150, 5))
     shares = []
     for seed in range(60):
         rng = np.random.default_rng(seed)

@@ -128,7 +128,8 @@ class PairDisplay(Display):
         if estimator.pairs_[0, 0] < 0:
             raise ValueError("displays show pairs: fit with multiclass='ovo'")
         check_has_statistics(estimator)
-        given, (X, y) = host_of(estimator), check_rows(estimator, X, y)
+        given = host_of(estimator)
+        X, y = check_rows(given, X, y)
         estimator, powers = as_discriminant(given), given._rules[2]
         k = int(estimator.model_error_.argmax())
         if pair is not None:

@@ -113,8 +113,8 @@ class ClassMapDisplay(Display):
         discriminants = GaussianLinearDiscriminant, SmoothedLinearDiscriminant
         check_kind(estimator, HeteroscedasticProjection, *discriminants)
         check_has_statistics(estimator)
-        X, y = check_rows(estimator, X, y)
         estimator = host_of(estimator)
+        X, y = check_rows(estimator, X, y)
         if isinstance(estimator, discriminants):
             statistics, priors = estimator.statistics_, estimator.priors_
             powers = estimator._rules[2]
