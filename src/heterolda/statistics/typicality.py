@@ -272,10 +272,13 @@ class ClassDistances:
 
     def _along_diagonal(self, u: Array, v: Array) -> Array:
         """Return sums of u_i^2 v_i^2 over features for u and v = S^-1 u."""
-        if self.span is not None:
-            basis = self.span.basis.T * self.span.units
-            u, v = u @ basis, v @ basis
-        products: Array = np.einsum("nd,nd,nd,nd->n", u, u, v, v)
+        products, span = np.empty(len(u)), self.span
+        d = u.shape[1] if span is None else len(span.units)
+        for rows in blocks(len(u), max(1, _BLOCK // d)):
+            a, b = u[rows], v[rows]
+            if span is not None:
+                a, b = (part @ span.basis.T * span.units for part in (a, b))
+            products[rows] = np.einsum("nd,nd,nd,nd->n", a, a, b, b)
         return products
 
     def of_incomplete(self, X: Array) -> Array:
