@@ -210,3 +210,14 @@ def test_what_cannot_be_exported_is_rejected(exporter, make_classes):
     for model, message in rejected:
         with pytest.raises(ValueError, match=message):
             exporter.write(model)
+
+
+def test_rows_that_two_bounds_leave_undecided_are_not_exported(rng):
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    model = BoundedErrorClassifier(max_error={0: 0.05, 1: 0.05}).fit(X, y)
+    assert model.thresholds_[0] < model.thresholds_[1]
+    with pytest.raises(ValueError, match="model leaves rows undecided"):
+        describe(model)
+    model.fit(X + 9 * y[:, None], y)  # one threshold keeps both bounds
+    assert len(describe(model).coef) == 1

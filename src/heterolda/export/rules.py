@@ -81,6 +81,11 @@ def describe(model: Any) -> Description:
             "pass best_estimator_"
         )
     fitted._check_ready()
+    if np.ptp(getattr(fitted, "thresholds_", 0.0)) > 0:
+        raise ValueError(
+            "model leaves rows undecided between two bounds, which C and ONNX cannot: "
+            "bound the errors of one class, or predict with heterolda"
+        )
     if isinstance(fitted, SmoothedLinearDiscriminant) and fitted.missing == "em":
         raise ValueError(
             "model completes rows by missing='em', which C and ONNX cannot: export its "
