@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -19,15 +17,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from heterolda.estimators.base import Estimator, host_of
+from heterolda.estimators.bound_thresholds import (
+    at_threshold,
+    finite_scores,
+    threshold_of,
+)
 from heterolda.estimators.discriminant import GaussianLinearDiscriminant
 from heterolda.estimators.error_bound import ErrorBound, rows_needed, smallest_rank
 from heterolda.estimators.gathering import forget_fit
-from heterolda.estimators.odds import gaussian_log_odds
 from heterolda.estimators.pair_rules import unfrozen
 from heterolda.estimators.typical_rows import knower_of, typical_rows
 from heterolda.estimators.warn import warn
 from heterolda.exceptions import ParameterError, TrivialRuleWarning
-from heterolda.foundations.arrays import Array, reject_device
+from heterolda.foundations.arrays import reject_device
 from heterolda.foundations.draws import drawn_of
 from heterolda.foundations.sklearn_private import (
     HasMethods,
@@ -45,13 +47,7 @@ from heterolda.foundations.validation import (
 from heterolda.kernels.coupling import MAX_LOG_ODDS, MIN_LOG_ODDS
 from heterolda.solvers import Global, resolve_solver
 from heterolda.statistics.rows import check_frequencies, copies_of_rows
-from heterolda.tradeoff.criteria import check_max_error, error_rates
-
-# Scores that differ by less than this share of their size count as equal: the score of
-# a row may differ slightly in another batch, in single precision or in C.
-_SAME_SCORE = 1e-6
-# Infinite scores are replaced by this.
-_LARGEST_SCORE = 1e300
+from heterolda.tradeoff.criteria import check_max_error
 
 
 def _inner_has(method):
@@ -249,7 +245,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
             model = self._unfitted(bounds, y, classes, weight)
             inner = _fitted(model, X, y, weights, weighted=weight is not None)
         ends = [
-            _threshold(_scores(inner, safe_indexing(X, rows)), bound, classes)
+            threshold_of(finite_scores(inner, safe_indexing(X, rows)), bound, classes)
             for bound, rows in zip(bounds, held_out, strict=True)
         ]
         if len(bounds) == 1:
@@ -295,7 +291,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         self.bounds_ = bounds
         classifier, self._moved = unfrozen(inner), None
         if isinstance(classifier, GaussianLinearDiscriminant):
-            self._moved = _at_threshold(classifier, threshold)
+            self._moved = at_threshold(classifier, threshold)
             self._moved.bounds_ = bounds
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(inner, name):
@@ -409,7 +405,7 @@ class BoundedErrorClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):
         _check_rows(X)
         if self._moved is not None:
             return self._moved.decision_function(X)
-        return _scores(self.estimator_, X) - self.threshold_
+        return finite_scores(self.estimator_, X) - self.threshold_
 
     def predict(self, X):
         """Predict class labels.
@@ -546,48 +542,6 @@ def _fitted(model, X, y, weights, *, weighted):
             )
         params["sample_weight"] = weights[rows]
     return model.fit(safe_indexing(X, rows), y[rows], **params)
-
-
-def _scores(estimator, X) -> Array:
-    """Return finite scores: decisions of a discriminant, or log-odds if available."""
-    classifier = unfrozen(estimator)
-    if isinstance(classifier, GaussianLinearDiscriminant):
-        scores = _at_threshold(classifier, 0.0).decision_function(X)
-    elif hasattr(estimator, "predict_proba"):
-        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-        logs = np.log(np.maximum(p, np.finfo(np.float64).tiny))
-        scores = logs[:, 1] - logs[:, 0]
-    else:
-        scores = estimator.decision_function(X)
-    scores = np.asarray(scores, dtype=np.float64)
-    if np.isnan(scores).any():
-        name = type(classifier).__name__
-        raise ValueError(f"estimator {name} has scores that are NaN")
-    return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
-
-
-def _threshold(scores: Array, bound: ErrorBound, classes) -> float:
-    """Return the threshold of a bound, from scores of rows set aside.
-
-    Scores above that of the rank, and not equal to it, mean the other class.
-    """
-    side = 1.0 if bound.label == classes.tolist()[0] else -1.0
-    scores = np.sort(side * scores)
-    score = scores[bound.rank - 1]
-    size = max(abs(score), np.median(np.abs(scores)))
-    return float(side * (score + max(_SAME_SCORE * size, np.spacing(abs(score)))))
-
-
-def _at_threshold(model: GaussianLinearDiscriminant, threshold: float):
-    """Return a copy of a discriminant that decides at another threshold."""
-    rules = replace(model._committee.planes.minus(threshold), gap=np.full(1, np.nan))
-    rates = error_rates(rules)
-    rules = replace(rules, error=rates @ model.priors_)
-    moved = copy(model)
-    moved._decide_by(rules, rates, rules.error, partial(gaussian_log_odds, rules))
-    moved._settings = {**model._settings, "costs": None}
-    moved._moved_from = model, threshold  # for incomplete rows
-    return moved
 
 
 def linear_form(model: Any) -> Any:
