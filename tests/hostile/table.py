@@ -121,7 +121,7 @@ MAGNITUDES = {
     "a column offset by 1e15": Case(
         inputs.far,
         as_accurate,
-        others=partial(as_accurate, tolerance=0.08),
+        others=partial(as_accurate, tolerance=0.06),
         warns=PrecisionWarning,
     ),
     "columns in units of 1e-150, 1 and 1e150": Case(

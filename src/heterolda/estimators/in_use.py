@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heterolda.estimators.base import OTHERS, host_of
+from heterolda.estimators.base import OTHERS, accepts_lazy, host_of
 from heterolda.estimators.gathering import check_has_statistics
 from heterolda.estimators.gaussians import Gaussians
 from heterolda.estimators.reasons import Explanation, contributions
@@ -17,7 +17,6 @@ from heterolda.foundations.arrays import (
     device_of,
     to_host,
 )
-from heterolda.foundations.collections import lazy_backend
 from heterolda.foundations.validation import NUMERIC_TYPES, validate_more_rows
 from heterolda.kernels.coupling import Curve
 from heterolda.statistics.frequencies import estimated_frequencies
@@ -39,6 +38,7 @@ def distances_of(model: Gaussians) -> ClassDistances:
 class Typical:
     """An estimator with class statistics that says how typical rows are."""
 
+    @accepts_lazy
     def typicality(self, X):
         r"""Return how typical rows are of the class that they are most typical of.
 
@@ -59,9 +59,6 @@ class Typical:
             With missing values, the observed features decide.
         """
         self._check_ready()
-        lazy = lazy_backend(X)
-        if lazy is not None:
-            return lazy.apply(self.typicality, X)
         return self._typical(self._numbers(X))[0]
 
     def _typical(self, X):

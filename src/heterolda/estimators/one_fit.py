@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from heterolda.search.smoothed import (
 from heterolda.solvers.directions import lost_by
 from heterolda.statistics.power import PowerTransformation
 from heterolda.statistics.rows import Rows
+from heterolda.statistics.samples import drawn_rows
 from heterolda.statistics.shrinkage import Shrinkage
 from heterolda.statistics.typicality import FarRows, far_rows
 from heterolda.statistics.wide import Span
@@ -60,7 +61,8 @@ class OneFit:
     ridge_weights: Array
     crowding: Array  # coefficients per effective row
     show: Callable[[str], Any]  # is called at each stage
-    far_rows: list[FarRows] | None  # distances of left-out rows from their classes
+    # Returns the distances of left-out rows from their classes.
+    far_rows: Callable[[], list[FarRows] | None]
     _fits: dict[int, PairFit] = field(default_factory=dict)
 
     @classmethod
@@ -80,7 +82,9 @@ class OneFit:
         """
         show(f"estimating Gaussian classes {'with' if powers else 'without'} powers")
         model, rows = gaussians(discriminant, *transformed(powers), chosen)
-        far, moments = far_rows(distances_of(model), rows), model.moments
+        # Rows drawn now, so that not all are kept.
+        far = partial(far_rows, distances_of(model), rows.take(drawn_rows(rows)))
+        moments = model.moments
         totals = rows.totals  # statistics may be of more rows
         if rows.weights is None and moments.weights.max() > _MAX_ROWS:
             rows = rows.take(sample_of(rows.codes, _MAX_ROWS * (model.stats.rank + 1)))

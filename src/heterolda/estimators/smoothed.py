@@ -320,7 +320,7 @@ class SmoothedLinearDiscriminant(OperatingPoint, InUse, LinearClassifier):
         warn_of_tiny_data(model.features)
         self.widths_ = fit.widths
         self.ridge_weights_ = fit.ridge_weights
-        self._write(model, choice, fit.far_rows)
+        self._write(model, choice, fit.far_rows())
         self.transformation_ = transformer_of(fit.powers, self)
         return self
 
